@@ -1,0 +1,80 @@
+"""The lease of a link: when to give a sign of life, and when to give up on the peer.
+
+Owns the decision as plain code without a loop: ``Link`` asks it once per beat. A peer is lost when
+nothing has come from it for ``seconds``, not even the bytes of an unfinished frame.
+
+Time in which our own process stood still does not count: it was stopped, or its loop was held, and
+what the peer sent meanwhile lies unread. It shows as a look that comes later than the beat it was
+due.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from actorsession.errors import InvalidArgumentError
+
+__all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "Lease", "Look"]
+
+BEAT_SECONDS = 1.0
+
+# Long, because a peer that holds its interpreter in one kernel does not beat either. It can become
+# 5 s once a busy peer can be told from a dead one.
+LEASE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is to be done.
+
+    Attributes:
+        beat_due: whether a beat must be sent, because nothing else was.
+        silence: seconds since the peer was last heard.
+        lost: whether the lease has run out.
+    """
+
+    beat_due: bool
+    silence: float
+    lost: bool
+
+
+class Lease:
+    """The signs of life on one link.
+
+    Args:
+        beat: seconds between looks, and between signs of life.
+        lease: seconds of silence after which the peer counts as lost; at least two beats.
+        now: seconds of the clock that later looks are taken by.
+
+    Raises:
+        InvalidArgumentError: if the lease is shorter than two beats, or the beat is not positive.
+    """
+
+    def __init__(self, *, beat: float, lease: float, now: float) -> None:
+        if not (beat > 0 and lease >= 2 * beat):
+            raise InvalidArgumentError(
+                f"a lease lasts at least two beats and a beat is above 0 s; got beat {beat} s, "
+                f"lease {lease} s"
+            )
+        self.beat = beat
+        self.seconds = lease
+        self._looked = self._heard = now
+        self._received = self._sent = -1
+
+    def look(self, now: float, *, received: int, sent: int) -> Look:
+        """Judges the time since the last look.
+
+        Args:
+            now: seconds of the clock.
+            received: bytes that have come from the peer so far.
+            sent: frames sent to it so far.
+        """
+        late = now - self._looked - self.beat
+        self._looked = now
+        if received != self._received:
+            self._received, self._heard = received, now
+        elif late > self.beat:
+            self._heard += late
+        beat_due, self._sent = sent == self._sent, sent
+        silence = now - self._heard
+        return Look(beat_due, silence, silence >= self.seconds)

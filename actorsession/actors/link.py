@@ -1,0 +1,404 @@
+"""Links: calls in both directions over one connection, with an end that everybody hears of.
+
+Owns ``Link``. Servers make one per accepted connection, clients and workers one per peer that they
+dial; both ends are alike. ``PendingCalls`` is its asking side, ``Service`` its answering side,
+``Lease`` says when the peer is lost; what is left here is the connection. It imports transports for
+that, and the codec of messages: frames are read and written here and nowhere else above transports.
+
+The receive loop handles each envelope at once and in order. A tell is delivered synchronously; so
+is a call, and if its handler needs no child the reply is written before the next frame is looked
+at.
+
+Invariants: the link ends once, and says why; then all pending asks have failed, the handlers that
+serve the peer are cancelled, and each callback is called once. Beats and cancellations are written
+at once, however much is queued; only asks wait for a peer that reads slowly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from actorsession.actors.clock import SYSTEM_CLOCK, Clock
+from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
+from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
+from actorsession.actors.pending import PendingCalls
+from actorsession.actors.ref import Ref
+from actorsession.actors.service import Service
+from actorsession.actors.supervision import STOP_GRACE, Children
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    ProtocolError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
+from actorsession.messages import (
+    Beat,
+    Call,
+    Cancel,
+    Envelope,
+    Failure,
+    Reply,
+    Tell,
+    UnreadableMessage,
+    decode,
+    encode,
+)
+from transports import Connection, ConnectionClosed, Frame, TransportError
+
+__all__ = ["Link", "LinkStatistics"]
+
+# A burst of small frames is decoded without waiting. After this many, about a millisecond, the loop
+# gets a turn: a flood from one peer does not hold up timers and the other links.
+FRAMES_PER_TURN = 32
+
+_BEAT = Beat()
+
+logger = logging.getLogger("actorsession.actors")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkStatistics:
+    """What went over a link.
+
+    Attributes:
+        peer: cluster task of the other end.
+        address: where it is.
+        calls_sent: asks made from this end.
+        calls_received: asks made by the peer.
+        tells_sent: tells made from this end.
+        tells_received: tells made by the peer.
+        frames_sent: frames of any kind, beats included.
+        frames_received: likewise.
+        bytes_sent: their size on the wire.
+        bytes_received: likewise; bytes of an unfinished frame included.
+        pending: asks from this end that wait for an answer.
+        serving: asks of the peer that a handler works on.
+        over: why the link is over, if it is.
+    """
+
+    peer: str
+    address: str
+    calls_sent: int
+    calls_received: int
+    tells_sent: int
+    tells_received: int
+    frames_sent: int
+    frames_received: int
+    bytes_sent: int
+    bytes_received: int
+    pending: int
+    serving: int
+    over: str | None
+
+
+class Link:
+    """Asks and tells between this process and one peer.
+
+    Everything is called on the loop of the connection.
+
+    Args:
+        connection: what carries it; the link's own from now on.
+        serves: target name to the actor that serves it; looked at for each call, so it may change.
+        peer_name: cluster task of the other end, for errors; by default as it introduced itself.
+        beat: seconds between signs of life.
+        lease: seconds of silence after which the peer is lost.
+        clock: tells the time for the lease and for the deadlines that handlers see.
+
+    Raises:
+        InvalidArgumentError: for a lease of less than two beats.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        serves: Mapping[str, Ref],
+        peer_name: str | None = None,
+        beat: float = BEAT_SECONDS,
+        lease: float = LEASE_SECONDS,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self.peer_name = peer_name if peer_name is not None else connection.peer.task
+        self.address = connection.peer_address
+        self._connection = connection
+        self._clock = clock
+        self._lease = Lease(beat=beat, lease=lease, now=clock.now())
+        self._children = Children(f"link to {self.peer_name}")
+        self._pending = PendingCalls(self.peer_name, self.address, self._send)
+        self._service = Service(
+            serves,
+            peer=self.peer_name,
+            address=self.address,
+            send=self._send,
+            watch=self._watch,
+            children=self._children,
+            clock=clock,
+        )
+        self._takers: dict[type[Envelope], Callable[[Any], None]] = {
+            Beat: lambda _: None,
+            Call: self._service.call,
+            Tell: self._service.tell,
+            Reply: self._pending.replied,
+            Failure: self._pending.failed,
+            Cancel: self._service.cancel,
+        }
+        self._reading = f"{self.peer_name} at {self.address} to read on, before the next ask"
+        self._running = False
+        self._tick: asyncio.TimerHandle | None = None
+        self._over: OpError | None = None
+        self._closed = asyncio.Event()
+        self._watchers: dict[object, Callable[[], None]] = {}
+        self._tells_sent = 0
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is over."""
+        return self._over is not None
+
+    async def run(self) -> None:
+        """Receives until the link is over; awaited once, by whoever made the link.
+
+        It does not raise for a lost peer: asks, callbacks and ``wait_closed`` say so. Cancelling it
+        ends the link.
+
+        Raises:
+            RuntimeError: if somebody runs it already.
+        """
+        if self._running:
+            raise RuntimeError(f"{self!r} is run by somebody already")
+        self._running = True
+        self._schedule_tick()
+        try:
+            await self._receive()
+        finally:
+            self._end("its receive loop was cancelled", ours=True, abort=True)
+            await self._children.stop()
+
+    async def ask(self, target: str, message: Any, deadline: Deadline | None = None) -> Any:
+        """Sends a message to an actor of the peer and awaits the answer.
+
+        Waits for room first if the peer reads slowly. Cancelling it cancels the handler at the
+        peer, and does not wait for that.
+
+        Args:
+            target: the actor's name at the peer.
+            message: arrays in it are borrowed until the answer has come.
+            deadline: until when to wait; by default 30 s from now. The time left travels along.
+
+        Returns:
+            The reply; arrays in it are the caller's own.
+
+        Raises:
+            DeadlineExceededError: the deadline came first; names peer, address, actor and message.
+            UnavailableError: the link was lost, by then or before.
+            CancelledError: the link was closed at this end.
+            InvalidArgumentError: the message cannot be asked, or does not travel.
+            OpError: what the handler has raised, with the peer's task.
+        """
+        if self._over is not None:
+            raise self._over_error(_describe(target, message))
+        if deadline is None:
+            deadline = Deadline.after(DEFAULT_SECONDS)
+        elif deadline.expired:
+            raise DeadlineExceededError(
+                f"{_describe(target, message)} was not sent to {self.peer_name} at {self.address}: "
+                "its deadline is over"
+            )
+        try:
+            await deadline.wait(self._connection.drain(), what=self._reading)
+        except ConnectionClosed as exc:
+            self._end(str(exc), ours=exc.by_us)
+            raise self._over_error(_describe(target, message)) from exc
+        return await self._pending.ask(target, message, deadline)
+
+    def tell(self, target: str, message: Any) -> None:
+        """Sends a message that wants no answer to an actor of the peer; never blocks.
+
+        Args:
+            target: the actor's name at the peer.
+            message: arrays in it are borrowed; they must never change.
+
+        Raises:
+            UnavailableError: the link was lost.
+            CancelledError: the link was closed at this end.
+            InvalidArgumentError: the message does not travel.
+        """
+        self._send(Tell(target, message))
+        self._tells_sent += 1
+
+    async def aclose(self, grace: float = STOP_GRACE) -> None:
+        """Ends the link: what was written goes out, pending asks fail with ``CancelledError``.
+
+        May be called again. Cancelling it drops what has not gone out.
+
+        Args:
+            grace: seconds for the peer to take what was written, and then for children to end.
+        """
+        self._end("it was closed here", ours=True)
+        await self._connection.aclose(grace=grace)
+        await self._children.stop(grace)
+
+    async def wait_closed(self) -> OpError:
+        """Waits until the link is over, and returns why; the deadline is the caller's."""
+        await self._closed.wait()
+        return self._over_error()
+
+    def on_closed(self, callback: Callable[[OpError], None]) -> Callable[[], None]:
+        """Registers a callback for the end of the link.
+
+        Args:
+            callback: called once with the reason, when all pending asks have failed; if the link is
+                over already, in the loop's next turn.
+
+        Returns:
+            A function that takes the callback back; it may be called again, and too late.
+        """
+        return self._watch(lambda: callback(self._over_error()))
+
+    def statistics(self) -> LinkStatistics:
+        """The counters at this moment."""
+        seen = self._connection.statistics()
+        return LinkStatistics(
+            peer=self.peer_name,
+            address=self.address,
+            calls_sent=self._pending.sent,
+            calls_received=self._service.calls,
+            tells_sent=self._tells_sent,
+            tells_received=self._service.tells,
+            frames_sent=seen.frames_sent,
+            frames_received=seen.frames_received,
+            bytes_sent=seen.bytes_sent,
+            bytes_received=seen.bytes_received,
+            pending=len(self._pending),
+            serving=len(self._service),
+            over=None if self._over is None else self._over.message,
+        )
+
+    # -- frames ----------------------------------------------------------------------------------
+
+    async def _receive(self) -> None:
+        try:
+            for count in itertools.count(1):
+                self._take(await self._connection.recv())
+                if count % FRAMES_PER_TURN == 0:
+                    await asyncio.sleep(0)
+        except ConnectionClosed as exc:
+            self._end(str(exc), ours=exc.by_us)
+        except TransportError as exc:  # bytes that are no frame
+            self._end(str(exc), ours=False, abort=True)
+        except Exception as exc:
+            logger.exception("the link to %s at %s: our own mistake", self.peer_name, self.address)
+            self._end(f"handling what it sent failed: {exc!r}", ours=True, abort=True)
+
+    def _take(self, frame: Frame) -> None:
+        if self._over is not None:
+            return
+        try:
+            envelope = decode(frame.header, frame.segments)
+            self._takers[type(envelope)](envelope)
+        except UnreadableMessage as exc:
+            (self._pending if exc.answer else self._service).unreadable(exc)
+        except (ProtocolError, ResourceExhaustedError) as exc:
+            # What the peer counts on was not understood, or has no place: better no link than that.
+            logger.error("closing the link to %s at %s: %s", self.peer_name, self.address, exc)
+            self._end(f"what it sent could not be accepted: {exc.message}", ours=False, abort=True)
+
+    def _send(self, envelope: Envelope) -> None:
+        if self._over is not None:
+            raise self._over_error()
+        header, segments = encode(envelope)
+        try:
+            self._connection.write(Frame(header, segments))
+        except ConnectionClosed as exc:
+            self._end(str(exc), ours=exc.by_us)
+            raise self._over_error() from exc
+        except ValueError as exc:
+            raise InvalidArgumentError(f"a {type(envelope).__name__} is too large: {exc}") from exc
+
+    # -- signs of life ---------------------------------------------------------------------------
+
+    def _schedule_tick(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._tick = loop.call_later(self._lease.beat, self._on_tick)
+
+    def _on_tick(self) -> None:
+        seen = self._connection.statistics()
+        look = self._lease.look(
+            self._clock.now(), received=seen.bytes_received, sent=seen.frames_sent
+        )
+        if look.lost:
+            self._end(f"nothing came from it for {look.silence:.3g} s", ours=False, abort=True)
+            return
+        self._schedule_tick()
+        if look.beat_due:
+            try:
+                self._send(_BEAT)
+            except OpError:
+                return  # the receive loop hears of it too
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def _end(self, reason: str, *, ours: bool, abort: bool = False) -> None:
+        """Ends the link, once.
+
+        Args:
+            reason: completes "the link is over: ".
+            ours: whether this end wanted it.
+            abort: whether the connection has to be dropped; if not, it has ended or is about to.
+        """
+        if self._over is not None:
+            return
+        kind: type[OpError] = CancelledError if ours else UnavailableError
+        place = f"the link to {self.peer_name} at {self.address}"
+        self._over = kind(f"{place} is over: {reason}", task=self.peer_name)
+        if abort:
+            self._connection.abort()
+        if self._tick is not None:
+            self._tick.cancel()
+        self._pending.fail_all(self._over_error)
+        self._service.cancel_all()
+        self._children.cancel()
+        self._closed.set()
+        watchers, self._watchers = self._watchers, {}
+        for callback in watchers.values():
+            self._notify(callback)
+
+    def _over_error(self, what: str = "") -> OpError:
+        """Why the link is over, as a fresh error for one more caller."""
+        assert self._over is not None  # asked for only then
+        unanswered = f"; {what} has no answer" if what else ""
+        return type(self._over)(self._over.message + unanswered, task=self.peer_name)
+
+    def _watch(self, callback: Callable[[], None]) -> Callable[[], None]:
+        if self._over is not None:
+            handle = asyncio.get_running_loop().call_soon(self._notify, callback)
+            return handle.cancel
+        key = object()
+        self._watchers[key] = callback
+
+        def unregister() -> None:
+            self._watchers.pop(key, None)
+
+        return unregister
+
+    def _notify(self, callback: Callable[[], None]) -> None:
+        try:
+            callback()
+        except Exception:
+            logger.exception("a callback for the end of the link to %s failed", self.peer_name)
+
+    def __repr__(self) -> str:
+        state = "open" if self._over is None else "over"
+        return f"<Link {state} to {self.peer_name} at {self.address}, {len(self._pending)} pending>"
+
+
+def _describe(target: str, message: Any) -> str:
+    return f"{type(message).__name__} to {target!r}"

@@ -1,0 +1,197 @@
+"""Refs: what one holds to talk to an actor, wherever it lives.
+
+Owns the protocol ``Ref`` and ``LocalRef``, the one for actors of this process. All rooms above hold
+refs; it imports the actor and the deadline. A ref may be copied and kept; it says nothing about
+whether the actor still runs.
+
+A call from the actor's own loop is a direct call. One from elsewhere goes through the loop's
+thread-safe door and waits on the caller's loop, whose own timer bounds the wait even if the actor's
+loop stands still.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol
+
+from actorsession.actors.context import LOCAL_TELL, CallContext
+from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
+from actorsession.errors import (
+    AbortedError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    OpError,
+    from_exception,
+)
+
+if TYPE_CHECKING:
+    from actorsession.actors.actor import Actor
+
+__all__ = ["LocalRef", "Ref"]
+
+_current_loop = asyncio.events._get_running_loop
+
+
+class Ref(Protocol):
+    """An actor somewhere."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in logs and errors."""
+
+    async def ask(self, message: Any, deadline: Deadline | None = None) -> Any:
+        """Sends a message and awaits the answer.
+
+        Cancelling the call cancels the handler, and does not wait for its clean-up.
+
+        Args:
+            message: of a class that the actor handles.
+            deadline: until when to wait; by default 30 s from now.
+
+        Returns:
+            The answer. In the same process arrays in it are the actor's own, not copies.
+
+        Raises:
+            DeadlineExceededError: the deadline came first; the handler is cancelled.
+            OpError: what the handler has raised; a foreign exception comes as the cause of one.
+        """
+
+    def tell(self, message: Any) -> None:
+        """Sends a message that wants no answer; never blocks.
+
+        Args:
+            message: of a class that the actor handles.
+
+        Raises:
+            OpError: it cannot be delivered: ``UnimplementedError``, ``AbortedError``,
+                ``ResourceExhaustedError`` or ``UnavailableError``.
+        """
+
+
+class LocalRef:
+    """A ref to an actor of this process."""
+
+    __slots__ = ("_actor",)
+
+    def __init__(self, actor: Actor) -> None:
+        self._actor = actor
+
+    @property
+    def name(self) -> str:
+        """The actor's name."""
+        return self._actor.name
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The loop it lives on; ``None`` if it was not called from one yet."""
+        return self._actor.loop
+
+    def is_here(self) -> bool:
+        """Whether the caller is where the actor lives, so that calls are direct."""
+        actor, here = self._actor, _current_loop()
+        if actor.loop is None:
+            actor.loop = here
+        return actor.loop is here
+
+    async def ask(self, message: Any, deadline: Deadline | None = None) -> Any:
+        """See ``Ref.ask``; suspends only if the handler needs to."""
+        actor, here = self._actor, _current_loop()
+        if actor.loop is not here and not self.is_here():
+            return await _Crossing(actor, message, deadline).ask(here)
+        if deadline is not None and deadline.expired:
+            raise DeadlineExceededError(
+                f"{type(message).__name__} was not sent to actor {actor.name!r}: "
+                "its deadline is over"
+            )
+        answer = actor.submit(message, CallContext(deadline))
+        return await answer if isinstance(answer, asyncio.Future) else answer
+
+    def tell(self, message: Any) -> None:
+        """See ``Ref.tell``; on the actor's loop the handler has begun when it returns."""
+        if self.is_here():
+            self._actor.deliver(message)
+        else:
+            self._actor.post(message)
+
+    def submit(self, message: Any, context: CallContext) -> Any:
+        """Asks on behalf of another, on the actor's loop; see ``Actor.submit``."""
+        return self._actor.submit(message, context)
+
+    def deliver(self, message: Any, context: CallContext = LOCAL_TELL) -> None:
+        """Tells on behalf of another, on the actor's loop; see ``Actor.deliver``."""
+        self._actor.deliver(message, context)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LocalRef) and other._actor is self._actor
+
+    def __hash__(self) -> int:
+        return hash(self._actor)
+
+    def __repr__(self) -> str:
+        return f"<LocalRef to {self._actor!r}>"
+
+
+class _Crossing:
+    """An ask from another loop: two futures, one on each side, that end each other."""
+
+    def __init__(self, actor: Actor, message: Any, deadline: Deadline | None) -> None:
+        self._actor = actor
+        self._message = message
+        self._deadline = deadline if deadline is not None else Deadline.after(DEFAULT_SECONDS)
+        self._theirs: asyncio.Future[Any] | None = None  # touched on the actor's loop only
+
+    async def ask(self, here: asyncio.AbstractEventLoop | None) -> Any:
+        if here is None:
+            raise FailedPreconditionError(
+                f"actor {self._actor.name!r} lives on an event loop; asking it needs a running one"
+            )
+        self._here = here
+        self._ours: asyncio.Future[Any] = here.create_future()
+        self._actor.call_home(self._begin)
+        name = type(self._message).__name__
+        what = f"the answer of actor {self._actor.name!r} (on another loop) to {name}"
+        try:
+            return await self._deadline.wait(self._ours, what=what)
+        finally:
+            if self._ours.cancelled():
+                with suppress(AbortedError):  # its loop is closed: the handler is gone with it
+                    self._actor.call_home(self._abandon)
+
+    def _begin(self) -> None:
+        if self._ours.done():
+            return
+        try:
+            answer = self._actor.submit(self._message, CallContext(self._deadline))
+        except OpError as exc:
+            self._send_back(None, exc)
+            return
+        if isinstance(answer, asyncio.Future):
+            self._theirs = answer
+            answer.add_done_callback(self._answered)
+        else:
+            self._send_back(answer, None)
+
+    def _answered(self, answer: asyncio.Future[Any]) -> None:
+        if not answer.cancelled():
+            error = answer.exception()
+            if error is None:
+                self._send_back(answer.result(), None)
+            else:
+                self._send_back(None, from_exception(error))
+
+    def _abandon(self) -> None:
+        if self._theirs is not None:
+            self._theirs.cancel()
+
+    def _send_back(self, value: Any, error: OpError | None) -> None:
+        with suppress(RuntimeError):  # the asker's loop is closed: nobody waits
+            self._here.call_soon_threadsafe(self._finish, value, error)
+
+    def _finish(self, value: Any, error: OpError | None) -> None:
+        if self._ours.done():
+            return
+        if error is None:
+            self._ours.set_result(value)
+        else:
+            self._ours.set_exception(error)

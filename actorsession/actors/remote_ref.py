@@ -1,0 +1,54 @@
+"""Refs to actors at the other end of a link.
+
+Owns ``RemoteRef``, which has the shape of ``Ref``; whoever holds a link makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.link import Link
+
+__all__ = ["RemoteRef"]
+
+
+class RemoteRef:
+    """An actor of another process.
+
+    Args:
+        link: the way there; when it is over, so is the ref.
+        target: the actor's name at the other end.
+    """
+
+    __slots__ = ("link", "target")
+
+    def __init__(self, link: Link, target: str) -> None:
+        self.link = link
+        self.target = target
+
+    @property
+    def name(self) -> str:
+        """The target and the task that has it."""
+        return f"{self.target} of {self.link.peer_name}"
+
+    def ask(self, message: Any, deadline: Deadline | None = None) -> Coroutine[Any, Any, Any]:
+        """See ``Ref.ask`` and ``Link.ask``."""
+        return self.link.ask(self.target, message, deadline)
+
+    def tell(self, message: Any) -> None:
+        """See ``Ref.tell`` and ``Link.tell``."""
+        self.link.tell(self.target, message)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RemoteRef) and (other.link, other.target) == (
+            self.link,
+            self.target,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.link, self.target))
+
+    def __repr__(self) -> str:
+        return f"<RemoteRef to {self.name} over {self.link!r}>"

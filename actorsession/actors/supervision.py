@@ -1,0 +1,128 @@
+"""Children: the one place of the package that makes asyncio tasks, and sees to their end.
+
+Owns ``Children``. Actors, links and the rooms above hold one each; it imports nothing of ours but
+the error classes.
+
+Invariants: a child is held from its start to its end, so that it cannot be collected in flight; its
+exception is looked at by somebody; after ``stop`` no child can be started. So asyncio never has
+reason to print "exception was never retrieved" or "task was destroyed but it is pending".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias, TypeVar
+
+from actorsession.errors import AbortedError
+
+__all__ = ["STOP_GRACE", "Children", "OnError"]
+
+T = TypeVar("T")
+
+OnError: TypeAlias = Callable[[str, BaseException], None]
+
+# How long a cancelled child may take to clean up. A clean-up is a few sends and closes; one that
+# takes longer waits for something that nobody will send any more.
+STOP_GRACE = 2.0
+
+logger = logging.getLogger("actorsession.actors")
+
+
+class Children:
+    """The tasks of one owner.
+
+    Args:
+        owner: whose they are, for logs and errors.
+        on_error: called with a child's name and exception when a child fails that nobody awaits;
+            without it such an exception is logged.
+    """
+
+    def __init__(self, owner: str, on_error: OnError | None = None) -> None:
+        self._owner = owner
+        self._on_error = on_error
+        self._running: set[asyncio.Task[Any]] = set()
+        self._stopped = False
+
+    def start(
+        self, work: Coroutine[Any, Any, T], *, name: str, awaited: bool = False
+    ) -> asyncio.Task[T]:
+        """Starts a child on the running loop.
+
+        Args:
+            work: what it does.
+            name: what it is called in logs.
+            awaited: whether the caller looks at its exception; if not, ``on_error`` hears of it.
+
+        Returns:
+            The child; cancelling it is allowed, awaiting it too.
+
+        Raises:
+            AbortedError: if the children were stopped; ``work`` is closed then.
+        """
+        if self._stopped:
+            work.close()
+            raise AbortedError(f"{self._owner} was stopped and starts no child {name!r}")
+        child = asyncio.get_running_loop().create_task(work, name=name)
+        self._running.add(child)
+        child.add_done_callback(self._running.discard if awaited else self._ended)
+        return child
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def __contains__(self, child: object) -> bool:
+        return child in self._running
+
+    def cancel(self) -> None:
+        """Cancels all children but the calling one, without waiting, and lets none start any
+        more."""
+        self._stopped = True
+        for child in self._others():
+            child.cancel()
+
+    async def stop(self, grace: float = STOP_GRACE) -> None:
+        """Cancels all children and waits for their end; may be called again.
+
+        A child may call it: it is neither cancelled nor awaited then. Cancelling the call leaves
+        the children cancelled, but not awaited.
+
+        Args:
+            grace: seconds to wait; the names of those that have not ended by then are logged, and
+                they are left to themselves.
+        """
+        self.cancel()
+        children = self._others()
+        if not children:
+            return
+        _, stubborn = await asyncio.wait(children, timeout=grace)
+        if stubborn:
+            names = ", ".join(sorted(child.get_name() for child in stubborn))
+            logger.error(
+                "%s: %d children did not end within %g s of being cancelled: %s",
+                self._owner, len(stubborn), grace, names,
+            )  # fmt: skip
+        for child in stubborn:
+            # It has been reported; when its loop goes, asyncio need not report it again.
+            child._log_destroy_pending = False  # type: ignore[attr-defined]
+
+    def _others(self) -> set[asyncio.Task[Any]]:
+        # Without a running loop, at the end of a program, no child can be the caller.
+        running = asyncio.events._get_running_loop()
+        return self._running - {asyncio.current_task() if running is not None else None}
+
+    def _ended(self, child: asyncio.Task[Any]) -> None:
+        self._running.discard(child)
+        if child.cancelled():
+            return
+        error = child.exception()
+        if error is None:
+            return
+        if self._on_error is None:
+            logger.error("%s: child %s failed", self._owner, child.get_name(), exc_info=error)
+            return
+        try:
+            self._on_error(child.get_name(), error)
+        except Exception:
+            logger.exception("%s: the callback for failed children has failed", self._owner)

@@ -1,0 +1,97 @@
+"""Finds the devices of a cluster: asks every task who it is, again and again until all have answered.
+
+A session starts only when all of its tasks answer; who is missing when time runs out is named with
+address, number of attempts and last error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.ref import Ref
+from actorsession.errors import DeadlineExceededError, OpError
+from actorsession.graph.device import DeviceAttributes
+from actorsession.messages.worker import GetStatus, WorkerStatus
+
+__all__ = ["FoundTask", "find_tasks"]
+
+# Seconds between attempts: a process that is being started is found soon after it listens.
+_RETRY = 0.1
+# Seconds for one attempt, so that a task that hangs is tried (and counted) more than once.
+_ATTEMPT = 5.0
+
+
+class FoundTask:
+    """A task that answered.
+
+    Attributes:
+        task: its name.
+        incarnation: of its present life.
+        devices: what it has.
+    """
+
+    __slots__ = ("devices", "incarnation", "task")
+
+    def __init__(self, status: WorkerStatus) -> None:
+        self.task = status.task
+        self.incarnation = status.incarnation
+        self.devices = [DeviceAttributes.from_wire(d) for d in status.devices]
+
+
+class _Search:
+    def __init__(self, task: str, worker: Callable[[str, Deadline], Awaitable[Ref]]) -> None:
+        self.task = task
+        self.worker = worker
+        self.attempts = 0
+        self.last: str = "no answer yet"
+        self.found: FoundTask | None = None
+
+    async def run(self, deadline: Deadline) -> None:
+        while self.found is None and not deadline.expired:
+            self.attempts += 1
+            attempt = Deadline.after(_ATTEMPT).earliest(deadline)
+            try:
+                ref = await self.worker(self.task, attempt)
+                self.found = FoundTask(await ref.ask(GetStatus(), attempt))
+                return
+            except OpError as exc:
+                self.last = exc.message
+            left = deadline.time_left
+            await asyncio.sleep(_RETRY if left is None else min(_RETRY, left))
+
+
+async def find_tasks(
+    addresses: Mapping[str, str],
+    worker: Callable[[str, Deadline], Awaitable[Ref]],
+    deadline: Deadline,
+) -> Sequence[FoundTask]:
+    """Asks all tasks for their status.
+
+    Args:
+        addresses: by task.
+        worker: from a task to its worker's ref.
+        deadline: how long to go on trying.
+
+    Returns:
+        One entry per task, in order.
+
+    Raises:
+        DeadlineExceededError: if some task did not answer; names each with address, attempts and last
+            error.
+    """
+    searches = [_Search(task, worker) for task in addresses]
+    async with asyncio.TaskGroup() as group:
+        for search in searches:
+            group.create_task(search.run(deadline), name=f"find {search.task}")
+    missing = [s for s in searches if s.found is None]
+    if missing:
+        lines = "; ".join(
+            f"{s.task} at {addresses[s.task]} ({s.attempts} attempts, last: {s.last})" for s in missing
+        )
+        raise DeadlineExceededError(
+            f"{len(missing)} of {len(searches)} tasks did not answer in time: {lines}",
+            task=missing[0].task,
+        )
+    return [s.found for s in searches if s.found is not None]

@@ -1,0 +1,273 @@
+"""A cluster of processes on this machine.
+
+``LocalCluster`` spawns ``python -m actorsession worker`` children (so no main guard is needed), lets each
+bind to a free port of its own, and then tells all of them where everybody is. Children die with their
+parent, also when it is killed: their standard input ends. A child that dies is known with exit code or
+signal and the last lines that it wrote.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import signal
+import sys
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.supervision import Children
+from actorsession.cluster.spec import ClusterSpec
+from actorsession.config import CONNECT_TIMEOUT
+from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
+from actorsession.graph.device import task_name
+
+__all__ = ["LocalCluster", "WorkerProcess"]
+
+_GRACE = 5.0
+_KEPT_LINES = 40  # enough for a traceback, little enough for an error message
+
+
+class WorkerProcess:
+    """One child process.
+
+    Attributes:
+        task: its task name.
+        address: where it listens, once it is up.
+    """
+
+    def __init__(self, job: str, index: int) -> None:
+        self.job = job
+        self.index = index
+        self.task = task_name(job, index)
+        self.address = ""
+        self._process: asyncio.subprocess.Process | None = None
+        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._children = Children(f"process of {self.task}")
+        self._stderr: asyncio.Task[None] | None = None
+
+    async def start(self, cluster: Mapping[str, Any], cluster_id: str, devices: int) -> None:
+        """Spawns the process; ``announced`` waits for its address."""
+        command = [
+            sys.executable, "-m", "actorsession", "worker", "--job", self.job,
+            "--task", str(self.index), "--cluster", json.dumps(cluster),
+            "--cluster-id", cluster_id, "--devices", str(devices), "--announce",
+        ]  # fmt: skip
+        self._process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=_environment(),
+            # Of a session of its own: Ctrl-C at the terminal is for the parent, which ends its children.
+            start_new_session=True,
+        )
+        self._stderr = self._children.start(self._keep_stderr(), name=f"stderr of {self.task}")
+
+    async def announced(self) -> None:
+        """Waits until the child listens.
+
+        Raises:
+            UnavailableError: if it ends first; the message has its last lines.
+        """
+        process = self._running()
+        assert process.stdout is not None
+        line = await process.stdout.readline()
+        try:
+            self.address = json.loads(line)["address"]
+        except (ValueError, KeyError, TypeError):
+            await process.wait()
+            if self._stderr is not None:
+                await asyncio.wait({self._stderr}, timeout=1.0)
+            raise UnavailableError(f"the process did not come up: {self.fate}", task=self.task) from None
+
+    async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
+        """Tells the child where every task is."""
+        stdin = self._running().stdin
+        assert stdin is not None
+        stdin.write(json.dumps(cluster).encode() + b"\n")
+        await stdin.drain()
+
+    async def stop(self, grace: float) -> None:
+        """Ends the process, with force if it does not go within ``grace`` seconds."""
+        process = self._process
+        if process is None:
+            return
+        if process.returncode is None:
+            if process.stdin is not None:
+                process.stdin.close()
+            try:
+                await Deadline.after(grace).wait(process.wait(), what=f"the end of {self.task}")
+            except OpError:
+                self.send_signal(signal.SIGKILL)
+        await process.wait()
+        await self._children.stop(1.0)
+        _close_pipes(process)
+
+    def kill_now(self) -> None:
+        """Kills the process without waiting for anything."""
+        self.send_signal(signal.SIGKILL)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Sends a signal, unless the process is gone."""
+        if self._process is not None and self._process.returncode is None:
+            try:
+                self._process.send_signal(number)
+            except ProcessLookupError:
+                pass  # it ended in this moment, which is what any signal here is for
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._running().pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process is not None and self._process.returncode is None
+
+    @property
+    def fate(self) -> str:
+        """How the process ended, with the last lines that it wrote on standard error."""
+        code = self._process.returncode if self._process is not None else None
+        if code is None:
+            how = "it runs"
+        elif code < 0:
+            how = f"killed by {signal.Signals(-code).name}"
+        else:
+            how = f"exit code {code}"
+        return how + ("; its last lines:\n" + "\n".join(self._lines) if self._lines else "")
+
+    def _running(self) -> asyncio.subprocess.Process:
+        if self._process is None:
+            raise FailedPreconditionError(f"the process of {self.task} was not started")
+        return self._process
+
+    async def _keep_stderr(self) -> None:
+        stream = self._running().stderr
+        assert stream is not None
+        while line := await stream.readline():
+            self._lines.append(line.decode(errors="replace").rstrip())
+
+
+def _close_pipes(process: asyncio.subprocess.Process) -> None:
+    """Closes what asyncio leaves open until the transport is collected."""
+    transport = getattr(process, "_transport", None)
+    if transport is not None:
+        transport.close()
+
+
+def _environment() -> dict[str, str]:
+    """The child's environment: ours, with the package importable however we imported it."""
+    root = str(Path(__file__).resolve().parents[2])
+    path = os.environ.get("PYTHONPATH", "")
+    return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
+
+
+class LocalCluster:
+    """Worker processes on loopback, started and ended together.
+
+    Args:
+        jobs: number of tasks of each job, such as ``{"ps": 1, "worker": 2}``.
+        devices: CPU devices per task.
+        start_timeout: seconds for all processes to come up.
+
+    Raises:
+        ValueError: for no task at all, or a number below 0.
+    """
+
+    def __init__(
+        self, jobs: Mapping[str, int], *, devices: int = 1, start_timeout: float = CONNECT_TIMEOUT
+    ) -> None:
+        if not jobs or min(jobs.values()) < 0 or not sum(jobs.values()):
+            raise ValueError(f"a cluster has at least one task, got {dict(jobs)}")
+        self._jobs = dict(jobs)
+        self._devices = devices
+        self._start_timeout = start_timeout
+        self._cluster_id = secrets.token_hex(8)
+        self.processes: dict[str, WorkerProcess] = {}
+
+    async def start(self) -> None:
+        """Starts all processes and waits until they know each other.
+
+        Raises:
+            UnavailableError: if a process does not come up; the message has its last lines.
+            DeadlineExceededError: if that takes too long.
+        """
+        placeholder = {job: ["127.0.0.1:0"] * count for job, count in self._jobs.items() if count}
+        for job, count in self._jobs.items():
+            for index in range(count):
+                process = WorkerProcess(job, index)
+                self.processes[process.task] = process
+        deadline = Deadline.after(self._start_timeout)
+        try:
+            await deadline.wait(self._bring_up(placeholder), what="the processes of the cluster")
+        except BaseException:
+            await self.stop(0.0)
+            raise
+
+    async def _bring_up(self, placeholder: Mapping[str, Any]) -> None:
+        processes = list(self.processes.values())
+        for process in processes:
+            await process.start(placeholder, self._cluster_id, self._devices)
+        for process in processes:
+            await process.announced()
+        cluster = self.spec.as_dict()
+        for process in processes:
+            await process.tell_cluster(cluster)
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """The tasks and their real addresses."""
+        jobs: dict[str, list[str]] = {}
+        for process in self.processes.values():
+            jobs.setdefault(process.job, []).append(process.address)
+        return ClusterSpec(jobs)
+
+    def target(self, job: str, index: int = 0) -> str:
+        """The address of a task, for sessions whose master it is to be.
+
+        Raises:
+            ValueError: for an unknown task.
+        """
+        return self.process(job, index).address
+
+    def process(self, job: str, index: int = 0) -> WorkerProcess:
+        """The process of a task.
+
+        Raises:
+            ValueError: for an unknown task.
+        """
+        found = self.processes.get(task_name(job, index))
+        if found is None:
+            raise ValueError(f"no task {index} in job {job!r}; there are {sorted(self.processes)}")
+        return found
+
+    async def stop(self, grace: float = _GRACE) -> None:
+        """Ends all processes at once; bounded by ``grace`` seconds, may be called twice."""
+        async with asyncio.TaskGroup() as group:
+            for process in self.processes.values():
+                group.create_task(process.stop(grace), name=f"stop {process.task}")
+
+    def kill_now(self) -> None:
+        """Kills all processes without waiting, for a program that ends at once."""
+        for process in self.processes.values():
+            process.kill_now()
+
+    async def __aenter__(self) -> LocalCluster:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    def __repr__(self) -> str:
+        alive = sum(p.alive for p in self.processes.values())
+        return f"<LocalCluster {self._jobs}, {alive} of {len(self.processes)} processes alive>"

@@ -1,0 +1,204 @@
+"""A server: one task of a cluster, with a master and a worker behind one listener.
+
+Binding comes first and the real address is published after it, so port 0 works and no free port is
+guessed. A server says of itself cluster id, task and incarnation to whoever connects, and refuses peers of
+another cluster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from actorsession.actors import registry
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.ref import Ref
+from actorsession.cluster.master import Master
+from actorsession.cluster.spec import ClusterSpec
+from actorsession.cluster.worker import Worker
+from actorsession.cluster.worker_cache import WorkerCache
+from actorsession.config import ConfigProto
+from actorsession.errors import FailedPreconditionError, OpError, error_to_wire
+from actorsession.graph.device import task_name
+from actorsession.messages.session import MASTER
+from actorsession.messages.worker import WORKER, CleanupGraph
+from actorsession.runtime.devices import make_devices, new_incarnation
+from actorsession.runtime.kernel_pool import KernelPool
+from transports import Hello, Listener, listen
+
+__all__ = ["Server", "ServerStatistics"]
+
+_log = logging.getLogger("actorsession.cluster")
+# Seconds that stopping may take for connections and actors to end by themselves.
+_GRACE = 2.0
+
+
+class ServerStatistics(dict[str, Any]):
+    """Counters of a server by name: sessions, steps, rendezvous, pushes, links."""
+
+
+class Server:
+    """One task of a cluster.
+
+    Args:
+        cluster: the tasks and their addresses; this task's may have port 0.
+        job_name: the job of this task.
+        task_index: its index in the job.
+        config: settings of the process, such as ``device_count``.
+        cluster_id: servers and clients of another id are refused; "" accepts clients and servers that
+            have none.
+        token: shared secret; needed to listen on anything but loopback.
+
+    Raises:
+        ValueError: if the task is not in the cluster.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterSpec | Mapping[str, Any],
+        job_name: str,
+        task_index: int = 0,
+        *,
+        config: ConfigProto | None = None,
+        cluster_id: str = "",
+        token: str | None = None,
+    ) -> None:
+        self._spec = ClusterSpec(cluster)
+        self._config = config or ConfigProto()
+        self._bind_to = self._spec.tasks().get(task_name(job_name, task_index))
+        if self._bind_to is None:
+            self._spec.task_address(job_name, task_index)  # says what would be valid
+        self.task = task_name(job_name, task_index)
+        self.incarnation = new_incarnation()
+        self._token = token
+        hello = Hello(
+            cluster_id=cluster_id, task=self.task, incarnation=self.incarnation, pid=os.getpid()
+        )
+        self._hello = hello
+        self._serves: dict[str, Ref] = {}
+        self._cache = WorkerCache(self.task, hello, self._serves, self._lost_push, token)
+        self._listener: Listener | None = None
+        self._master: Master | None = None
+        self._worker: Worker | None = None
+        self._pool: KernelPool | None = None
+        self._stopping = asyncio.Event()
+
+    # -- life ----------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Binds, and serves from then on.
+
+        Raises:
+            FailedPreconditionError: if it was started before.
+            BindError: if the address cannot be had.
+        """
+        if self._listener is not None:
+            raise FailedPreconditionError(f"the server of {self.task} was started already")
+        assert self._bind_to is not None
+        self._make_actors()
+        self._listener = await listen(
+            self._bind_to, self._hello, self._cache.serve, token=self._token
+        )
+        self._cache.learn({**self._spec.tasks(), self.task: self.target})
+        registry.publish(self.target, self._serves[MASTER])
+
+    def _make_actors(self) -> None:
+        threads = self._config.inter_op_parallelism_threads
+        self._pool = None if threads < 0 else KernelPool(threads)
+        devices = make_devices(self.task, self._config.device_count)
+        self._worker = Worker(
+            self.task, self.incarnation, devices, self._cache.push, self._cache.learn, self._pool
+        )
+        self._master = Master(
+            self.task, self.incarnation, self._known_tasks, self._worker_of
+        )
+        self._serves[WORKER] = self._worker.ref
+        self._serves[MASTER] = self._master.ref
+
+    def _known_tasks(self) -> Mapping[str, str]:
+        known = self._cache.addresses
+        return {task: known[task] for task in self._spec.tasks()}
+
+    async def _worker_of(self, task: str, deadline: Deadline) -> Ref:
+        if task == self.task:
+            return self._serves[WORKER]
+        return await self._cache.worker(task, deadline)
+
+    def _lost_push(self, step_id: int, error: OpError) -> None:
+        """Tensors could not be delivered: the step fails here, and so everywhere."""
+        if self._worker is not None:
+            self._serves[WORKER].tell(CleanupGraph(step_id=step_id, error=error_to_wire(error)))
+
+    def learn_peers(self, cluster: ClusterSpec | Mapping[str, Any]) -> None:
+        """Takes in the addresses of the other tasks, once everybody has bound.
+
+        Args:
+            cluster: the same tasks with their real addresses.
+        """
+        self._spec = ClusterSpec(cluster)
+        self._cache.learn({**self._spec.tasks(), self.task: self.target})
+
+    @property
+    def target(self) -> str:
+        """The address that sessions connect to, with the real port.
+
+        Raises:
+            FailedPreconditionError: before the server was started.
+        """
+        if self._listener is None:
+            raise FailedPreconditionError(f"the server of {self.task} is not started: no address yet")
+        return self._listener.address
+
+    async def serve_forever(self) -> None:
+        """Waits until the server is stopped."""
+        await self._stopping.wait()
+
+    async def stop(self, grace: float = _GRACE) -> None:
+        """Closes sessions and connections and gives the address up; may be called twice.
+
+        Args:
+            grace: seconds for connections to end by themselves.
+        """
+        if self._stopping.is_set() or self._listener is None:
+            return
+        self._stopping.set()
+        registry.withdraw(self.target, self._serves[MASTER])
+        why = f"the server of {self.task} is stopping"
+        assert self._master is not None
+        assert self._worker is not None
+        await self._master.aclose(why)
+        await self._worker.aclose(why)
+        await self._cache.aclose(grace)
+        await self._listener.aclose(grace=grace)
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+
+    async def __aenter__(self) -> Server:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    def statistics(self) -> ServerStatistics:
+        """Counters of this server."""
+        assert self._master is not None
+        assert self._worker is not None
+        return ServerStatistics(
+            sessions=self._master.sessions,
+            steps=self._worker.running,
+            rendezvous=self._worker.pending_rendezvous,
+            pushes=self._cache.pushes,
+            links=self._cache.statistics(),
+        )
+
+    def __repr__(self) -> str:
+        where = self._listener.address if self._listener is not None else "not started"
+        return f"<Server {self.task} at {where}>"
+

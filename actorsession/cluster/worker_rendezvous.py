@@ -1,0 +1,143 @@
+"""The rendezvous of one step at one worker, and the table of all of them.
+
+What is sent to a device of this task stays in the table; what is sent to another task is gathered and
+pushed there, one message per task each time the step comes to rest. Pushes may arrive before the step
+has begun here: they make its rendezvous. Steps that are over leave a tombstone, so that what comes late is
+dropped instead of kept for ever.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from actorsession.errors import CancelledError, OpError
+from actorsession.messages.worker import PushTensors
+from actorsession.plan.keys import parse_key
+from actorsession.runtime.rendezvous import Rendezvous
+
+__all__ = ["RendezvousTable", "WorkerRendezvous"]
+
+Push: TypeAlias = Callable[[str, PushTensors], None]
+
+# Tombstones kept: a late push comes within seconds of the step's end, and no worker ends more steps
+# than this in that time.
+_TOMBSTONES = 10_000
+# Seconds that values pushed for a step may wait for its beginning; a master that is alive begins a step
+# on all its workers at once.
+_UNBEGUN = 60.0
+
+
+class WorkerRendezvous(Rendezvous):
+    """Where the tensors of one step meet at one task.
+
+    Args:
+        step_id: the step.
+        task: this task.
+        push: delivers a message to the worker of another task; never blocks.
+    """
+
+    __slots__ = ("_gathered", "_push", "_task", "begun", "created", "step_id")
+
+    def __init__(self, step_id: int, task: str, push: Push) -> None:
+        super().__init__()
+        self.step_id = step_id
+        self.begun = False
+        self.created = time.monotonic()
+        self._task = task
+        self._push = push
+        self._gathered: dict[str, list[tuple[str, Any, bool]]] = {}
+
+    def send(self, key: str, value: Any, dead: bool = False) -> None:
+        """Keeps a value for a device of this task, or gathers it for the task of its device."""
+        task = parse_key(key).dst_task
+        if task == self._task:
+            super().send(key, value, dead)
+            return
+        if self.aborted is not None:
+            raise self.aborted
+        self._gathered.setdefault(task, []).append((key, value, dead))
+
+    def deliver(self, key: str, value: Any, dead: bool) -> None:
+        """Takes in a value that another task pushed."""
+        super().send(key, value, dead)
+
+    def flush(self) -> None:
+        """Pushes what was gathered, one message per task."""
+        if not self._gathered:
+            return
+        gathered, self._gathered = self._gathered, {}
+        for task, items in gathered.items():
+            keys, values, dead = zip(*items, strict=True)
+            self._push(
+                task,
+                PushTensors(
+                    step_id=self.step_id, keys=list(keys), values=list(values), dead=list(dead)
+                ),
+            )
+
+
+class RendezvousTable:
+    """The rendezvous of every step that this worker takes part in.
+
+    Args:
+        task: this task.
+        push: delivers a message to the worker of another task.
+    """
+
+    def __init__(self, task: str, push: Push) -> None:
+        self._task = task
+        self._push = push
+        self._steps: dict[int, WorkerRendezvous] = {}
+        self._over: OrderedDict[int, OpError | None] = OrderedDict()
+
+    def begin(self, step_id: int) -> WorkerRendezvous:
+        """The rendezvous of a step that begins here.
+
+        Raises:
+            OpError: the error with which the step was given up before it began.
+        """
+        if step_id in self._over:
+            raise self._over[step_id] or CancelledError(f"step {step_id} is over", derived=True)
+        rendezvous = self._get(step_id)
+        rendezvous.begun = True
+        return rendezvous
+
+    def push(self, message: PushTensors) -> None:
+        """Takes in values from another task; those of a step that is over are dropped."""
+        if message.step_id in self._over:
+            return
+        rendezvous = self._get(message.step_id)
+        for key, value, dead in zip(message.keys, message.values, message.dead, strict=True):
+            if rendezvous.aborted is None:
+                rendezvous.deliver(key, value, dead)
+
+    def end(self, step_id: int, error: OpError | None = None) -> None:
+        """Ends a step: what still waits fails, and what comes later is dropped."""
+        self._over[step_id] = error
+        if len(self._over) > _TOMBSTONES:
+            self._over.popitem(last=False)
+        rendezvous = self._steps.pop(step_id, None)
+        if rendezvous is not None:
+            rendezvous.abort(error or CancelledError("the step is over", derived=True))
+
+    def _get(self, step_id: int) -> WorkerRendezvous:
+        rendezvous = self._steps.get(step_id)
+        if rendezvous is None:
+            self._drop_unbegun()
+            rendezvous = WorkerRendezvous(step_id, self._task, self._push)
+            self._steps[step_id] = rendezvous
+        return rendezvous
+
+    def _drop_unbegun(self) -> None:
+        """Ends steps that were pushed to and never begun; their master is gone."""
+        limit = time.monotonic() - _UNBEGUN
+        # Insertion order is order of creation, so the old ones stand in front.
+        for step_id, rendezvous in list(self._steps.items())[:8]:
+            if not rendezvous.begun and rendezvous.created < limit:
+                self.end(step_id)
+
+    def __len__(self) -> int:
+        return len(self._steps)

@@ -1,0 +1,293 @@
+"""The canonical error codes as exception classes, and their wire form.
+
+Owns every exception that the runtime raises on purpose. All rooms above import it; it imports nothing
+of ours.
+
+Each class stands for one of the sixteen canonical codes that TensorFlow's ``tf.errors`` (and gRPC) use,
+with the same names and numbers. An error knows whose it was: node, device, task and the user's source
+line travel with it, also over the wire, and show as exception notes. Two markers order errors of one
+step: a *derived* error is a consequence (a cancellation after a failure elsewhere) and never replaces a
+real one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+__all__ = [
+    "AbortedError",
+    "AlreadyExistsError",
+    "CancelledError",
+    "DataLossError",
+    "DeadlineExceededError",
+    "FailedPreconditionError",
+    "InaccessibleTensorError",
+    "InternalError",
+    "InvalidArgumentError",
+    "NotFoundError",
+    "OperatorNotAllowedInGraphError",
+    "OpError",
+    "OutOfRangeError",
+    "PermissionDeniedError",
+    "ProtocolError",
+    "ResourceExhaustedError",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "UnimplementedError",
+    "UnknownError",
+    "WorkerRestartedError",
+    "error_from_wire",
+    "error_to_wire",
+    "first_error",
+    "from_exception",
+]
+
+
+class OpError(Exception):
+    """Root of all errors of the runtime: a canonical code, a message and where it happened.
+
+    Args:
+        message: what was asked, what was found and what would have been valid.
+        node: name of the operation that failed, if one did.
+        device: full device name where it ran.
+        task: cluster task that raised it, ``/job:worker/replica:0/task:0``.
+        source: the user's line that built the node, ``file:line``.
+        derived: whether this is only the consequence of another error of the same step.
+    """
+
+    error_code: ClassVar[int] = 2
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        node: str | None = None,
+        device: str | None = None,
+        task: str | None = None,
+        source: str | None = None,
+        derived: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.node = node
+        self.device = device
+        self.task = task
+        self.source = source
+        self.derived = derived
+
+    def __str__(self) -> str:
+        where = [
+            f"{label} {value}"
+            for label, value in (
+                ("node", self.node),
+                ("device", self.device),
+                ("task", self.task),
+                ("built at", self.source),
+            )
+            if value
+        ]
+        return f"{self.message} [{', '.join(where)}]" if where else self.message
+
+    def locate(
+        self,
+        *,
+        node: str | None = None,
+        device: str | None = None,
+        task: str | None = None,
+        source: str | None = None,
+    ) -> OpError:
+        """Fills in what is not yet known about where the error happened, and returns the error itself."""
+        self.node = self.node or node
+        self.device = self.device or device
+        self.task = self.task or task
+        self.source = self.source or source
+        return self
+
+
+class CancelledError(OpError):
+    """The step or call was cancelled; not ``asyncio.CancelledError``, which is the caller's own."""
+
+    error_code = 1
+
+
+class UnknownError(OpError):
+    """A foreign exception that fits no other code."""
+
+    error_code = 2
+
+
+class InvalidArgumentError(OpError):
+    """A value, name or graph that could never be right, whatever the state of the system."""
+
+    error_code = 3
+
+
+class DeadlineExceededError(OpError):
+    """A wait came to its deadline."""
+
+    error_code = 4
+
+
+class NotFoundError(OpError):
+    """A named thing does not exist."""
+
+    error_code = 5
+
+
+class AlreadyExistsError(OpError):
+    """A thing to be created exists."""
+
+    error_code = 6
+
+
+class PermissionDeniedError(OpError):
+    """The caller is known and may not do this."""
+
+    error_code = 7
+
+
+class ResourceExhaustedError(OpError):
+    """A limit on memory, queue length or number is reached."""
+
+    error_code = 8
+
+
+class FailedPreconditionError(OpError):
+    """The system is not in the state that the call needs, such as a variable not yet initialised."""
+
+    error_code = 9
+
+
+class AbortedError(OpError):
+    """The call met a concurrent change, such as a restarted worker or a stale graph version."""
+
+    error_code = 10
+
+
+class OutOfRangeError(OpError):
+    """Past the end of what there is."""
+
+    error_code = 11
+
+
+class UnimplementedError(OpError):
+    """A known thing that is not supported here."""
+
+    error_code = 12
+
+
+class InternalError(OpError):
+    """An invariant of ours is broken: our fault, please report it."""
+
+    error_code = 13
+
+
+class UnavailableError(OpError):
+    """A task cannot be reached; the message names it."""
+
+    error_code = 14
+
+
+class DataLossError(OpError):
+    """Stored data cannot be read back."""
+
+    error_code = 15
+
+
+class UnauthenticatedError(OpError):
+    """The caller did not prove who it is."""
+
+    error_code = 16
+
+
+class WorkerRestartedError(AbortedError):
+    """A worker came back with another incarnation, and the state it held is gone."""
+
+
+class ProtocolError(InternalError):
+    """A message of a peer could not be understood: an unknown tag, a missing field, a wrong type."""
+
+
+class InaccessibleTensorError(ValueError):
+    """A tensor that cannot be fetched: marked so, or inside a branch or loop body."""
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """A symbolic tensor was used as a Python value, for instance as a condition."""
+
+
+_WIRE_CLASSES: dict[str, type[OpError]] = {
+    cls.__name__: cls
+    for cls in (
+        CancelledError, UnknownError, InvalidArgumentError, DeadlineExceededError, NotFoundError,
+        AlreadyExistsError, PermissionDeniedError, ResourceExhaustedError, FailedPreconditionError,
+        AbortedError, OutOfRangeError, UnimplementedError, InternalError, UnavailableError,
+        DataLossError, UnauthenticatedError, WorkerRestartedError, ProtocolError,
+    )
+}  # fmt: skip
+
+# How foreign exceptions of kernels map to codes: TensorFlow's table for py_func
+# (tensorflow/python/lib/core/py_func.cc), which users of the graph API know.
+_FOREIGN: tuple[tuple[type[BaseException], type[OpError]], ...] = (
+    (StopIteration, OutOfRangeError),
+    (MemoryError, ResourceExhaustedError),
+    (NotImplementedError, UnimplementedError),
+    (TimeoutError, DeadlineExceededError),
+    (ValueError, InvalidArgumentError),
+    (TypeError, InvalidArgumentError),
+    (ArithmeticError, InvalidArgumentError),
+    (IndexError, InvalidArgumentError),
+)
+
+
+def from_exception(exc: BaseException) -> OpError:
+    """Turns any exception into one of ours, keeping ours as they are.
+
+    Args:
+        exc: what a kernel or a peer raised.
+
+    Returns:
+        ``exc`` itself when it is an ``OpError``, else a new error with ``exc`` as its cause.
+    """
+    if isinstance(exc, OpError):
+        return exc
+    kind = next((ours for foreign, ours in _FOREIGN if isinstance(exc, foreign)), UnknownError)
+    error = kind(f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__)
+    error.__cause__ = exc
+    return error
+
+
+def error_to_wire(error: OpError) -> list[Any]:
+    """Encodes an error as plain values: class name, message, node, device, task, source, derived."""
+    name = type(error).__name__
+    return [
+        name if name in _WIRE_CLASSES else "UnknownError",
+        error.message, error.node, error.device, error.task, error.source, error.derived,
+    ]  # fmt: skip
+
+
+def error_from_wire(value: Any) -> OpError:
+    """Decodes what ``error_to_wire`` made.
+
+    Raises:
+        ProtocolError: if the value has another form.
+    """
+    if not (isinstance(value, (list, tuple)) and len(value) == 7 and isinstance(value[6], bool)):
+        raise ProtocolError(f"a wire error is a list of 7 values ending in a bool, got {value!r:.200}")
+    name, message, *where = value[:6]
+    if not isinstance(message, str) or not all(w is None or isinstance(w, str) for w in where):
+        raise ProtocolError(f"a wire error holds strings or nothing, got {value!r:.200}")
+    kind = _WIRE_CLASSES.get(name, UnknownError)
+    node, device, task, source = where
+    return kind(
+        message, node=node, device=device, task=task, source=source, derived=value[6]
+    )
+
+
+def first_error(errors: list[OpError]) -> OpError | None:
+    """Picks the root cause among the errors of one step, in order of arrival.
+
+    Returns:
+        The first that is not derived; the first of all when every one is; nothing for an empty list.
+    """
+    return next((e for e in errors if not e.derived), errors[0] if errors else None)

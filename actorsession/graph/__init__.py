@@ -1,0 +1,18 @@
+"""What a graph is: element types, shapes, device names, operations, scopes, plain graph data, op registry.
+
+The lowest room that knows of dataflow. It computes nothing and talks to nobody; ``ops/`` fills its op
+registry, planners read its plain data.
+"""
+
+from actorsession.graph.device import DeviceAttributes, DeviceSpec
+from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.graph import Graph, constant_value, get_default_graph, reset_default_graph
+from actorsession.graph.node import GraphDef, NodeDef, TensorSpec
+from actorsession.graph.operation import Operation, OperatorMixin, Tensor
+from actorsession.graph.shape import TensorShape
+
+__all__ = [
+    "DType", "DeviceAttributes", "DeviceSpec", "Graph", "GraphDef", "NodeDef", "Operation",
+    "OperatorMixin", "Tensor", "TensorShape", "TensorSpec", "as_dtype", "constant_value",
+    "get_default_graph", "reset_default_graph",
+]  # fmt: skip

@@ -1,0 +1,177 @@
+"""Device names: ``/job:worker/replica:0/task:1/device:CPU:0`` and what is known of a device.
+
+Owns the grammar, merging and canonical form of device specifications, and ``DeviceAttributes``, the
+description by which planners and masters know a device that may live in another process.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from actorsession.errors import ProtocolError
+
+__all__ = ["LOCAL_TASK", "DeviceAttributes", "DeviceSpec", "task_name"]
+
+# The task that a session without a cluster runs as; TensorFlow's name for it.
+LOCAL_TASK = "/job:localhost/replica:0/task:0"
+
+_JOB = re.compile(r"job:([A-Za-z][A-Za-z0-9_]*|\*)\Z")
+_REPLICA = re.compile(r"replica:(\d+|\*)\Z")
+_TASK = re.compile(r"task:(\d+|\*)\Z")
+_DEVICE = re.compile(r"device:([A-Za-z][A-Za-z0-9_]*|\*)(?::(\d+|\*))?\Z")
+_SHORT = re.compile(r"(cpu|gpu|CPU|GPU):(\d+|\*)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSpec:
+    """A device name of which any part may be left open.
+
+    Attributes:
+        job: job name, such as ``worker``.
+        replica: replica number.
+        task: task index in the job.
+        device_type: type in capitals, such as ``CPU``.
+        device_index: number of the device among those of its type in the task.
+    """
+
+    job: str | None = None
+    replica: int | None = None
+    task: int | None = None
+    device_type: str | None = None
+    device_index: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> DeviceSpec:
+        """Reads a full or partial name; ``/cpu:0``, ``cpu:0`` and ``/device:CPU:0`` are the same.
+
+        Raises:
+            ValueError: if a part is malformed or given twice.
+        """
+        parts: dict[str, Any] = {}
+        for part in text.strip("/").split("/") if text.strip("/") else []:
+            for key, value in _parse_part(part, text):
+                if key in parts:
+                    raise ValueError(f"device name {text!r} gives its {key} twice")
+                parts[key] = value
+        return cls(**{key: value for key, value in parts.items() if value != "*"})
+
+    def merge(self, inner: DeviceSpec) -> DeviceSpec:
+        """This spec with the parts that ``inner`` names put in place of its own."""
+        given = {f: v for f in self.__slots__ if (v := getattr(inner, f)) is not None}
+        return replace(self, **given)
+
+    def fill(self, outer: DeviceSpec) -> DeviceSpec:
+        """This spec with its open parts taken from ``outer``."""
+        return outer.merge(self)
+
+    def matches(self, full: DeviceSpec) -> bool:
+        """Whether every part named here is the same in ``full``."""
+        return all(
+            mine is None or mine == getattr(full, f)
+            for f in self.__slots__
+            if (mine := getattr(self, f)) is not None
+        )
+
+    def compatible(self, other: DeviceSpec) -> bool:
+        """Whether no part is named differently in the two."""
+        return all(
+            getattr(self, f) is None
+            or getattr(other, f) is None
+            or getattr(self, f) == getattr(other, f)
+            for f in self.__slots__
+        )
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every part is named, so that one device is meant."""
+        return all(getattr(self, f) is not None for f in self.__slots__)
+
+    @property
+    def task_spec(self) -> DeviceSpec:
+        """Job, replica and task alone."""
+        return DeviceSpec(self.job, self.replica, self.task)
+
+    def __str__(self) -> str:
+        out = ""
+        if self.job is not None:
+            out += f"/job:{self.job}"
+        if self.replica is not None:
+            out += f"/replica:{self.replica}"
+        if self.task is not None:
+            out += f"/task:{self.task}"
+        if self.device_type is not None:
+            index = "*" if self.device_index is None else self.device_index
+            out += f"/device:{self.device_type}:{index}"
+        elif self.device_index is not None:
+            out += f"/device:*:{self.device_index}"
+        return out
+
+
+def _parse_part(part: str, whole: str) -> list[tuple[str, Any]]:
+    if match := _JOB.match(part):
+        return [("job", match[1])]
+    if match := _REPLICA.match(part):
+        return [("replica", _number(match[1]))]
+    if match := _TASK.match(part):
+        return [("task", _number(match[1]))]
+    if (match := _DEVICE.match(part)) or (match := _SHORT.match(part)):
+        kind = match[1].upper()
+        return [("device_type", kind), ("device_index", _number(match[2] or "*"))]
+    raise ValueError(
+        f"malformed device name {whole!r}: cannot read {part!r}; "
+        "a full name is /job:NAME/replica:N/task:N/device:TYPE:N, and parts may be left out"
+    )
+
+
+def _number(text: str) -> int | str:
+    return text if text == "*" else int(text)
+
+
+def task_name(job: str, index: int) -> str:
+    """The name of a cluster task: ``/job:worker/replica:0/task:1``."""
+    return f"/job:{job}/replica:0/task:{index}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceAttributes:
+    """What is known of a device anywhere in the cluster.
+
+    Attributes:
+        name: full canonical name.
+        device_type: such as ``CPU``.
+        incarnation: random non-zero 64-bit number, fixed for the device's life.
+        memory_limit: bytes that it may use.
+    """
+
+    name: str
+    device_type: str
+    incarnation: int
+    memory_limit: int = 0
+
+    @property
+    def spec(self) -> DeviceSpec:
+        """The name in parts."""
+        return DeviceSpec.parse(self.name)
+
+    @property
+    def task(self) -> str:
+        """The task that owns the device."""
+        return self.name.rpartition("/device:")[0]
+
+    def to_wire(self) -> list[Any]:
+        """The attributes as plain values."""
+        return [self.name, self.device_type, self.incarnation, self.memory_limit]
+
+    @classmethod
+    def from_wire(cls, value: Any) -> DeviceAttributes:
+        """Reads what ``to_wire`` made.
+
+        Raises:
+            ProtocolError: for any other form.
+        """
+        match value:
+            case [str(name), str(kind), int(incarnation), int(limit)]:
+                return cls(name=name, device_type=kind, incarnation=incarnation, memory_limit=limit)
+        raise ProtocolError(f"device attributes are [name, type, incarnation, limit], got {value!r:.200}")

@@ -1,0 +1,129 @@
+"""Element types of tensors, by TensorFlow's names.
+
+Owns the one table between a dtype's name, its numpy dtype and its kind. Types travel by name, because
+``numpy.dtype.str`` of bfloat16 is an anonymous ``<V2``. ``string`` tensors are object arrays of bytes;
+``resource`` tensors hold a handle that never leaves its device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+__all__ = [
+    "DType", "as_dtype", "bfloat16", "bool_", "complex64", "complex128", "float16", "float32",
+    "float64", "int8", "int16", "int32", "int64", "resource", "string", "uint8", "uint16", "uint32",
+    "uint64",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DType:
+    """An element type; instances are unique, so they compare by identity.
+
+    Attributes:
+        name: TensorFlow's name, such as ``float32``.
+        np_dtype: the numpy dtype of arrays that hold it (``object`` for strings and resources).
+        kind: one of ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex, ``s`` string,
+            ``r`` resource.
+    """
+
+    name: str
+    np_dtype: np.dtype[Any]
+    kind: str
+
+    def __repr__(self) -> str:
+        return f"actorsession.{self.name}"
+
+    @property
+    def as_numpy_dtype(self) -> type[Any]:
+        """The numpy scalar type, as ``tf.DType.as_numpy_dtype``."""
+        return self.np_dtype.type
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether this is a real floating type, bfloat16 included."""
+        return self.kind == "f"
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether this is a signed or unsigned integer type (not bool)."""
+        return self.kind in "iu"
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether this is a complex type."""
+        return self.kind == "c"
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether this is the boolean type."""
+        return self.kind == "b"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether arithmetic is defined: integers, floats and complex numbers."""
+        return self.kind in "iufc"
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element as stored."""
+        return int(self.np_dtype.itemsize)
+
+
+float16 = DType("float16", np.dtype(np.float16), "f")
+float32 = DType("float32", np.dtype(np.float32), "f")
+float64 = DType("float64", np.dtype(np.float64), "f")
+bfloat16 = DType("bfloat16", np.dtype(ml_dtypes.bfloat16), "f")
+int8 = DType("int8", np.dtype(np.int8), "i")
+int16 = DType("int16", np.dtype(np.int16), "i")
+int32 = DType("int32", np.dtype(np.int32), "i")
+int64 = DType("int64", np.dtype(np.int64), "i")
+uint8 = DType("uint8", np.dtype(np.uint8), "u")
+uint16 = DType("uint16", np.dtype(np.uint16), "u")
+uint32 = DType("uint32", np.dtype(np.uint32), "u")
+uint64 = DType("uint64", np.dtype(np.uint64), "u")
+bool_ = DType("bool", np.dtype(np.bool_), "b")
+complex64 = DType("complex64", np.dtype(np.complex64), "c")
+complex128 = DType("complex128", np.dtype(np.complex128), "c")
+string = DType("string", np.dtype(object), "s")
+resource = DType("resource", np.dtype(object), "r")
+
+_BY_NAME: dict[str, DType] = {
+    t.name: t
+    for t in (
+        float16, float32, float64, bfloat16, int8, int16, int32, int64, uint8, uint16, uint32,
+        uint64, bool_, complex64, complex128, string, resource,
+    )
+}  # fmt: skip
+_BY_NUMPY: dict[np.dtype[Any], DType] = {t.np_dtype: t for t in _BY_NAME.values() if t.kind not in "sr"}
+_BY_PYTHON: dict[object, DType] = {float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string}  # fmt: skip
+
+
+def as_dtype(value: Any) -> DType:
+    """Finds the dtype that a name, numpy dtype, numpy scalar type or Python type stands for.
+
+    Python's ``float`` and ``int`` mean float32 and int32, as in TensorFlow.
+
+    Raises:
+        TypeError: if nothing fits; the message lists the valid names.
+    """
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str) and value in _BY_NAME:
+        return _BY_NAME[value]
+    if isinstance(value, type) and value in _BY_PYTHON:
+        return _BY_PYTHON[value]
+    try:
+        np_dtype = np.dtype(value)
+    except TypeError:
+        np_dtype = None
+    if np_dtype is not None:
+        if np_dtype in _BY_NUMPY:
+            return _BY_NUMPY[np_dtype]
+        if np_dtype.kind in "SUO":
+            return string
+    raise TypeError(f"cannot convert {value!r} to a dtype; valid names: {', '.join(_BY_NAME)}")

@@ -1,0 +1,460 @@
+"""The graph: a growing set of operations with unique names, built under scopes.
+
+Owns construction: unique naming as TensorFlow does it, scopes, attribute defaults, shape inference and
+the user's source line. Adding an operation is atomic: an error leaves the graph as it was. A graph only
+grows; sessions find new operations by their number. Building is thread-safe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from actorsession.graph import registry
+from actorsession.graph.device import DeviceSpec
+from actorsession.graph.node import GraphDef, TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.scopes import (
+    ControlFrame,
+    DefaultStack,
+    DeviceFunction,
+    Scope,
+    entered,
+    scope_of,
+)
+from actorsession.graph.shape import TensorShape
+from actorsession.graph.source import user_line
+
+__all__ = ["Graph", "get_default_graph", "reset_default_graph"]
+
+# TensorFlow's rules (tensorflow/python/framework/ops.py): a name may not start with "_" or "/".
+_VALID_OP = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
+_VALID_SCOPE = re.compile(r"[A-Za-z0-9_.\\/>-]*\Z")
+
+
+class Graph:
+    """A dataflow graph.
+
+    Attributes:
+        seed: graph-level random seed; ``None`` for a new sequence in every session.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._operations: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._names_used: Counter[str] = Counter()
+        self._consumers: dict[Tensor, list[Operation]] = {}
+        self._collections: dict[str, list[Any]] = {}
+        self._finalized_at: str | None = None
+        self._refinements = 0
+        self.seed: int | None = None
+
+    # -- what is in it -------------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """Changes whenever the graph does: the number of operations and shape refinements."""
+        return len(self._operations) + self._refinements
+
+    def get_operations(self) -> list[Operation]:
+        """All operations in the order they were built."""
+        return list(self._operations)
+
+    def operations_since(self, number: int) -> list[Operation]:
+        """The operations built after the first ``number``."""
+        return self._operations[number:]
+
+    def consumers(self, tensor: Tensor) -> list[Operation]:
+        """The operations that read ``tensor``, in the order they were built."""
+        return list(self._consumers.get(tensor, ()))
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The operation of that name.
+
+        Raises:
+            TypeError: if the name is no string.
+            KeyError: if there is none.
+            ValueError: if the name is that of a tensor.
+        """
+        found = self.as_graph_element(name, allow_tensor=False)
+        assert isinstance(found, Operation)
+        return found
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor of that name, ``operation:index``.
+
+        Raises:
+            TypeError: if the name is no string.
+            KeyError: if the operation or the output does not exist.
+            ValueError: if the name is malformed or that of an operation.
+        """
+        found = self.as_graph_element(name, allow_operation=False)
+        assert isinstance(found, Tensor)
+        return found
+
+    def as_graph_element(
+        self, obj: Any, *, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Tensor | Operation:
+        """The tensor or operation that an object or name stands for.
+
+        Args:
+            obj: a tensor, an operation, a name, or anything with ``_as_graph_element()``.
+            allow_tensor: whether a tensor will do.
+            allow_operation: whether an operation will do.
+
+        Raises:
+            TypeError: if the object can never stand for an element of a graph.
+            ValueError: for a malformed name, the wrong kind, or an element of another graph.
+            KeyError: if the name is not in the graph.
+        """
+        if isinstance(obj, str):
+            found = self._find(obj)
+        elif hasattr(obj, "_as_graph_element"):
+            found = obj._as_graph_element()
+            if found.graph is not self:
+                raise ValueError(f"{found!r} is not an element of this graph but of another one")
+        else:
+            kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
+            raise TypeError(f"cannot convert a {type(obj).__name__} to a {kinds}: {obj!r:.100}")
+        if isinstance(found, Tensor) and not allow_tensor:
+            raise ValueError(f"{found.name!r} names a tensor; an operation is wanted here")
+        if isinstance(found, Operation) and not allow_operation:
+            raise ValueError(
+                f"{found.name!r} names an operation; a tensor is wanted here, such as '{found.name}:0'"
+            )
+        return found
+
+    def _find(self, name: str) -> Tensor | Operation:
+        op_name, colon, index = name.partition(":")
+        if colon and not (index.isascii() and index.isdigit()):
+            raise ValueError(f"malformed tensor name {name!r}: write 'operation:index'")
+        op = self._by_name.get(op_name)
+        if op is None:
+            raise KeyError(f"the name {name!r} refers to an operation that is not in the graph")
+        if not colon:
+            return op
+        if int(index) >= len(op.outputs):
+            raise KeyError(
+                f"the name {name!r} refers to output {index} of {op_name!r} ({op.type}), "
+                f"which has {len(op.outputs)}"
+            )
+        return op.outputs[int(index)]
+
+    def as_graph_def(self) -> GraphDef:
+        """The graph as plain data."""
+        return GraphDef(tuple(op.node_def for op in self._operations), seed=self.seed)
+
+    # -- building ------------------------------------------------------------------------------
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor] = (),
+        attrs: Mapping[str, Any] | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        """Adds an operation under the present scopes.
+
+        Args:
+            op_type: a registered operation type.
+            inputs: data inputs, tensors of this graph.
+            attrs: attribute values; those left out take the op's defaults.
+            name: wanted name; made unique. One that ends in ``/`` is taken literally without it.
+
+        Returns:
+            The new operation, with static types of its outputs.
+
+        Raises:
+            RuntimeError: if the graph is finalized.
+            ValueError: for an unknown op, attribute or malformed name, a tensor of another graph, or
+                shapes that can never work.
+            TypeError: for wrong dtypes or inputs that are no tensors.
+        """
+        op_def = registry.lookup(op_type)
+        source = user_line()
+        for tensor in inputs:
+            self._check_input(tensor, op_type)
+        filled = _fill_attrs(op_def, attrs or {})
+        specs = self._infer(op_def, tuple(inputs), filled)
+        with self._lock:
+            self._check_open(op_type, source)
+            scope = scope_of(self)
+            full_name = self._op_name(name or op_type)
+            device, filled = _apply_colocation(scope, filled)
+            op = Operation(
+                self, full_name, op_def, tuple(inputs), self._control_inputs(scope, inputs),
+                filled, specs, device, source, len(self._operations),
+            )  # fmt: skip
+            if not scope.colocation:
+                op.device = _apply_devices(scope.devices, op)
+            self._add(op, scope)
+        return op
+
+    def _check_input(self, tensor: Any, op_type: str) -> None:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"inputs of {op_type} are tensors, got {type(tensor).__name__}: {tensor!r:.100}")
+        if tensor.op.graph is not self:
+            raise ValueError(f"input {tensor!r} of {op_type} belongs to another graph")
+
+    def _infer(
+        self, op_def: registry.OpDef, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]
+    ) -> tuple[TensorSpec, ...]:
+        context = registry.InferContext(
+            op_def.name,
+            tuple(t.spec for t in inputs),
+            attrs,
+            tuple(constant_value(t) for t in inputs),
+        )
+        return tuple(op_def.infer(context))
+
+    def _check_open(self, op_type: str, source: str) -> None:
+        if self._finalized_at is not None:
+            raise RuntimeError(
+                f"graph is finalized and cannot be changed: a {op_type} was asked for at {source}, "
+                f"finalize() was called at {self._finalized_at or 'an unknown line'}. Build everything "
+                "before that, or leave the graph open: running sessions accept a graph that grows"
+            )
+
+    def _op_name(self, name: str) -> str:
+        if name.endswith("/"):
+            return name[:-1]
+        prefix = scope_of(self).name
+        pattern = _VALID_SCOPE if prefix else _VALID_OP
+        if not pattern.match(name):
+            raise ValueError(f"{name!r} is not a valid operation name; it must match {pattern.pattern}")
+        return self.unique_name(name)
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """The name under the present scope, with ``_1``, ``_2``, ... if it is taken (ignoring case).
+
+        Args:
+            name: wanted name.
+            mark_as_used: whether later calls must give another one.
+        """
+        prefix = scope_of(self).name
+        if prefix:
+            name = f"{prefix}/{name}"
+        key = name.lower()
+        with self._lock:
+            count = self._names_used[key]
+            if mark_as_used:
+                self._names_used[key] = count + 1
+            if not count:
+                return name
+            # TensorFlow's loop: x, x_1, x_2, ... leaving out those that a user took by hand.
+            unique, base = key, name
+            while self._names_used[unique]:
+                unique = f"{key}_{count}"
+                count += 1
+            if mark_as_used:
+                self._names_used[key] = count
+                self._names_used[unique] = 1
+            return f"{base}_{count - 1}"
+
+    def _control_inputs(self, scope: Scope, inputs: Sequence[Tensor]) -> tuple[Operation, ...]:
+        producers = {t.op for t in inputs}
+        wanted: dict[Operation, None] = {}
+        for frame in scope.control:
+            if producers.isdisjoint(frame.seen):
+                wanted.update(dict.fromkeys(op for op in frame.inputs if op not in producers))
+        return tuple(wanted)
+
+    def _add(self, op: Operation, scope: Scope) -> None:
+        if op.name in self._by_name:
+            raise ValueError(f"an operation named {op.name!r} exists in the graph")
+        self._names_used[op.name.lower()] = max(1, self._names_used[op.name.lower()])
+        self._operations.append(op)
+        self._by_name[op.name] = op
+        for tensor in dict.fromkeys(op.inputs):
+            self._consumers.setdefault(tensor, []).append(op)
+        for frame in scope.control:
+            frame.seen.add(op)
+
+    def refine_shape(self, tensor: Tensor, shape: TensorShape) -> None:
+        """Puts a better static shape on a tensor (see ``Tensor.set_shape``)."""
+        with self._lock:
+            if shape != tensor._shape:
+                tensor._shape = shape
+                tensor.op.forget_node_def()
+                self._refinements += 1
+
+    def finalize(self) -> None:
+        """Forbids any further change; the line that asked is remembered for the error message."""
+        with self._lock:
+            if self._finalized_at is None:
+                self._finalized_at = user_line()
+
+    @property
+    def finalized(self) -> bool:
+        """Whether the graph refuses further operations."""
+        return self._finalized_at is not None
+
+    # -- scopes --------------------------------------------------------------------------------
+
+    def as_default(self) -> contextlib.AbstractContextManager[Graph]:
+        """Makes this the default graph of the calling thread or asyncio child, for a block."""
+        return _DEFAULT_GRAPHS.entered(self)
+
+    @contextlib.contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Prefixes the names of operations built in the block.
+
+        Args:
+            name: made unique; one that ends in ``/`` is entered again literally; ``None`` or ``""``
+                leaves all scopes.
+
+        Yields:
+            The scope's full name with a closing slash, empty for the root.
+        """
+        if name and not (_VALID_SCOPE if scope_of(self).name else _VALID_OP).match(name):
+            raise ValueError(f"{name!r} is not a valid scope name")
+        if not name:
+            full = ""
+        elif name.endswith("/"):
+            full = name[:-1]
+        else:
+            full = self.unique_name(name)
+        with entered(self, name=full):
+            yield f"{full}/" if full else ""
+
+    def device(
+        self, device: str | DeviceSpec | DeviceFunction | None
+    ) -> contextlib.AbstractContextManager[Scope]:
+        """Asks for a device for operations built in the block; inner blocks win part by part.
+
+        Args:
+            device: a full or partial name, a function from the operation to one, or ``None`` to clear
+                what is outside.
+
+        Raises:
+            ValueError: for a malformed name.
+        """
+        block = DeviceSpec.parse(device) if isinstance(device, str) else device
+        return entered(self, devices=(*scope_of(self).devices, block))
+
+    @contextlib.contextmanager
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
+        """Makes operations built in the block run after ``control_inputs``.
+
+        Args:
+            control_inputs: operations, tensors or variables; ``None`` clears what is outside.
+        """
+        if control_inputs is None:
+            with entered(self, control=(), name=scope_of(self).name):
+                yield
+            return
+        ops = []
+        for item in control_inputs:
+            element = self.as_graph_element(item)
+            ops.append(element.op if isinstance(element, Tensor) else element)
+        frame = ControlFrame(tuple(dict.fromkeys(ops)))
+        with entered(self, control=(*scope_of(self).control, frame)):
+            yield
+
+    @contextlib.contextmanager
+    def colocate_with(self, op: Any) -> Iterator[None]:
+        """Places operations built in the block where ``op`` is, whatever device blocks say.
+
+        Args:
+            op: an operation, tensor or variable; ``None`` changes nothing.
+        """
+        if op is None:
+            yield
+            return
+        element = self.as_graph_element(op)
+        target = element.op if isinstance(element, Tensor) else element
+        with entered(self, colocation=(*scope_of(self).colocation, target)):
+            yield
+
+    def container(self, name: str) -> contextlib.AbstractContextManager[Scope]:
+        """Puts state built in the block into the resource container ``name``."""
+        return entered(self, container=name)
+
+    # -- collections ---------------------------------------------------------------------------
+
+    def add_to_collection(self, name: str, value: Any) -> None:
+        """Appends a value to a named collection."""
+        with self._lock:
+            self._collections.setdefault(name, []).append(value)
+
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """The values of a collection, optionally those whose name starts with ``scope``."""
+        values = list(self._collections.get(name, ()))
+        if scope is None:
+            return values
+        matches = re.compile(scope).match
+        return [v for v in values if hasattr(v, "name") and matches(v.name)]
+
+    def __repr__(self) -> str:
+        return f"<Graph with {len(self._operations)} operations at {id(self):#x}>"
+
+
+def _fill_attrs(op_def: registry.OpDef, given: Mapping[str, Any]) -> dict[str, Any]:
+    filled = dict(op_def.attrs)
+    for key, value in given.items():
+        if key not in filled and not key.startswith("_"):
+            raise ValueError(f"op {op_def.name} has no attribute {key!r}; it has {sorted(op_def.attrs)}")
+        filled[key] = value
+    missing = [key for key, value in filled.items() if value is registry.REQUIRED]
+    if missing:
+        raise ValueError(f"op {op_def.name} needs a value for its attributes {missing}")
+    return filled
+
+
+def _apply_colocation(scope: Scope, attrs: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    if not scope.colocation:
+        return "", attrs
+    groups = list(attrs.get("_class", ()))
+    for target in scope.colocation:
+        groups.extend(g for g in target.colocation_groups() or (f"loc:@{target.name}",) if g not in groups)
+    return scope.colocation[-1].device, {**attrs, "_class": tuple(sorted(groups))}
+
+
+def _apply_devices(blocks: Sequence[DeviceSpec | DeviceFunction | None], op: Operation) -> str:
+    """Goes from the innermost block outwards; specs fill open parts, functions replace."""
+    spec = DeviceSpec()
+    for block in reversed(blocks):
+        if block is None:
+            break
+        if isinstance(block, DeviceSpec):
+            spec = spec.fill(block)
+        else:
+            op.device = str(spec)
+            answer = block(op)
+            spec = DeviceSpec.parse(answer) if isinstance(answer, str) else answer or DeviceSpec()
+    return str(spec)
+
+
+def constant_value(tensor: Tensor) -> registry.Array | None:
+    """The value of a tensor if it is known while the graph is built, else ``None``."""
+    evaluate = tensor.op.op_def.static_value
+    if evaluate is None:
+        return None
+    op = tensor.op
+    inputs = tuple(t.spec for t in op.inputs)
+    constants = tuple(constant_value(t) for t in op.inputs)
+    return evaluate(registry.InferContext(op.type, inputs, op.attrs, constants))
+
+
+_DEFAULT_GRAPHS: DefaultStack[Graph] = DefaultStack("actorsession_default_graph", Graph)
+
+
+def get_default_graph() -> Graph:
+    """The innermost default graph of this thread or child, else the thread's own fallback graph."""
+    graph = _DEFAULT_GRAPHS.get()
+    assert graph is not None
+    return graph
+
+
+def reset_default_graph() -> None:
+    """Drops the thread's fallback graph, so that the next use starts an empty one.
+
+    Raises:
+        AssertionError: inside an ``as_default`` block.
+    """
+    _DEFAULT_GRAPHS.reset_fallback()

@@ -1,0 +1,147 @@
+"""Plain descriptions of nodes and graphs: what planners read and what travels.
+
+``NodeDef`` and ``GraphDef`` are immutable values without references to live objects. A node carries the
+static dtypes and shapes of its outputs, so a process that receives a graph does not infer them again.
+The wire form is a list of plain values (see ``codec``); ``GraphDef.to_bytes`` makes one msgpack blob.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from actorsession.errors import ProtocolError
+from actorsession.graph import codec
+from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.shape import TensorShape
+
+__all__ = ["GRAPH_DEF_VERSION", "GraphDef", "NodeDef", "TensorSpec", "tensor_name"]
+
+# Counts the incompatible changes of the wire form; a reader refuses versions that it does not know.
+GRAPH_DEF_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """The static type of one tensor: element type and what is known of its shape."""
+
+    dtype: DType
+    shape: TensorShape
+
+
+def tensor_name(node: str, index: int) -> str:
+    """The name of a node's output: ``node:index``."""
+    return f"{node}:{index}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDef:
+    """One operation as plain data.
+
+    Attributes:
+        name: unique in its graph.
+        op: operation type, a key of the op registry.
+        inputs: producing node and output index of each data input, in order.
+        control_inputs: names of nodes that must run first.
+        device: the device that the user asked for, possibly partial or empty.
+        attrs: attribute values by name; arrays in it must not be changed.
+        outputs: static dtype and shape per output.
+        source: the user's line that built the node, ``file:line``.
+    """
+
+    name: str
+    op: str
+    inputs: tuple[tuple[str, int], ...] = ()
+    control_inputs: tuple[str, ...] = ()
+    device: str = ""
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    outputs: tuple[TensorSpec, ...] = ()
+    source: str = ""
+
+    def to_wire(self) -> list[Any]:
+        """The node as plain values."""
+        return [
+            self.name, self.op, [list(i) for i in self.inputs], list(self.control_inputs), self.device,
+            dict(self.attrs), [[s.dtype, s.shape] for s in self.outputs], self.source,
+        ]  # fmt: skip
+
+    @classmethod
+    def from_wire(cls, value: Any) -> NodeDef:
+        """Reads what ``to_wire`` made.
+
+        Raises:
+            ProtocolError: for any other form.
+        """
+        match value:
+            case [str(name), str(op), list(ins), list(ctl), str(dev), dict(attrs), list(outs), str(src)]:
+                inputs = tuple((n, i) for n, i in _pairs(ins, str, int))
+                outputs = tuple(TensorSpec(d, s) for d, s in _pairs(outs, DType, TensorShape))
+                if all(isinstance(c, str) for c in ctl):
+                    return cls(
+                        name=name, op=op, inputs=inputs, control_inputs=tuple(ctl), device=dev,
+                        attrs=attrs, outputs=outputs, source=src,
+                    )  # fmt: skip
+        raise ProtocolError(f"not the wire form of a node: {value!r:.200}")
+
+
+def _pairs(items: list[Any], first: type, second: type) -> Iterator[tuple[Any, Any]]:
+    for item in items:
+        match item:
+            case [a, b] if isinstance(a, first) and isinstance(b, second):
+                yield a, b
+            case _:
+                raise ProtocolError(f"expected a ({first.__name__}, {second.__name__}) pair: {item!r:.100}")
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDef:
+    """A whole graph as plain data.
+
+    Attributes:
+        nodes: every node, producers before consumers.
+        version: of the wire form.
+        seed: the graph-level random seed, if set.
+    """
+
+    nodes: tuple[NodeDef, ...]
+    version: int = GRAPH_DEF_VERSION
+    seed: int | None = None
+
+    def to_wire(self) -> list[Any]:
+        """The graph as plain values, for messages (large constants then travel out of band)."""
+        return [self.version, self.seed, [node.to_wire() for node in self.nodes]]
+
+    @classmethod
+    def from_wire(cls, value: Any) -> GraphDef:
+        """Reads what ``to_wire`` made.
+
+        Raises:
+            ProtocolError: for another form or an unknown version.
+        """
+        match value:
+            case [int(version), (None | int()) as seed, list(nodes)]:
+                if version != GRAPH_DEF_VERSION:
+                    raise ProtocolError(
+                        f"graph has form version {version}; this library reads {GRAPH_DEF_VERSION}"
+                    )
+                return cls(tuple(NodeDef.from_wire(n) for n in nodes), version, seed)
+        raise ProtocolError(f"not the wire form of a graph: {value!r:.200}")
+
+    def to_bytes(self) -> bytes:
+        """The graph as one msgpack blob with everything inside."""
+        return codec.pack(self.to_wire())
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> GraphDef:
+        """Reads what ``to_bytes`` made.
+
+        Raises:
+            ProtocolError: for bytes of any other form.
+        """
+        return cls.from_wire(codec.unpack(data))
+
+
+def spec(dtype: Any, shape: Any) -> TensorSpec:
+    """Makes a ``TensorSpec`` of anything that stands for a dtype and a shape."""
+    return TensorSpec(as_dtype(dtype), TensorShape(shape))

@@ -1,0 +1,321 @@
+"""Operations and tensors: the live objects that users hold while they build a graph.
+
+An ``Operation`` is made by ``Graph.create_op`` alone and does not change afterwards. A ``Tensor`` is one
+output of an operation; it compares and hashes by identity, as in TensorFlow 1, so it can key a feed.
+Arithmetic on tensors is defined by ``ops/``, which fills the overload table when it is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from actorsession.errors import OperatorNotAllowedInGraphError
+from actorsession.graph.dtypes import DType
+from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
+from actorsession.graph.registry import OpDef
+from actorsession.graph.shape import ShapeLike, TensorShape
+
+if TYPE_CHECKING:
+    from actorsession.graph.graph import Graph
+
+__all__ = ["Operation", "OperatorMixin", "Tensor", "register_overload"]
+
+_OVERLOADS: dict[str, Callable[..., Any]] = {}
+
+
+def register_overload(name: str, function: Callable[..., Any]) -> None:
+    """Defines what a Python operator does on tensors; called by ``ops/`` once per operator.
+
+    Args:
+        name: operator name without underscores, such as ``add`` or ``getitem``.
+        function: takes the operands, of which at least one is a tensor or variable.
+    """
+    _OVERLOADS[name] = function
+
+
+class OperatorMixin:
+    """Python operators for anything that stands for a tensor (tensors and variables)."""
+
+    __slots__ = ()
+    # numpy arrays on the left of an operator give way to us instead of looping over elements.
+    __array_priority__ = 100
+
+    def __add__(self, other: Any) -> Tensor:
+        return _overload("add", self, other)
+
+    def __radd__(self, other: Any) -> Tensor:
+        return _overload("add", other, self)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return _overload("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return _overload("sub", other, self)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return _overload("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return _overload("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return _overload("truediv", self, other)
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return _overload("truediv", other, self)
+
+    def __floordiv__(self, other: Any) -> Tensor:
+        return _overload("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Tensor:
+        return _overload("floordiv", other, self)
+
+    def __mod__(self, other: Any) -> Tensor:
+        return _overload("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Tensor:
+        return _overload("mod", other, self)
+
+    def __pow__(self, other: Any) -> Tensor:
+        return _overload("pow", self, other)
+
+    def __rpow__(self, other: Any) -> Tensor:
+        return _overload("pow", other, self)
+
+    def __matmul__(self, other: Any) -> Tensor:
+        return _overload("matmul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        return _overload("matmul", other, self)
+
+    def __lt__(self, other: Any) -> Tensor:
+        return _overload("lt", self, other)
+
+    def __le__(self, other: Any) -> Tensor:
+        return _overload("le", self, other)
+
+    def __gt__(self, other: Any) -> Tensor:
+        return _overload("gt", self, other)
+
+    def __ge__(self, other: Any) -> Tensor:
+        return _overload("ge", self, other)
+
+    def __and__(self, other: Any) -> Tensor:
+        return _overload("and", self, other)
+
+    def __or__(self, other: Any) -> Tensor:
+        return _overload("or", self, other)
+
+    def __xor__(self, other: Any) -> Tensor:
+        return _overload("xor", self, other)
+
+    def __neg__(self) -> Tensor:
+        return _overload("neg", self)
+
+    def __invert__(self) -> Tensor:
+        return _overload("invert", self)
+
+    def __abs__(self) -> Tensor:
+        return _overload("abs", self)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        return _overload("getitem", self, index)
+
+    def __bool__(self) -> NoReturn:
+        raise OperatorNotAllowedInGraphError(
+            f"{self!r} has no truth value while the graph is built; "
+            "run it in a session, or use a graph op such as where or equal"
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise OperatorNotAllowedInGraphError(
+            f"{self!r} cannot be iterated while the graph is built; use unstack or split"
+        )
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(f"{self!r} is symbolic: run it in a session to get an array")
+
+
+def _overload(name: str, *operands: Any) -> Any:
+    try:
+        function = _OVERLOADS[name]
+    except KeyError:
+        raise TypeError(f"operator {name!r} is not defined: import actorsession.ops") from None
+    return function(*operands)
+
+
+class Tensor(OperatorMixin):
+    """One output of an operation: a symbolic value that each step computes anew."""
+
+    __slots__ = ("__weakref__", "_dtype", "_index", "_name", "_op", "_shape")
+
+    def __init__(self, op: Operation, index: int, spec: TensorSpec) -> None:
+        self._op = op
+        self._index = index
+        self._dtype = spec.dtype
+        self._shape = spec.shape
+        self._name = tensor_name(op.name, index)
+
+    @property
+    def op(self) -> Operation:
+        """The operation that produces the tensor."""
+        return self._op
+
+    @property
+    def value_index(self) -> int:
+        """Which output of the operation this is."""
+        return self._index
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that the tensor belongs to."""
+        return self._op.graph
+
+    @property
+    def name(self) -> str:
+        """``operation:index``, the name that sessions accept."""
+        return self._name
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the shape."""
+        return self._shape
+
+    @property
+    def spec(self) -> TensorSpec:
+        """Element type and static shape together."""
+        return TensorSpec(self._dtype, self._shape)
+
+    @property
+    def device(self) -> str:
+        """The device that was asked for the operation, possibly empty."""
+        return self._op.device
+
+    def get_shape(self) -> TensorShape:
+        """The static shape (TensorFlow's older spelling)."""
+        return self._shape
+
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Adds what is known of the static shape.
+
+        Raises:
+            ValueError: if it contradicts what is known already.
+        """
+        self._op.graph.refine_shape(self, self._shape.merge_with(shape))
+
+    def consumers(self) -> list[Operation]:
+        """The operations that take this tensor as input, in the order they were built."""
+        return self._op.graph.consumers(self)
+
+    def _operand(self) -> Tensor:
+        return self
+
+    def _as_graph_element(self) -> Tensor:
+        return self
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __repr__(self) -> str:
+        return f"<Tensor {self._name!r} shape={self._shape} dtype={self._dtype.name}>"
+
+
+class Operation:
+    """A node of a graph; made by ``Graph.create_op`` and immutable afterwards.
+
+    Attributes:
+        graph: the graph that owns it.
+        name: unique name in the graph.
+        type: operation type.
+        op_def: the registered definition of the type.
+        inputs: data inputs.
+        control_inputs: operations that must run first.
+        attrs: attribute values with defaults filled in.
+        outputs: the tensors that it produces.
+        device: the device asked for, possibly partial or empty.
+        source: the user's line that built it.
+        number: position in the order of building.
+    """
+
+    __slots__ = (
+        "__weakref__", "_node_def", "attrs", "control_inputs", "device", "graph", "inputs", "name",
+        "number", "op_def", "outputs", "source", "type",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        op_def: OpDef,
+        inputs: tuple[Tensor, ...],
+        control_inputs: tuple[Operation, ...],
+        attrs: Mapping[str, Any],
+        outputs: tuple[TensorSpec, ...],
+        device: str,
+        source: str,
+        number: int,
+    ) -> None:
+        self.graph = graph
+        self.name = name
+        self.op_def = op_def
+        self.type = op_def.name
+        self.inputs = inputs
+        self.control_inputs = control_inputs
+        self.attrs = attrs
+        self.device = device
+        self.source = source
+        self.number = number
+        self.outputs = tuple(Tensor(self, i, spec) for i, spec in enumerate(outputs))
+        self._node_def: NodeDef | None = None
+
+    @property
+    def node_def(self) -> NodeDef:
+        """The operation as plain data."""
+        if self._node_def is None:
+            self._node_def = NodeDef(
+                name=self.name,
+                op=self.type,
+                inputs=tuple((t.op.name, t.value_index) for t in self.inputs),
+                control_inputs=tuple(op.name for op in self.control_inputs),
+                device=self.device,
+                attrs=self.attrs,
+                outputs=tuple(t.spec for t in self.outputs),
+                source=self.source,
+            )
+        return self._node_def
+
+    def forget_node_def(self) -> None:
+        """Drops the plain form after a static shape was refined, so that it is made again."""
+        self._node_def = None
+
+    def get_attr(self, name: str) -> Any:
+        """The value of an attribute.
+
+        Raises:
+            ValueError: if the operation has no such attribute.
+        """
+        if name not in self.attrs:
+            raise ValueError(
+                f"operation {self.name!r} ({self.type}) has no attribute {name!r}; "
+                f"it has {sorted(self.attrs) or 'none'}"
+            )
+        return self.attrs[name]
+
+    def colocation_groups(self) -> tuple[str, ...]:
+        """The ``loc:@name`` groups that the operation is in."""
+        return tuple(self.attrs.get("_class", ()))
+
+    def _as_graph_element(self) -> Operation:
+        return self
+
+    def __repr__(self) -> str:
+        return f"<Operation {self.name!r} type={self.type}>"

@@ -1,0 +1,210 @@
+"""The op registry: for each operation type its signature, shape function, gradient and kernel.
+
+Owns ``OpDef`` and the one table of them. ``ops/`` fills it (one ``register`` per op, everything about
+the op in one place); the graph infers shapes through it, planners read its flags, and the runtime takes
+kernels from it. Registering a name twice is an error.
+
+A **kernel** is made once per node when a plan is linked: ``kernel(ctx)`` returns a function from input
+values to the output value (a tuple for several outputs, anything for none). It may look at static types
+and constant inputs to choose a specialised function. Values are numpy arrays or numpy scalars; inputs
+are borrowed and must not be written to. An output may share memory with an input or with state only when
+the op says ``aliases=True``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from actorsession.graph.node import TensorSpec
+
+if TYPE_CHECKING:
+    from actorsession.graph.operation import Operation, Tensor
+
+__all__ = [
+    "NOT_DIFFERENTIABLE", "REQUIRED", "Array", "InferContext", "Kernel", "KernelContext", "OpDef",
+    "VariableHolder", "is_registered", "lookup", "register", "registered_ops",
+]  # fmt: skip
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+Kernel: TypeAlias = Callable[..., Any]
+Gradient: TypeAlias = "Callable[..., Sequence[Tensor | None]]"
+
+# Marks an attribute without default.
+REQUIRED: Any = object()
+
+
+def NOT_DIFFERENTIABLE(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:  # noqa: N802
+    """The gradient of an op through which nothing flows: ``None`` for each input."""
+    return [None] * len(op.inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class InferContext:
+    """What a shape function sees of the node being built.
+
+    Attributes:
+        op: operation type.
+        inputs: static types of the data inputs.
+        attrs: attribute values, defaults filled in.
+        constants: value of each input that is known while the graph is built, else ``None``.
+    """
+
+    op: str
+    inputs: tuple[TensorSpec, ...]
+    attrs: Mapping[str, Any]
+    constants: tuple[Array | None, ...]
+
+    def constant(self, index: int) -> Array | None:
+        """The value of an input if it is known while the graph is built."""
+        return self.constants[index]
+
+
+class VariableHolder(Protocol):
+    """State behind a resource handle as kernels see it; the runtime implements it.
+
+    A holder lives as long as its device; clearing its container leaves it uninitialised. All methods are
+    atomic with respect to each other, in any thread.
+    """
+
+    @property
+    def initialized(self) -> bool:
+        """Whether a value was assigned."""
+
+    def read(self) -> Any:
+        """The value, borrowed; raises FailedPreconditionError when uninitialised."""
+
+    def assign(self, value: Any) -> None:
+        """Stores ``value``, which the holder owns from now on."""
+
+    def update(self, function: Callable[..., Any], *operands: Any) -> None:
+        """Stores ``function(old, *operands, out=buffer)``; in place when nobody else holds the old value."""
+
+    def access(self, function: Callable[[Any], Any]) -> None:
+        """Stores ``function(writable)`` where ``writable`` is the old value or, if shared, a copy of it."""
+
+
+class ResourceHost(Protocol):
+    """Where kernels find state: the resource manager of their device."""
+
+    def variable(self, container: str, name: str, spec: TensorSpec) -> VariableHolder:
+        """The variable under (container, name), made uninitialised if absent."""
+
+
+class KernelContext(Protocol):
+    """What a kernel factory sees of the node that it makes a function for."""
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+
+    @property
+    def op(self) -> str:
+        """Operation type."""
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        """Attribute values, defaults filled in."""
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """Static types of the data inputs."""
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """Static types of the outputs."""
+
+    @property
+    def device(self) -> str:
+        """Full name of the device that the node runs on."""
+
+    @property
+    def resources(self) -> ResourceHost:
+        """The device's resource manager."""
+
+    def constant(self, index: int) -> Array | None:
+        """The value of an input that is a constant of the plan."""
+
+    def state(self, make: Callable[[], Any]) -> Any:
+        """State of a stateful kernel, made once per session and node name, shared by all its plans."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpDef:
+    """Everything about one operation type.
+
+    Attributes:
+        name: operation type, TensorFlow's name where there is one.
+        infer: shape function: from the node's inputs and attributes to the static types of its outputs;
+            ValueError for impossible shapes, TypeError for wrong dtypes.
+        kernel: makes the function that computes the node.
+        gradient: from the op and the gradients of its outputs to those of its inputs; ``None`` when no
+            gradient is registered (asking for it is then a LookupError).
+        attrs: attribute names with their defaults; ``REQUIRED`` where there is none.
+        stateful: has state or side effects: never shared, folded or dropped from its device.
+        aliases: an output may share memory with an input or with state.
+        once: has no inputs and one value for the life of a plan: computed when the plan is linked.
+        keeps: indices of inputs that the kernel stores beyond the step.
+        emit: optional Python expression for the node given its argument expressions, for ops that are
+            cheaper inline than as a call; ``None`` from it means "call the kernel".
+        cost: optional estimate in microseconds from input and output types, unknown dimensions given
+            as 1; without it the estimate follows the output's size.
+        static_value: optional evaluation while the graph is built.
+    """
+
+    name: str
+    infer: Callable[[InferContext], Sequence[TensorSpec]]
+    kernel: Callable[[KernelContext], Kernel]
+    gradient: Gradient | None = None
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    stateful: bool = False
+    aliases: bool = False
+    once: bool = False
+    keeps: frozenset[int] = frozenset()
+    emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
+    cost: Callable[[Sequence[TensorSpec], Sequence[TensorSpec]], float] | None = None
+    static_value: Callable[[InferContext], Array | None] | None = None
+
+
+_OPS: dict[str, OpDef] = {}
+
+
+def register(op: OpDef) -> OpDef:
+    """Adds an operation type and returns it.
+
+    Raises:
+        KeyError: if the name is taken.
+    """
+    if op.name in _OPS:
+        raise KeyError(f"op {op.name!r} is registered already")
+    _OPS[op.name] = op
+    return op
+
+
+def lookup(name: str) -> OpDef:
+    """The registered operation type of that name.
+
+    Raises:
+        ValueError: if there is none; the message lists the nearest names.
+    """
+    try:
+        return _OPS[name]
+    except KeyError:
+        import difflib
+
+        near = difflib.get_close_matches(name, _OPS, n=3)
+        hint = f"; did you mean {', '.join(near)}?" if near else f"; {len(_OPS)} ops are registered"
+        raise ValueError(f"op type {name!r} is not registered{hint}") from None
+
+
+def is_registered(name: str) -> bool:
+    """Whether an operation type of that name exists."""
+    return name in _OPS
+
+
+def registered_ops() -> tuple[str, ...]:
+    """The names of all operation types, sorted."""
+    return tuple(sorted(_OPS))

@@ -1,0 +1,52 @@
+"""The wire vocabulary: messages, the envelopes around them, one registry, one codec.
+
+Rooms above import their messages from here; this room imports only errors and the value codec.
+Importing it registers the whole vocabulary. Messages are frozen values: a peer in the same process
+is handed the object itself.
+"""
+
+from __future__ import annotations
+
+from actorsession.messages.checks import Tensor
+from actorsession.messages.codec import UnreadableMessage, decode, encode
+from actorsession.messages.done import Done
+from actorsession.messages.envelope import Beat, Call, Cancel, Envelope, Failure, Reply, Tell
+from actorsession.messages.registry import VOCABULARY, Registry, Spec, message
+from actorsession.messages.session import (
+    MASTER,
+    CloseSession,
+    CreateSession,
+    DeviceList,
+    ExtendSession,
+    ListDevices,
+    ResetContainers,
+    RunStep,
+    SessionCreated,
+    SessionExtended,
+    StepDone,
+)
+from actorsession.messages.worker import (
+    WORKER,
+    CleanupAll,
+    CleanupGraph,
+    CreateWorkerSession,
+    DeleteWorkerSession,
+    DeregisterGraph,
+    GetStatus,
+    GraphDone,
+    GraphRegistered,
+    PushTensors,
+    RegisterGraph,
+    RunGraph,
+    WorkerStatus,
+)
+
+__all__ = [
+    "MASTER", "VOCABULARY", "WORKER", "Beat", "Call", "Cancel", "CleanupAll", "CleanupGraph",
+    "CloseSession", "CreateSession", "CreateWorkerSession", "DeleteWorkerSession",
+    "DeregisterGraph", "DeviceList", "Done", "Envelope", "ExtendSession", "Failure", "GetStatus",
+    "GraphDone", "GraphRegistered", "ListDevices", "PushTensors", "RegisterGraph", "Registry",
+    "Reply", "ResetContainers", "RunGraph", "RunStep", "SessionCreated", "SessionExtended", "Spec",
+    "StepDone", "Tell", "Tensor", "UnreadableMessage", "WorkerStatus", "decode", "encode",
+    "message",
+]  # fmt: skip

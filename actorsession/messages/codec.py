@@ -1,0 +1,204 @@
+"""Envelopes to bytes and back: the only place that knows their wire form.
+
+An envelope is one msgpack list, ``[kind, ...]``, with its message inside; large tensors go beside
+it as segments. Called by links; imports the value codec and the registry.
+
+Invariant: whatever bytes come in, ``decode`` returns an envelope or raises ``ProtocolError``. If
+    the bad
+part is the message of a call or reply whose id could be read, the error is an
+``UnreadableMessage``, which names the call, so that one bad message need not end the link.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable
+from typing import Any
+
+from actorsession.errors import InvalidArgumentError, ProtocolError, error_from_wire, error_to_wire
+from actorsession.graph.codec import Buffer, pack, unpack
+from actorsession.messages.envelope import Beat, Call, Cancel, Envelope, Failure, Reply, Tell
+from actorsession.messages.registry import VOCABULARY
+
+__all__ = ["UnreadableMessage", "decode", "encode"]
+
+_BEAT, _CALL, _TELL, _REPLY, _FAILURE, _CANCEL = range(6)
+
+_CALL_ID_LIMIT = 2**63  # what every msgpack implementation carries
+
+_to_wire = VOCABULARY.to_wire
+_from_wire = VOCABULARY.from_wire
+
+
+class UnreadableMessage(ProtocolError):
+    """What a call or an answer carries cannot be understood, but its call id is known.
+
+    Attributes:
+        call_id: the call's.
+        answer: whether it came as the answer to a call of ours, rather than as a call to us.
+    """
+
+    def __init__(self, message: str, *, call_id: int, answer: bool) -> None:
+        super().__init__(message)
+        self.call_id = call_id
+        self.answer = answer
+
+
+def encode(envelope: Envelope) -> tuple[bytes, tuple[Buffer, ...]]:
+    """Makes the bytes of an envelope.
+
+    Args:
+        envelope: arrays inside its message are borrowed until the segments have been sent.
+
+    Returns:
+        The header, and the segments of tensors that are too large to be copied into it.
+
+    Raises:
+        InvalidArgumentError: if the message is not registered or holds a value that does not
+            travel.
+    """
+    segments: list[Buffer] = []
+    try:
+        header = pack(_WRITERS[type(envelope)](envelope), segments)
+    except (TypeError, AttributeError, UnicodeError, RecursionError) as exc:
+        raise InvalidArgumentError(
+            f"cannot encode {type(envelope).__name__} of {_message_name(envelope)}: {exc}"
+        ) from exc
+    return header, tuple(segments)
+
+
+def decode(header: Buffer, segments: tuple[Buffer, ...] = ()) -> Envelope:
+    """Makes an envelope of what ``encode`` made.
+
+    Args:
+        header: hostile input is expected.
+        segments: large tensors become views of them.
+
+    Raises:
+        UnreadableMessage: if only the message of a call or reply is bad.
+        ProtocolError: for anything else that is no envelope.
+    """
+    try:
+        wire = unpack(header, segments)
+        if type(wire) is not list or not wire:
+            raise ProtocolError(f"an envelope is a list, found {reprlib.repr(wire)}")
+        kind = wire[0]
+        if type(kind) is not int or not 0 <= kind < len(_READERS):
+            last = len(_READERS) - 1
+            raise ProtocolError(f"an envelope's kind is 0 to {last}, found {reprlib.repr(kind)}")
+        return _READERS[kind](wire)
+    except ProtocolError:
+        raise
+    # The peer chose these bytes; whichever library chokes on them, it is the peer's error.
+    except Exception as exc:
+        raise ProtocolError(f"cannot decode an envelope: {type(exc).__name__}: {exc}") from exc
+
+
+def _message_name(envelope: Envelope) -> str:
+    return type(getattr(envelope, "message", None)).__name__
+
+
+def _write_call(call: Call) -> list[Any]:
+    return [_CALL, call.call_id, call.target, call.time_left, _to_wire(call.message)]
+
+
+def _write_tell(tell: Tell) -> list[Any]:
+    return [_TELL, tell.target, _to_wire(tell.message)]
+
+
+def _write_reply(reply: Reply) -> list[Any]:
+    return [_REPLY, reply.call_id, _to_wire(reply.message)]
+
+
+def _write_failure(failure: Failure) -> list[Any]:
+    return [_FAILURE, failure.call_id, error_to_wire(failure.error)]
+
+
+_WRITERS: dict[type[Any], Callable[[Any], list[Any]]] = {
+    Beat: lambda _: [_BEAT],
+    Call: _write_call,
+    Tell: _write_tell,
+    Reply: _write_reply,
+    Failure: _write_failure,
+    Cancel: lambda cancel: [_CANCEL, cancel.call_id],
+}
+
+
+def _read_beat(wire: list[Any]) -> Beat:
+    _require(len(wire) == 1, "a beat is empty", wire)
+    return _THE_BEAT
+
+
+def _read_call(wire: list[Any]) -> Call:
+    _require(len(wire) == 5, "a call has an id, a target, a time and a message", wire)
+    _, call_id, target, time_left, body = wire
+    _check_call_id(call_id)
+    try:
+        _check_target(target)
+        if time_left is not None:
+            time_left = _seconds(time_left)
+        return Call(call_id, target, time_left, _from_wire(body))
+    except ProtocolError as exc:
+        raise UnreadableMessage(exc.message, call_id=call_id, answer=False) from exc
+
+
+def _read_tell(wire: list[Any]) -> Tell:
+    _require(len(wire) == 3, "a tell has a target and a message", wire)
+    _, target, body = wire
+    _check_target(target)
+    return Tell(target, _from_wire(body))
+
+
+def _read_reply(wire: list[Any]) -> Reply:
+    _require(len(wire) == 3, "a reply has an id and a message", wire)
+    _, call_id, body = wire
+    _check_call_id(call_id)
+    try:
+        return Reply(call_id, _from_wire(body))
+    except ProtocolError as exc:
+        raise UnreadableMessage(exc.message, call_id=call_id, answer=True) from exc
+
+
+def _read_failure(wire: list[Any]) -> Failure:
+    _require(len(wire) == 3, "a failure has an id and an error", wire)
+    _, call_id, error = wire
+    _check_call_id(call_id)
+    try:
+        return Failure(call_id, error_from_wire(error))
+    except (ProtocolError, TypeError) as exc:
+        raise UnreadableMessage(str(exc), call_id=call_id, answer=True) from exc
+
+
+def _read_cancel(wire: list[Any]) -> Cancel:
+    _require(len(wire) == 2, "a cancel has an id", wire)
+    _check_call_id(wire[1])
+    return Cancel(wire[1])
+
+
+_THE_BEAT = Beat()
+
+_READERS: tuple[Callable[[list[Any]], Envelope], ...] = (
+    _read_beat, _read_call, _read_tell, _read_reply, _read_failure, _read_cancel,
+)  # fmt: skip
+
+
+def _require(condition: bool, rule: str, wire: list[Any]) -> None:
+    if not condition:
+        raise ProtocolError(f"{rule}, found {reprlib.repr(wire)}")
+
+
+def _check_call_id(value: Any) -> None:
+    if type(value) is not int or not 0 <= value < _CALL_ID_LIMIT:
+        raise ProtocolError(f"a call id is an int from 0 to 2**63 - 1, found {reprlib.repr(value)}")
+
+
+def _check_target(value: Any) -> None:
+    if type(value) is not str:
+        raise ProtocolError(f"a target is the name of an actor, found {reprlib.repr(value)}")
+
+
+def _seconds(value: Any) -> float:
+    # The comparison is false for a NaN, which would make a deadline that never comes.
+    if type(value) not in (int, float) or not 0 <= value < float("inf"):
+        raise ProtocolError(f"a time left is seconds, at least 0, found {reprlib.repr(value)}")
+    return float(value)

@@ -1,0 +1,200 @@
+"""What a master says to a worker, what workers say to each other, and the answers.
+
+Owns the vocabulary of the target ``WORKER``. ``PushTensors`` goes from worker to worker and is
+told, never asked: a value needs no answer, and its loss shows as the loss of the link. The other
+messages come from a master.
+
+Arrays inside a message are borrowed: nobody changes them after sending, and in one process the
+receiver is handed the same array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from actorsession.messages.registry import message
+
+__all__ = [
+    "WORKER", "CleanupAll", "CleanupGraph", "CreateWorkerSession", "DeleteWorkerSession",
+    "DeregisterGraph", "GetStatus", "GraphDone", "GraphRegistered", "PushTensors", "RegisterGraph",
+    "RunGraph", "WorkerStatus",
+]  # fmt: skip
+
+WORKER = "worker"
+"""The target that serves these messages."""
+
+
+@message("get_status", reply="worker_status")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GetStatus:
+    """Asks a worker who it is and what it has."""
+
+
+@message("worker_status")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerStatus:
+    """Who a worker is and what it has.
+
+    Attributes:
+        task: its cluster task, ``/job:worker/replica:0/task:0``.
+        incarnation: 64-bit number chosen at its start; another one means that its state is gone.
+        devices: device descriptions in wire form.
+    """
+
+    task: str
+    incarnation: int
+    devices: list[Any]
+
+
+@message("create_worker_session", reply="done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateWorkerSession:
+    """Opens the worker's side of a session.
+
+    Attributes:
+        session_handle: the master's name for the session.
+        master_task: cluster task of the master.
+        master_incarnation: the master's; another one than before ends that master's older sessions.
+        isolate_session_state: whether variables are the session's own instead of the worker's.
+        peers: cluster task to address, for all tasks of the session.
+    """
+
+    session_handle: str
+    master_task: str
+    master_incarnation: int
+    isolate_session_state: bool
+    peers: dict[str, str]
+
+
+@message("delete_worker_session", reply="done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteWorkerSession:
+    """Closes the worker's side of a session, cancelling its steps.
+
+    Attributes:
+        session_handle: the session; one that is gone already is no error.
+    """
+
+    session_handle: str
+
+
+@message("register_graph", reply="graph_registered")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisterGraph:
+    """Hands a worker its partitions of a client graph, once, to be run many times.
+
+    Attributes:
+        session_handle: the session.
+        partitions: one entry per device of this worker, in wire form.
+    """
+
+    session_handle: str
+    partitions: list[Any]
+
+
+@message("graph_registered")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphRegistered:
+    """The partitions are compiled and wait to be run.
+
+    Attributes:
+        graph_handle: names them in ``RunGraph``; chosen by the worker.
+    """
+
+    graph_handle: str
+
+
+@message("deregister_graph", reply="done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeregisterGraph:
+    """Releases registered partitions; steps that run them finish.
+
+    Attributes:
+        session_handle: the session.
+        graph_handle: the partitions.
+    """
+
+    session_handle: str
+    graph_handle: str
+
+
+@message("run_graph", reply="graph_done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunGraph:
+    """Runs this worker's partitions for one step.
+
+    Attributes:
+        session_handle: the session.
+        graph_handle: the partitions.
+        step_id: the step's number, the same on all workers; chosen by the master.
+        feeds: tensors in the order agreed at registration; borrowed.
+        trace: whether step statistics are wanted.
+    """
+
+    session_handle: str
+    graph_handle: str
+    step_id: int
+    feeds: list[Any]
+    trace: bool
+
+
+@message("graph_done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphDone:
+    """This worker's part of a step has run.
+
+    Attributes:
+        values: tensors fetched from here, in the order agreed at registration; the receiver owns
+            them.
+        stats: step statistics in wire form, if they were asked for.
+    """
+
+    values: list[Any]
+    stats: list[Any] | None
+
+
+@message("push_tensors")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushTensors:
+    """Delivers tensors into the receiver's rendezvous of one step; told, never asked.
+
+    The three lists have one entry per tensor.
+
+    Attributes:
+        step_id: the step; it may not have begun at the receiver yet.
+        keys: rendezvous keys in text form.
+        values: the tensors; the receiver owns them. ``None`` where dead.
+        dead: whether the value is dead (on the branch not taken).
+    """
+
+    step_id: int
+    keys: list[str]
+    values: list[Any]
+    dead: list[bool]
+
+
+@message("cleanup_graph", reply="done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanupGraph:
+    """Ends a step at a worker: its rendezvous and step container go. May be told or asked.
+
+    Attributes:
+        step_id: the step; an unknown one is no error.
+        error: why the step was aborted, in the wire form of errors; ``None`` if it has run.
+    """
+
+    step_id: int
+    error: list[Any] | None
+
+
+@message("cleanup_all", reply="done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanupAll:
+    """Clears resource containers of a worker.
+
+    Attributes:
+        containers: names of the containers; none means the default container.
+    """
+
+    containers: list[str]

@@ -1,0 +1,160 @@
+"""The way back from a broadcast: what is summed when the gradient of a broadcast operand is taken.
+
+Owns ``BroadcastGradientArgs`` and ``sum_to_operands``, which every op that broadcasts its inputs
+calls in its gradient. Where static shapes decide, the axes are constants; else they are computed in
+each step.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext, OpDef, register,
+)  # fmt: skip
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.operands import check_dtype
+from actorsession.ops.shape import reshape, shape_tensor
+
+__all__ = ["broadcast_gradient_args", "sum_to_operands"]
+
+
+# -- BroadcastGradientArgs -----------------------------------------------------------------------
+
+
+def broadcast_gradient_args(s0: Any, s1: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
+    """The axes to sum a result over to come back to each of two shapes that were broadcast.
+
+    Args:
+        s0: one shape, an integer vector.
+        s1: the other shape.
+        name: wanted name.
+
+    Returns:
+        Two integer vectors: the axes of the result that are to be summed for either shape.
+    """
+    first = convert_to_tensor(s0)
+    second = convert_to_tensor(s1, first.dtype, graph=first.graph)
+    left, right = make("BroadcastGradientArgs", [first, second], name=name).outputs
+    return left, right
+
+
+def _infer_args(ctx: InferContext) -> list[TensorSpec]:
+    dtype = check_dtype(ctx, "i")
+    for i in range(2):
+        ctx.inputs[i].shape.merge_with([None])
+    return [TensorSpec(dtype, TensorShape([None]))] * 2
+
+
+def _args_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.outputs[0].dtype.np_dtype
+
+    def broadcast_gradient_args(s0: Array, s1: Array) -> tuple[Array, Array]:
+        mine, theirs = s0.tolist(), s1.tolist()
+        if mine == theirs:
+            return np.empty(0, dtype), np.empty(0, dtype)
+        rank = max(len(mine), len(theirs))
+        # -1 stands for a missing dimension: it is summed even over length 1, because it must go.
+        left = [-1] * (rank - len(mine)) + mine
+        right = [-1] * (rank - len(theirs)) + theirs
+        for a, b in zip(left, right, strict=True):
+            if a != b and a not in (1, -1) and b not in (1, -1):
+                raise InvalidArgumentError(f"shapes {mine} and {theirs} cannot be broadcast")
+        return (
+            np.array([i for i in range(rank) if _summed(left[i], right[i])], dtype),
+            np.array([i for i in range(rank) if _summed(right[i], left[i])], dtype),
+        )
+
+    return broadcast_gradient_args
+
+
+def _summed(mine: int, theirs: int) -> bool:
+    return mine == -1 or (mine == 1 and theirs not in (1, -1))
+
+
+register(
+    OpDef(
+        name="BroadcastGradientArgs",
+        infer=_infer_args,
+        kernel=_args_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+    )
+)
+
+
+# -- gradients -----------------------------------------------------------------------------------
+
+
+def sum_to_operands(
+    x: Tensor, y: Tensor, grad_x: Tensor | None, grad_y: Tensor | None, trailing: int = 0
+) -> list[Tensor | None]:
+    """Sums gradients that have the shape of a broadcast result to the shapes of its two operands.
+
+    Args:
+        x: one operand.
+        y: the other operand.
+        grad_x: gradient by ``x`` before summing, in the shape of ``x`` and ``y`` broadcast.
+        grad_y: the same by ``y``.
+        trailing: how many dimensions at the end are not broadcast, as in products of matrices.
+    """
+    shapes = [t.shape[:-trailing] if trailing else t.shape for t in (x, y)]
+    ways = _Way.between(*shapes), _Way.between(*reversed(shapes))
+    axes: tuple[Tensor | None, Tensor | None] = (None, None)
+    if any(g is not None and w is None for g, w in zip((grad_x, grad_y), ways, strict=True)):
+        axes = broadcast_gradient_args(*(_dynamic_shape(t, trailing) for t in (x, y)))
+    return [
+        None if grad is None else _sum_to(grad, operand, way, dynamic)
+        for grad, operand, way, dynamic in zip((grad_x, grad_y), (x, y), ways, axes, strict=True)
+    ]
+
+
+def _dynamic_shape(x: Tensor, trailing: int) -> Tensor:
+    shape = shape_tensor(x)
+    return shape[:-trailing] if trailing else shape
+
+
+class _Way(NamedTuple):
+    """What static shapes say about the way back to an operand.
+
+    Attributes:
+        missing: leading axes, which go.
+        repeated: later axes, which stay with length 1.
+    """
+
+    missing: list[int]
+    repeated: list[int]
+
+    @classmethod
+    def between(cls, mine: TensorShape, theirs: TensorShape) -> _Way | None:
+        """The way to ``mine`` from its broadcast with ``theirs``; ``None`` if a step decides."""
+        if mine.dims is None or theirs.dims is None:
+            return None
+        missing = max(0, len(theirs) - len(mine))
+        others = ((1,) * (len(mine) + missing - len(theirs)) + theirs.dims)[missing:]
+        repeated = []
+        for axis, (dim, other) in enumerate(zip(mine.dims, others, strict=True), missing):
+            if dim is None and other != 1:
+                return None
+            if dim == 1 and other != 1:
+                repeated.append(axis)
+        return cls(list(range(missing)), repeated)
+
+
+def _sum_to(grad: Tensor, operand: Tensor, way: _Way | None, axes: Tensor | None) -> Tensor:
+    if way is None:
+        assert axes is not None
+        return reshape(make_one("Sum", [grad, axes], {"keep_dims": False}), shape_tensor(operand))
+    if way.repeated:
+        grad = _summed_over(grad, way.repeated, keep_dims=True)
+    return _summed_over(grad, way.missing, keep_dims=False) if way.missing else grad
+
+
+def _summed_over(value: Tensor, axes: list[int], *, keep_dims: bool) -> Tensor:
+    constant = convert_to_tensor(np.array(axes, np.int32), graph=value.graph)
+    return make_one("Sum", [value, constant], {"keep_dims": keep_dims})

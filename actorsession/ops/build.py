@@ -1,0 +1,227 @@
+"""How ops are put into a graph: conversion of Python values to tensors, and the constant op.
+
+Every op file calls ``make`` to add nodes and ``convert_to_tensor`` for its operands. The graph of an op
+is that of its first tensor operand, else the default graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import DType, as_dtype, string
+from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE, REQUIRED, Array, InferContext, Kernel, KernelContext, OpDef, register,
+)  # fmt: skip
+from actorsession.graph.shape import ShapeLike, TensorShape
+
+__all__ = ["constant", "convert_all", "convert_to_tensor", "graph_of", "make", "make_one"]
+
+
+def graph_of(*operands: Any) -> Graph:
+    """The graph of the first operand that belongs to one, else the default graph."""
+    for operand in operands:
+        if hasattr(operand, "_as_graph_element"):
+            graph = operand._as_graph_element().graph
+            assert isinstance(graph, Graph)
+            return graph
+    return get_default_graph()
+
+
+def make(
+    op_type: str,
+    inputs: Sequence[Tensor],
+    attrs: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    graph: Graph | None = None,
+) -> Operation:
+    """Adds a node and returns its operation; see ``Graph.create_op``."""
+    return (graph or graph_of(*inputs)).create_op(op_type, inputs, attrs, name)
+
+
+def make_one(
+    op_type: str,
+    inputs: Sequence[Tensor],
+    attrs: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    graph: Graph | None = None,
+) -> Tensor:
+    """Adds a node with one output and returns that tensor."""
+    return make(op_type, inputs, attrs, name, graph).outputs[0]
+
+
+def to_array(value: Any, dtype: DType | None = None) -> Array:
+    """The numpy form of a Python value, with TensorFlow's default types.
+
+    Python floats become float32, ints int32 and strings object arrays of bytes; numpy values keep
+    their type. With ``dtype`` the value must fit it: nothing is truncated.
+
+    Raises:
+        TypeError: for a value of another kind than ``dtype``, or of no kind that tensors have.
+        ValueError: for a ragged list.
+    """
+    array = np.asarray(value)
+    if array.dtype.kind in "SUO" or (dtype is not None and dtype.kind == "s"):
+        return _string_array(value, array, dtype)
+    typed = isinstance(value, (np.ndarray, np.generic))
+    found = as_dtype(array.dtype)
+    if dtype is None:
+        dtype = found if typed else as_dtype({"f": float, "i": int, "u": int}.get(array.dtype.kind, found))
+    _check_kind(value, found, dtype)
+    out = array.astype(dtype.np_dtype)
+    if found.is_integer and dtype.is_integer and not np.array_equal(out, array):
+        raise TypeError(f"{value!r:.100} does not fit {dtype.name}")
+    return out
+
+
+def _check_kind(value: Any, found: DType, wanted: DType) -> None:
+    order = "biufc"
+    ranks = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+    fits = found is wanted or (
+        found.kind in order
+        and wanted.kind in order
+        and (found.is_bool == wanted.is_bool or getattr(value, "size", 1) == 0)
+        and ranks[found.kind] <= ranks[wanted.kind]
+    )
+    if not fits and np.size(value) > 0:
+        raise TypeError(f"expected a value of {wanted.name}, got {found.name}: {value!r:.100}")
+
+
+def _string_array(value: Any, array: Array, dtype: DType | None) -> Array:
+    if dtype is not None and dtype.kind != "s":
+        raise TypeError(f"expected a value of {dtype.name}, got {value!r:.100}")
+    flat = [x.encode() if isinstance(x, str) else x for x in array.astype(object).flat]
+    if not all(isinstance(x, bytes) for x in flat):
+        raise TypeError(f"cannot make a tensor of {type(value).__name__}: {value!r:.100}")
+    out = np.empty(len(flat), dtype=object)
+    out[:] = flat
+    return out.reshape(array.shape)
+
+
+def constant(
+    value: Any,
+    dtype: Any = None,
+    shape: ShapeLike = None,
+    name: str = "Const",
+    *,
+    graph: Graph | None = None,
+) -> Tensor:
+    """A tensor with a fixed value.
+
+    Args:
+        value: a number, string, nested list or array; copied.
+        dtype: element type; by default float32, int32, bool or string by kind, or the array's own.
+        shape: wanted shape; a single value is repeated to fill it.
+        name: wanted name.
+        graph: where to build it; the default graph if left out.
+
+    Raises:
+        TypeError: if the value does not fit ``dtype``.
+        ValueError: if it does not fit ``shape``.
+    """
+    array = to_array(value, as_dtype(dtype) if dtype is not None else None)
+    if shape is not None:
+        wanted = TensorShape(shape).as_tuple()
+        if array.size == 1:
+            array = np.full(wanted, array.reshape(-1)[0], dtype=array.dtype)
+        elif array.size == int(np.prod(wanted)):
+            array = array.reshape(wanted)
+        else:
+            raise ValueError(f"a constant of {array.size} elements does not fill shape {list(wanted)}")
+    return make_one("Const", (), {"value": array}, name, graph or get_default_graph())
+
+
+def convert_to_tensor(
+    value: Any, dtype: Any = None, name: str | None = None, *, graph: Graph | None = None
+) -> Tensor:
+    """The tensor that a value stands for: itself, a variable's reading, or a new constant.
+
+    Args:
+        value: a tensor, variable, or anything that ``constant`` takes; lists may hold tensors, which
+            are then stacked.
+        dtype: element type that the result must have.
+        name: name of a constant that is made.
+        graph: graph for a constant that is made.
+
+    Raises:
+        TypeError: if a tensor has another dtype, or the value does not fit.
+    """
+    wanted = as_dtype(dtype) if dtype is not None else None
+    if hasattr(value, "_as_graph_element"):
+        tensor = value._as_graph_element()
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"cannot convert {tensor!r} to a tensor: it is an operation")
+        if wanted is not None and tensor.dtype is not wanted:
+            raise TypeError(f"{tensor!r} has dtype {tensor.dtype.name}; {wanted.name} is wanted here")
+        return tensor
+    if isinstance(value, TensorShape):
+        value = np.array(value.as_tuple(), np.int32)
+    if isinstance(value, (list, tuple)) and _holds_tensor(value):
+        parts = [convert_to_tensor(v, dtype, graph=graph or graph_of(*_leaves(value))) for v in value]
+        return make_one("Pack", parts, {"axis": 0})
+    return constant(value, wanted, name=name or "Const", graph=graph)
+
+
+def convert_all(values: Sequence[Any], dtype: Any = None) -> list[Tensor]:
+    """Converts operands that must share a dtype: plain values take that of the tensors among them.
+
+    Raises:
+        TypeError: if two tensors differ in dtype, or a plain value does not fit.
+    """
+    graph = graph_of(*values)
+    wanted = as_dtype(dtype) if dtype is not None else None
+    for value in values:
+        if wanted is None and hasattr(value, "_as_graph_element"):
+            wanted = value._as_graph_element().dtype
+    first: DType | None = wanted
+    out = []
+    for value in values:
+        tensor = convert_to_tensor(value, first, graph=graph)
+        first = first or tensor.dtype
+        out.append(tensor)
+    return out
+
+
+def _holds_tensor(value: Any) -> bool:
+    return any(hasattr(leaf, "_as_graph_element") for leaf in _leaves(value))
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [value]
+
+
+def _infer_const(ctx: InferContext) -> list[TensorSpec]:
+    value = ctx.attrs["value"]
+    dtype = string if value.dtype == object else as_dtype(value.dtype)
+    return [TensorSpec(dtype, TensorShape(value.shape))]
+
+
+def _const_kernel(ctx: KernelContext) -> Kernel:
+    value = ctx.attrs["value"]
+    if value.ndim == 0:
+        value = value[()]
+    else:
+        value = value.view()
+        value.flags.writeable = False  # a kernel that writes to a constant is a bug that must show
+    return lambda: value
+
+
+register(
+    OpDef(
+        name="Const",
+        infer=_infer_const,
+        kernel=_const_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"value": REQUIRED},
+        aliases=True,
+        once=True,
+        static_value=lambda ctx: ctx.attrs["value"],
+    )
+)

@@ -1,0 +1,132 @@
+"""Conversion between element types.
+
+Owns ``Cast`` and its shorthands. Values that the new type cannot hold are undefined, as in TensorFlow:
+integers wrap, floats out of an integer's range give anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import (
+    DType, as_dtype, bfloat16, complex64, complex128, float32, float64, int32, int64,
+)
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    REQUIRED, Array, InferContext, Kernel, KernelContext, OpDef, register,
+)
+from actorsession.ops.build import convert_to_tensor, make_one
+
+__all__ = [
+    "cast", "to_bfloat16", "to_complex64", "to_complex128", "to_double", "to_float", "to_int32",
+    "to_int64",
+]  # fmt: skip
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """The same values with another element type.
+
+    Args:
+        x: numbers or bools.
+        dtype: the new type; floats lose their fraction in an integer type, complex numbers their
+            imaginary part in a real one, and bool is whether a value differs from 0.
+        name: wanted name.
+
+    Returns:
+        ``x`` itself if it has the type already.
+    """
+    tensor = convert_to_tensor(x)
+    wanted = as_dtype(dtype)
+    if tensor.dtype is wanted:
+        return tensor
+    return make_one("Cast", [tensor], {"DstT": wanted}, name)
+
+
+def to_float(x: Any, name: str = "ToFloat") -> Tensor:
+    """``x`` as float32."""
+    return cast(x, float32, name)
+
+
+def to_double(x: Any, name: str = "ToDouble") -> Tensor:
+    """``x`` as float64."""
+    return cast(x, float64, name)
+
+
+def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
+    """``x`` as int32."""
+    return cast(x, int32, name)
+
+
+def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
+    """``x`` as int64."""
+    return cast(x, int64, name)
+
+
+def to_bfloat16(x: Any, name: str = "ToBFloat16") -> Tensor:
+    """``x`` as bfloat16."""
+    return cast(x, bfloat16, name)
+
+
+def to_complex64(x: Any, name: str = "ToComplex64") -> Tensor:
+    """``x`` as complex64."""
+    return cast(x, complex64, name)
+
+
+def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
+    """``x`` as complex128."""
+    return cast(x, complex128, name)
+
+
+def _infer(ctx: InferContext) -> list[TensorSpec]:
+    source, target = ctx.inputs[0].dtype, as_dtype(ctx.attrs["DstT"])
+    for dtype in (source, target):
+        if not (dtype.is_numeric or dtype.is_bool):
+            raise TypeError(f"Cast converts numbers and bools; {dtype.name} is neither")
+    return [TensorSpec(target, ctx.inputs[0].shape)]
+
+
+def _kernel(ctx: KernelContext) -> Kernel:
+    source, target = ctx.inputs[0].dtype, ctx.outputs[0].dtype
+    np_dtype = target.np_dtype
+    if source.is_complex and not (target.is_complex or target.is_bool):
+        # Dropping the imaginary part by hand: numpy would warn.
+        return lambda x: x.real.astype(np_dtype)
+    if ctx.inputs[0].shape.rank == 0 and _by_constructor(source, target):
+        # np.float32(x) takes a fifth of the time of x.astype(np.float32).
+        return np_dtype.type
+    return lambda x: x.astype(np_dtype)
+
+
+def _by_constructor(source: DType, target: DType) -> bool:
+    """Whether the scalar type converts like ``astype``; to integers it refuses NaN."""
+    return source is not target and (target.is_floating or source.is_bool or source.is_integer)
+
+
+def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    source, target = op.inputs[0].dtype, op.outputs[0].dtype
+    smooth = all(d.is_floating or d.is_complex for d in (source, target))
+    return [cast(grad, source) if smooth else None]
+
+
+def _static_value(ctx: InferContext) -> Array | None:
+    value = ctx.constant(0)
+    target = as_dtype(ctx.attrs["DstT"])
+    # Shapes and axes are what asks for early values; those are integers.
+    whole = value is not None and value.dtype.kind in "iu" and target.is_integer
+    return value.astype(target.np_dtype) if value is not None and whole else None
+
+
+register(
+    OpDef(
+        name="Cast",
+        infer=_infer,
+        kernel=_kernel,
+        gradient=_gradient,
+        attrs={"DstT": REQUIRED, "Truncate": False},
+        static_value=_static_value,
+    )
+)

@@ -1,0 +1,138 @@
+"""Ops that only order others: ``no_op``, ``group`` and ``tuple_``.
+
+Owns ``NoOp``. What is grouped stays on its own devices: one node per device gathers what runs
+there, so that a group over two devices costs one message and not one per operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, KernelContext, OpDef, register
+from actorsession.ops.build import graph_of, make, make_one
+from actorsession.ops.indexed_slices import IndexedSlices
+
+__all__ = ["group", "no_op", "tuple_", "with_dependencies"]
+
+
+def _nothing() -> None:
+    return None
+
+
+def _no_op_kernel(ctx: KernelContext) -> Any:
+    return _nothing
+
+
+register(
+    OpDef(
+        name="NoOp",
+        infer=lambda ctx: (),
+        kernel=_no_op_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+    )
+)
+
+
+def no_op(name: str | None = None) -> Operation:
+    """An operation that does nothing, as an anchor for control dependencies."""
+    return make("NoOp", (), name=name)
+
+
+def group(*inputs: Any, name: str | None = None) -> Operation:
+    """An operation that has run when all ``inputs`` have.
+
+    Args:
+        *inputs: operations, tensors, variables or nested lists of them; ``None`` is left out.
+        name: wanted name.
+
+    Raises:
+        TypeError: for an input of another kind.
+    """
+    ops = _operations(inputs)
+    graph = graph_of(*ops)
+    by_device: dict[str, list[Operation]] = {}
+    for op in ops:
+        by_device.setdefault(op.device, []).append(op)
+    with graph.name_scope(name or "group_deps") as scope:
+        if len(by_device) > 1:
+            # Without the name of the group: these are its parts.
+            ops = [_gather(graph, None, dev, some) for dev, some in sorted(by_device.items())]
+            return _gather(graph, scope, None, ops)
+        return _gather(graph, scope, next(iter(by_device), None), ops)
+
+
+def _gather(
+    graph: Graph, name: str | None, device: str | None, ops: Sequence[Operation]
+) -> Operation:
+    with graph.control_dependencies(ops):
+        if not device:
+            return make("NoOp", (), name=name, graph=graph)
+        with graph.device(device):
+            return make("NoOp", (), name=name, graph=graph)
+
+
+def _operations(inputs: Iterable[Any]) -> list[Operation]:
+    found: dict[Operation, None] = {}
+    for item in inputs:
+        if item is None:
+            continue
+        if isinstance(item, (list, tuple)):
+            found.update(dict.fromkeys(_operations(item)))
+        elif isinstance(item, IndexedSlices):
+            found.update(dict.fromkeys((item.values.op, item.indices.op)))
+        elif hasattr(item, "_as_graph_element"):
+            element = item._as_graph_element()
+            found[element.op if isinstance(element, Tensor) else element] = None
+        else:
+            raise TypeError(
+                "group takes operations, tensors, variables and lists of them, "
+                f"got {type(item).__name__}: {item!r:.100}"
+            )
+    return list(found)
+
+
+def with_dependencies(dependencies: Sequence[Any], tensor: Any, name: str | None = None) -> Tensor:
+    """The value of ``tensor``, available only when ``dependencies`` have run.
+
+    Args:
+        dependencies: operations, tensors or variables.
+        tensor: a tensor or variable.
+        name: wanted name.
+    """
+    value = tensor._as_graph_element()
+    with value.graph.colocate_with(value.op), value.graph.control_dependencies(dependencies):
+        return make_one("Identity", [value], name=name or "control_dependency")
+
+
+def tuple_(
+    tensors: Sequence[Any], name: str | None = None, control_inputs: Sequence[Any] | None = None
+) -> list[Any]:
+    """The same tensors, none of them available before all are; exported as ``tuple``.
+
+    Args:
+        tensors: tensors, variables, ``IndexedSlices`` or ``None``, which stays ``None``.
+        name: wanted name of the scope around the new nodes.
+        control_inputs: operations that must have run as well.
+
+    Raises:
+        ValueError: if there is no tensor among them.
+    """
+    present = [t for t in tensors if t is not None]
+    if not present:
+        raise ValueError("tuple needs at least one tensor, got none")
+    graph = graph_of(*(t.values if isinstance(t, IndexedSlices) else t for t in present))
+    with graph.name_scope(name or "tuple"):
+        gate = group(*present, *(control_inputs or ()))
+        return [_gated(t, gate) for t in tensors]
+
+
+def _gated(value: Any, gate: Operation) -> Any:
+    if value is None:
+        return None
+    if not isinstance(value, IndexedSlices):
+        return with_dependencies([gate], value)
+    values = with_dependencies([gate], value.values)
+    return IndexedSlices(values, value.indices, value.dense_shape)

@@ -1,0 +1,275 @@
+"""Functions of one tensor, element by element.
+
+Each op stands here whole: shape function, kernel, gradient and the function that users call;
+activations have a file of their own. Gradients are written with operators on tensors, so this file
+needs none of the other math files; complex arguments are conjugated in them, as in TensorFlow. Where
+a derivative is cheaper from the result than from the argument, a ``...Grad`` op takes few passes.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.operation import Operation, Tensor, register_overload
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE, Array, Gradient, Kernel, KernelContext, OpDef, register,
+)  # fmt: skip
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.operands import by_rank, infer_like, unary
+
+__all__ = [
+    "abs", "ceil", "conj", "cos", "exp", "expm1", "floor", "log", "log1p", "negative", "reciprocal", "round",
+    "rsqrt", "sign", "sin", "sqrt", "square", "tan",
+]  # fmt: skip
+
+
+def _register(
+    name: str,
+    kinds: str,
+    function: Kernel,
+    gradient: Gradient,
+    *,
+    scalar: Kernel | None = None,
+    emit: str | None = None,
+) -> None:
+    """Registers an op of one input whose result has its dtype and shape.
+
+    Args:
+        name: operation type.
+        kinds: kinds of dtype that it takes.
+        function: computes it.
+        gradient: its gradient.
+        scalar: computes it for scalars, where that is a different function.
+        emit: format of an inline expression.
+    """
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        return function if scalar is None else by_rank(ctx, scalar, function)
+
+    register(
+        OpDef(
+            name=name,
+            infer=infer_like(kinds),
+            kernel=kernel,
+            gradient=gradient,
+            emit=None if emit is None else lambda ctx, args: emit.format(*args),
+        )
+    )
+
+
+def _times(derivative: Callable[[Tensor, Tensor], Tensor]) -> Gradient:
+    """The gradient of an op whose derivative is a function of its argument and its result."""
+
+    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+        return [grad * conj(derivative(op.inputs[0], op.outputs[0]))]
+
+    return gradient
+
+
+# -- sign and rounding ---------------------------------------------------------------------------
+
+
+def negative(x: Any, name: str | None = None) -> Tensor:
+    """``-x``, element by element."""
+    return unary("Neg", x, name)
+
+
+def abs(x: Any, name: str | None = None) -> Tensor:
+    """The absolute value, element by element."""
+    return unary("Abs", x, name)
+
+
+def sign(x: Any, name: str | None = None) -> Tensor:
+    """-1, 0 or 1 by the sign of each element; ``x / |x|`` of complex numbers."""
+    return unary("Sign", x, name)
+
+
+def floor(x: Any, name: str | None = None) -> Tensor:
+    """The largest integer not above each element, as floating-point number."""
+    return unary("Floor", x, name)
+
+
+def ceil(x: Any, name: str | None = None) -> Tensor:
+    """The smallest integer not below each element, as floating-point number."""
+    return unary("Ceil", x, name)
+
+
+def round(x: Any, name: str | None = None) -> Tensor:
+    """The nearest integer of each element, halves to the even one; integers stay as they are."""
+    x = convert_to_tensor(x)
+    return x if x.dtype.is_integer else unary("Round", x, name)
+
+
+def conj(x: Any, name: str | None = None) -> Tensor:
+    """The complex conjugate; a tensor of real numbers is returned itself."""
+    x = convert_to_tensor(x)
+    return unary("Conj", x, name) if x.dtype.is_complex else x
+
+
+def _round_kernel(ctx: KernelContext) -> Kernel:
+    # np.rint turns integers into float64.
+    return np.positive if ctx.inputs[0].dtype.is_integer else np.rint
+
+
+def _zeros(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return [make_one("ZerosLike", [op.inputs[0]])]
+
+
+_register("Neg", "ifc", operator.neg, lambda op, grad: [-grad], emit="(-{0})")
+_register("Abs", "if", operator.abs, lambda op, grad: [grad * sign(op.inputs[0])])
+_register("Sign", "ifc", np.sign, _zeros)
+_register("Floor", "f", np.floor, NOT_DIFFERENTIABLE)
+_register("Ceil", "f", np.ceil, NOT_DIFFERENTIABLE)
+_register("Conj", "c", np.conjugate, lambda op, grad: [conj(grad)])
+register(
+    OpDef(name="Round", infer=infer_like("iuf"), kernel=_round_kernel, gradient=NOT_DIFFERENTIABLE)
+)
+
+
+# -- powers --------------------------------------------------------------------------------------
+
+
+def square(x: Any, name: str | None = None) -> Tensor:
+    """``x * x``, element by element."""
+    return unary("Square", x, name)
+
+
+def sqrt(x: Any, name: str | None = None) -> Tensor:
+    """The square root, element by element; NaN below zero."""
+    return unary("Sqrt", x, name)
+
+
+def rsqrt(x: Any, name: str | None = None) -> Tensor:
+    """``1 / sqrt(x)``, element by element."""
+    return unary("Rsqrt", x, name)
+
+
+def reciprocal(x: Any, name: str | None = None) -> Tensor:
+    """``1 / x``, element by element."""
+    return unary("Reciprocal", x, name)
+
+
+def _rsqrt_array(x: Array) -> Array:
+    root = np.sqrt(x)
+    return np.reciprocal(root, out=root)
+
+
+def _from_result(grad_op: str) -> Gradient:
+    """A gradient that the op ``grad_op`` computes from the result and the incoming gradient."""
+
+    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+        return [make_one(grad_op, [conj(op.outputs[0]), grad])]
+
+    return gradient
+
+
+_register(
+    "Square", "iufc", np.square, _times(lambda x, y: x + x), scalar=lambda x: x * x
+)  # x + x: no constant 2 to make
+_register("Sqrt", "fc", np.sqrt, _from_result("SqrtGrad"))
+_register(
+    "Rsqrt",
+    "fc",
+    _rsqrt_array,
+    _from_result("RsqrtGrad"),
+    scalar=lambda x: np.reciprocal(np.sqrt(x)),
+)
+_register("Reciprocal", "fc", np.reciprocal, _from_result("ReciprocalGrad"))
+_register("Inv", "fc", np.reciprocal, _from_result("ReciprocalGrad"))  # TensorFlow's older name
+
+
+def _sqrt_grad(y: Any, dy: Any) -> Any:
+    # Halving first would round denormal gradients to zero.
+    out = dy / y
+    out *= out.dtype.type(0.5)
+    return out
+
+
+def _rsqrt_grad(y: Any, dy: Any) -> Any:
+    out = y * y
+    out *= y
+    out *= dy
+    out *= out.dtype.type(-0.5)
+    return out
+
+
+def _reciprocal_grad(y: Any, dy: Any) -> Any:
+    out = y * y
+    out *= dy
+    return np.negative(out, out=out) if isinstance(out, np.ndarray) else -out
+
+
+def _sqrt_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    slope = grad / conj(op.inputs[0])
+    return [-slope * conj(op.outputs[0]), slope * 0.5]
+
+
+def _rsqrt_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    y, dy = (conj(t) for t in op.inputs)
+    return [grad * dy * square(y) * -1.5, make_one("RsqrtGrad", [y, grad])]
+
+
+def _reciprocal_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    y, dy = (conj(t) for t in op.inputs)
+    return [grad * dy * y * -2, make_one("ReciprocalGrad", [y, grad])]
+
+
+_register("SqrtGrad", "fc", _sqrt_grad, _sqrt_grad_gradient)
+_register("RsqrtGrad", "fc", _rsqrt_grad, _rsqrt_grad_gradient)
+_register("ReciprocalGrad", "fc", _reciprocal_grad, _reciprocal_grad_gradient)
+_register("InvGrad", "fc", _reciprocal_grad, _reciprocal_grad_gradient)
+
+
+# -- exponential and trigonometric functions -----------------------------------------------------
+
+
+def exp(x: Any, name: str | None = None) -> Tensor:
+    """The number e to the power of ``x``, element by element."""
+    return unary("Exp", x, name)
+
+
+def expm1(x: Any, name: str | None = None) -> Tensor:
+    """``exp(x) - 1``, exact also for small ``x``."""
+    return unary("Expm1", x, name)
+
+
+def log(x: Any, name: str | None = None) -> Tensor:
+    """The natural logarithm, element by element; NaN below zero."""
+    return unary("Log", x, name)
+
+
+def log1p(x: Any, name: str | None = None) -> Tensor:
+    """``log(1 + x)``, exact also for small ``x``."""
+    return unary("Log1p", x, name)
+
+
+def sin(x: Any, name: str | None = None) -> Tensor:
+    """The sine of an angle in radians, element by element."""
+    return unary("Sin", x, name)
+
+
+def cos(x: Any, name: str | None = None) -> Tensor:
+    """The cosine of an angle in radians, element by element."""
+    return unary("Cos", x, name)
+
+
+def tan(x: Any, name: str | None = None) -> Tensor:
+    """The tangent of an angle in radians, element by element."""
+    return unary("Tan", x, name)
+
+
+_register("Exp", "fc", np.exp, _times(lambda x, y: y))
+_register("Expm1", "fc", np.expm1, _times(lambda x, y: exp(x)))
+_register("Log", "fc", np.log, lambda op, grad: [grad / conj(op.inputs[0])])
+_register("Log1p", "fc", np.log1p, lambda op, grad: [grad / (1 + conj(op.inputs[0]))])
+_register("Sin", "fc", np.sin, _times(lambda x, y: cos(x)))
+_register("Cos", "fc", np.cos, _times(lambda x, y: -sin(x)))
+_register("Tan", "fc", np.tan, _times(lambda x, y: 1 + square(y)))
+
+
+register_overload("neg", negative)
+register_overload("abs", abs)

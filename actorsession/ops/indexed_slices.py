@@ -1,0 +1,173 @@
+"""Sparse gradients: rows of a tensor and where they belong.
+
+Owns ``IndexedSlices``, what the gradient of a gather is: the rows that were looked up, without the
+zeros for all other rows. Gradient functions make them, ``gradients`` sums them, optimisers scatter
+them into variables. Imports next to nothing of ``ops``, because gather needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from actorsession.graph.dtypes import DType, int32, int64
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import constant, make_one
+from actorsession.ops.partial import shape_from
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["IndexedSlices", "IndexedSlicesValue", "SparseGradient", "add_slices", "to_dense"]
+
+
+class IndexedSlicesValue(NamedTuple):
+    """What fetching ``IndexedSlices`` gives.
+
+    Attributes:
+        values: the rows.
+        indices: which row of the whole each one is.
+        dense_shape: shape of the whole, ``None`` when it is not known.
+    """
+
+    values: np.ndarray[Any, Any]
+    indices: np.ndarray[Any, Any]
+    dense_shape: np.ndarray[Any, Any] | None
+
+
+class IndexedSlices:
+    """Some rows of a larger tensor; the others are zero, and rows with one index add up.
+
+    Args:
+        values: the rows, shape ``[n, ...]``.
+        indices: which row of the whole each one is: int32 or int64, shape ``[n]``.
+        dense_shape: shape of the whole as an integer vector; needed only to make it dense.
+
+    Raises:
+        ValueError: if the parts belong to different graphs.
+    """
+
+    __slots__ = ("__weakref__", "_dense_shape", "_indices", "_values")
+
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
+        for part in (indices, dense_shape):
+            if part is not None and part.graph is not values.graph:
+                raise ValueError(f"{part!r} and {values!r} belong to different graphs")
+        self._values = values
+        self._indices = indices
+        self._dense_shape = dense_shape
+
+    @property
+    def values(self) -> Tensor:
+        """The rows, shape ``[n, ...]``."""
+        return self._values
+
+    @property
+    def indices(self) -> Tensor:
+        """Which row of the whole each one is, shape ``[n]``."""
+        return self._indices
+
+    @property
+    def dense_shape(self) -> Tensor | None:
+        """Shape of the whole, if it was given."""
+        return self._dense_shape
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the shape of the whole."""
+        found = TensorShape([None]).concatenate(self._values.shape[1:])
+        return found if self._dense_shape is None else found.merge_with(shape_from(self._dense_shape))
+
+    @property
+    def dtype(self) -> DType:
+        """Element type of the rows."""
+        return self._values.dtype
+
+    @property
+    def op(self) -> Operation:
+        """The operation that produces the rows."""
+        return self._values.op
+
+    @property
+    def name(self) -> str:
+        """The name of the rows."""
+        return self._values.name
+
+    @property
+    def device(self) -> str:
+        """The device that was asked for the rows, possibly empty."""
+        return self._values.device
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that the parts belong to."""
+        return self._values.graph
+
+    def _operand(self) -> Tensor:
+        return to_dense(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<IndexedSlices values={self._values.name!r} indices={self._indices.name!r} "
+            f"shape={self.shape} dtype={self.dtype.name}>"
+        )
+
+
+SparseGradient: TypeAlias = Tensor | IndexedSlices
+
+
+def to_dense(value: SparseGradient, name: str | None = None) -> Tensor:
+    """The whole tensor that a value stands for.
+
+    Args:
+        value: a tensor, which is returned as it is, or slices.
+        name: wanted name of the new node.
+
+    Returns:
+        For slices a tensor of shape ``dense_shape`` in which rows with one index were added up.
+
+    Raises:
+        ValueError: for slices without ``dense_shape``.
+    """
+    if isinstance(value, Tensor):
+        return value
+    if value.dense_shape is None:
+        raise ValueError(
+            f"cannot make {value!r} dense: it has no dense_shape that says how many rows"
+        )
+    rows = value.shape[0]
+    if rows is not None:
+        count = constant(rows, int32, name="num_rows", graph=value.graph)
+    else:
+        count = _first_element(value.dense_shape)
+    dense = make_one("UnsortedSegmentSum", [value.values, value.indices, count], None, name)
+    dense.set_shape(value.shape)
+    return dense
+
+
+def _first_element(vector: Tensor) -> Tensor:
+    zero = constant(0, int32, name="first", graph=vector.graph)
+    axis = constant(0, int32, name="axis", graph=vector.graph)
+    return make_one("GatherV2", [vector, zero, axis])
+
+
+def add_slices(parts: Sequence[IndexedSlices]) -> IndexedSlices:
+    """The sum of slices of one whole: all rows in a row, nothing added up yet.
+
+    Args:
+        parts: at least one; those with indices of different integer types are brought to int64.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    indices = [part.indices for part in parts]
+    if len({t.dtype for t in indices}) > 1:
+        indices = [make_one("Cast", [t], {"DstT": int64}) for t in indices]
+    shape = next((p.dense_shape for p in parts if p.dense_shape is not None), None)
+    return IndexedSlices(_concat([part.values for part in parts]), _concat(indices), shape)
+
+
+def _concat(tensors: list[Tensor]) -> Tensor:
+    axis = constant(0, int32, name="axis", graph=tensors[0].graph)
+    return make_one("ConcatV2", [*tensors, axis])

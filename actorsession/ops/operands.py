@@ -1,0 +1,194 @@
+"""What elementwise ops share: operands as users give them, and the static type of a result.
+
+The math files build their nodes with ``unary`` and ``binary`` and take their shape functions from
+here, so that conversion, node names, dtype errors and broadcasting are the same for all of them.
+Imports nothing of ``ops/`` but ``build``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+from actorsession.graph.dtypes import DType, bool_
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, broadcast_shapes, merge_all
+from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+
+__all__ = [
+    "binary",
+    "broadcast",
+    "by_rank",
+    "check_dtype",
+    "compare",
+    "infer_like",
+    "infer_same",
+    "merged_shape",
+    "scalar_like",
+    "unary",
+]  # fmt: skip
+
+Infer: TypeAlias = Callable[[InferContext], Sequence[TensorSpec]]
+
+_KIND_WORDS = {
+    "b": "bool", "i": "signed integers", "u": "unsigned integers", "f": "floating types",
+    "c": "complex types", "s": "strings", "r": "resources",
+}  # fmt: skip
+
+
+# -- nodes ---------------------------------------------------------------------------------------
+
+
+def unary(op_type: str, x: Any, name: str | None = None) -> Tensor:
+    """Adds a node with one operand, which may be anything that stands for a tensor."""
+    return make_one(op_type, [convert_to_tensor(x)], name=name)
+
+
+def binary(op_type: str, x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Adds a node with two operands of one dtype; a plain value takes that of the tensor beside it.
+
+    Raises:
+        TypeError: if the dtypes differ, or a plain value does not fit.
+    """
+    if isinstance(x, Tensor) and isinstance(y, Tensor):
+        return make_one(op_type, [x, y], name=name)
+    with converted(x, y, name or op_type) as (left, right, scope):
+        return make_one(op_type, [left, right], name=scope)
+
+
+@contextlib.contextmanager
+def converted(x: Any, y: Any, name: str) -> Iterator[tuple[Tensor, Tensor, str]]:
+    """Enters the name scope of a node with two operands, and converts them there.
+
+    As in TensorFlow, constants made of plain values are named after the node: ``add/y``.
+
+    Yields:
+        The two tensors, and the name that the node itself takes.
+
+    Raises:
+        TypeError: if a plain value does not fit the dtype of the tensor beside it.
+    """
+    wanted = next((v._as_graph_element().dtype for v in (x, y) if _is_graph_element(v)), None)
+    graph = graph_of(x, y)
+    with graph.name_scope(name) as scope:
+        left = convert_to_tensor(x, None if _is_graph_element(x) else wanted, "x", graph=graph)
+        right = convert_to_tensor(
+            y, None if _is_graph_element(y) else wanted or left.dtype, "y", graph=graph
+        )
+        yield left, right, scope
+
+
+def _is_graph_element(value: Any) -> bool:
+    return hasattr(value, "_as_graph_element")
+
+
+def scalar_like(value: complex, x: Tensor) -> Tensor:
+    """A scalar constant of the dtype and in the graph of ``x``, for gradients."""
+    return convert_to_tensor(value, x.dtype, graph=x.graph)
+
+
+# -- static types --------------------------------------------------------------------------------
+
+
+def check_dtype(ctx: InferContext, kinds: str, indices: Iterable[int] | None = None) -> DType:
+    """The one dtype that the inputs share.
+
+    Args:
+        ctx: what the shape function got.
+        kinds: kinds of dtype (see ``DType.kind``) that the op takes.
+        indices: which inputs must share it; all if left out.
+
+    Raises:
+        TypeError: for another kind, or two dtypes.
+    """
+    dtypes = [ctx.inputs[i].dtype for i in (range(len(ctx.inputs)) if indices is None else indices)]
+    for dtype in dtypes:
+        if dtype.kind not in kinds:
+            words = ", ".join(_KIND_WORDS[k] for k in kinds)
+            raise TypeError(f"{ctx.op} takes {words}; got {dtype.name}")
+        if dtype is not dtypes[0]:
+            names = ", ".join(d.name for d in dtypes)
+            raise TypeError(f"{ctx.op} takes inputs of one dtype; got {names}: cast one of them")
+    return dtypes[0]
+
+
+def broadcast(ctx: InferContext, *indices: int) -> TensorShape:
+    """The shape that inputs have together, broadcast as in numpy.
+
+    Raises:
+        ValueError: if the shapes can never be broadcast.
+    """
+    shapes = [ctx.inputs[i].shape for i in indices or range(len(ctx.inputs))]
+    result = shapes[0]
+    try:
+        for shape in shapes[1:]:
+            result = broadcast_shapes(result, shape)
+    except ValueError:
+        raise ValueError(
+            f"{ctx.op} cannot broadcast shapes {', '.join(map(str, shapes))}: counted from the "
+            "end, dimensions must be equal, or one of them 1 or missing"
+        ) from None
+    return result
+
+
+def merged_shape(ctx: InferContext) -> TensorShape:
+    """The shape of inputs that must all have the same.
+
+    Raises:
+        ValueError: if two shapes contradict each other.
+    """
+    shapes = [s.shape for s in ctx.inputs]
+    try:
+        return merge_all(shapes)
+    except ValueError:
+        found = ", ".join(map(str, shapes))
+        raise ValueError(f"{ctx.op} takes inputs of one shape; got {found}") from None
+
+
+def infer_same(kinds: str) -> Infer:
+    """The shape function of an elementwise op: inputs broadcast, the result has their dtype."""
+
+    def infer(ctx: InferContext) -> list[TensorSpec]:
+        return [TensorSpec(check_dtype(ctx, kinds), broadcast(ctx))]
+
+    return infer
+
+
+def infer_like(kinds: str) -> Infer:
+    """The shape function of an op whose inputs and result all have one dtype and shape."""
+
+    def infer(ctx: InferContext) -> list[TensorSpec]:
+        return [TensorSpec(check_dtype(ctx, kinds), merged_shape(ctx))]
+
+    return infer
+
+
+def compare(kinds: str) -> Infer:
+    """The shape function of an elementwise predicate: inputs broadcast, the result is bool."""
+
+    def infer(ctx: InferContext) -> list[TensorSpec]:
+        check_dtype(ctx, kinds)
+        return [TensorSpec(bool_, broadcast(ctx))]
+
+    return infer
+
+
+# -- kernels -------------------------------------------------------------------------------------
+
+
+def by_rank(ctx: KernelContext, scalar: Kernel, array: Kernel, index: int = 0) -> Kernel:
+    """Chooses the form of a kernel: for scalars by operators, for arrays with temporaries in place.
+
+    Args:
+        ctx: what the kernel factory got.
+        scalar: takes numpy scalars, which ``out=`` does not allow.
+        array: takes arrays of rank 1 and more.
+        index: the input whose rank decides, at run time if it is not known before.
+    """
+    rank = ctx.inputs[index].shape.rank
+    if rank is not None:
+        return array if rank else scalar
+    return lambda *args: array(*args) if args[index].ndim else scalar(*args)

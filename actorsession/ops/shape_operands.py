@@ -1,0 +1,160 @@
+"""Shape-like operands of ops: sizes, axes and paddings as Python ints, known early or late.
+
+Owns how op files read such operands: from a constant while the graph is built or a plan is linked,
+from the array while a step runs. Bad values are a ValueError early and an InvalidArgumentError
+late; callers choose by passing the error class. Imports the graph room and ``build`` only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from actorsession.graph.dtypes import int32, int64
+from actorsession.graph.graph import Graph, constant_value
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.build import convert_to_tensor
+
+__all__ = [
+    "Constants", "Ints", "boxed", "constant_ints", "constant_ints_of", "elements", "ints",
+    "normal_axis", "require_floating", "require_index", "same_dtype", "shape_of_rank",
+    "shape_operand", "vector_length", "with_boxed",
+]  # fmt: skip
+
+Ints: TypeAlias = "tuple[int, ...]"
+
+
+class Constants(Protocol):
+    """What shape functions and kernel factories have in common: operands known early."""
+
+    def constant(self, index: int) -> Array | None:
+        """The value of an operand if it is known."""
+
+
+def ints(value: Any) -> Ints:
+    """The entries of an integer array or scalar of rank 0 or 1."""
+    listed = value.tolist()
+    return tuple(listed) if isinstance(listed, list) else (listed,)
+
+
+def constant_ints(ctx: Constants, index: int) -> Ints | None:
+    """The entries of a shape-like operand if it is known early, else ``None``."""
+    value = ctx.constant(index)
+    return None if value is None else ints(value)
+
+
+def constant_ints_of(tensor: Tensor) -> Ints | None:
+    """The entries of an integer tensor if they are known while the graph is built."""
+    value = constant_value(tensor)
+    return None if value is None else ints(value)
+
+
+def normal_axis(
+    axis: int, rank: int, op: str, error: Callable[[str], Exception] = ValueError
+) -> int:
+    """The axis counted from the front.
+
+    Args:
+        axis: may be negative.
+        rank: number of axes there are.
+        op: who asks, for the message.
+        error: what to raise; InvalidArgumentError in kernels.
+    """
+    if not -rank <= axis < rank:
+        raise error(f"{op}: axis {axis} is not in [{-rank}, {rank})")
+    return axis + rank if axis < 0 else axis
+
+
+def require_index(ctx: InferContext, *operands: int, rank: int | None = None) -> None:
+    """Checks that shape-like operands are int32 or int64, and of the given rank.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for another rank.
+    """
+    for i in operands:
+        spec = ctx.inputs[i]
+        if spec.dtype not in (int32, int64):
+            raise TypeError(f"{ctx.op}: input {i} is int32 or int64, got {spec.dtype.name}")
+        if rank is not None and spec.shape.rank not in (None, rank):
+            raise ValueError(f"{ctx.op}: input {i} has rank {rank}, got shape {spec.shape}")
+
+
+def require_floating(ctx: InferContext, *operands: int) -> None:
+    """Checks that operands are of one real floating type.
+
+    Raises:
+        TypeError: for another dtype.
+    """
+    for i in operands:
+        found = ctx.inputs[i].dtype
+        if not found.is_floating:
+            raise TypeError(f"{ctx.op}: input {i} is of a floating type, got {found.name}")
+    same_dtype(ctx, *operands)
+
+
+def same_dtype(ctx: InferContext, *operands: int) -> None:
+    """Checks that operands share one dtype.
+
+    Raises:
+        TypeError: if two differ.
+    """
+    names = [ctx.inputs[i].dtype.name for i in operands]
+    if len(set(names)) > 1:
+        raise TypeError(f"{ctx.op}: inputs {list(operands)} share one dtype, got {names}")
+
+
+def vector_length(spec: TensorSpec) -> int | None:
+    """The static length of a vector operand, if known."""
+    return spec.shape.dims[0] if spec.shape.dims else None
+
+
+def shape_of_rank(rank: int | None) -> TensorShape:
+    """A shape of which only the rank is known, or not even that."""
+    return unknown_shape if rank is None else TensorShape([None] * rank)
+
+
+def elements(spec: TensorSpec) -> int:
+    """The number of elements of a static type, for cost estimates."""
+    return spec.shape.num_elements or 1
+
+
+def shape_operand(dims: Any, graph: Graph | None = None, name: str = "shape") -> Tensor:
+    """A shape as an integer vector tensor.
+
+    Args:
+        dims: a tensor, a static shape, an int, or a sequence of ints and scalar tensors (which
+            decide whether the vector is int32 or int64).
+        graph: where constants are made.
+        name: of a constant that is made.
+    """
+    wanted = None
+    if isinstance(dims, (int, np.integer)):
+        dims = [int(dims)]
+    if isinstance(dims, (list, tuple)):
+        if not len(dims):
+            dims = np.zeros(0, np.int32)  # an empty list alone would be floats
+        tensors = [d for d in dims if hasattr(d, "_as_graph_element")]
+        wanted = tensors[0]._as_graph_element().dtype if tensors else None
+    return convert_to_tensor(dims, wanted, name, graph=graph)
+
+
+def boxed(value: Any) -> Any:
+    """A string of rank 0 as an array: such values arrive as plain ``bytes``."""
+    if isinstance(value, (bytes, str)):
+        array = np.empty((), dtype=object)
+        array[()] = value
+        return array
+    return value
+
+
+def with_boxed(function: Kernel, *specs: TensorSpec) -> Kernel:
+    """``function``, with its operands boxed if one of ``specs`` may be a string of rank 0."""
+    if any(spec.dtype.kind == "s" and spec.shape.rank in (None, 0) for spec in specs):
+        return lambda *values: function(*map(boxed, values))
+    return function

@@ -1,0 +1,476 @@
+"""Variables: state that outlives a step, as users hold it.
+
+Owns ``Variable``, the functions on collections of variables, and the module-level spellings of
+updates. Stands on ``state``; optimisers and savers stand on it.
+
+A variable is four nodes: the handle (which names the state), its first value, the op that assigns
+it, and one read that stands for the variable where a graph element is wanted, as in a fetch or a
+feed. As an operand a variable is read afresh, so that a read built under a control dependency runs
+after it. Reads and updates are colocated with the handle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from actorsession.graph.dtypes import DType, as_dtype, resource
+from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, OperatorMixin, Tensor
+from actorsession.graph.scopes import scope_of
+from actorsession.graph.shape import ShapeLike, TensorShape, unknown_shape
+from actorsession.ops import control
+from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.state import variable_spec
+
+__all__ = [
+    "Variable", "assign", "assign_add", "assign_sub", "global_variables",
+    "global_variables_initializer", "is_variable_initialized", "local_variables",
+    "local_variables_initializer", "scatter_add", "scatter_sub", "scatter_update",
+    "trainable_variables", "variables_initializer",
+]  # fmt: skip
+
+
+class Variable(OperatorMixin):
+    """A tensor whose value stays from step to step, until something assigns another.
+
+    The value lives on the device of the variable's handle, separately for each local session. It is
+    uninitialised until ``initializer`` has run.
+
+    Args:
+        initial_value: the first value: anything that becomes a tensor, or a function without
+            arguments that builds one.
+        trainable: whether optimisers change it unless told otherwise.
+        collections: names of collections to join; ``GraphKeys.GLOBAL_VARIABLES`` if left out.
+        validate_shape: whether the shape is fixed; without it later values may have another.
+        name: wanted name; ``Variable`` if left out.
+        dtype: element type; that of the first value if left out.
+        shape: static shape, possibly partial; that of the first value if left out.
+
+    Raises:
+        ValueError: without a first value, if its shape is not known although it must be or
+            contradicts ``shape``, or if ``collections`` is no list.
+        TypeError: if the first value does not fit ``dtype``.
+    """
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool = True,
+        collections: Iterable[str] | None = None,
+        validate_shape: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        shape: ShapeLike = None,
+    ) -> None:
+        if initial_value is None:
+            raise ValueError(
+                "a Variable needs an initial_value: a value, a tensor, or a function that makes one"
+            )
+        joined = _joined_collections(collections, trainable)
+        graph = graph_of(initial_value)
+        self._trainable = trainable
+        # Whatever surrounds the call: making a variable waits for nothing, so that running its
+        # initializer runs nothing else.
+        with (
+            graph.as_default(),
+            graph.control_dependencies(None),
+            graph.name_scope(name or "Variable") as scope,
+        ):
+            self._build(graph, scope, initial_value, _asked_spec(dtype, shape), validate_shape)
+        for key in joined:
+            graph.add_to_collection(key, self)
+
+    def _build(
+        self,
+        graph: Graph,
+        scope: str,
+        initial_value: Any,
+        asked: tuple[DType | None, TensorShape | None],
+        validate_shape: bool,
+    ) -> None:
+        dtype, shape = asked
+        if (
+            callable(initial_value)
+            and dtype is not None
+            and shape is not None
+            and shape.is_fully_defined
+        ):
+            # With the type known beforehand, the first value can be made where the variable is.
+            self._handle = _make_handle(graph, scope, TensorSpec(dtype, shape))
+            with graph.colocate_with(self._handle.op):
+                self._initial_value = _first_value(graph, initial_value, dtype)
+        else:
+            self._initial_value = _first_value(graph, initial_value, dtype)
+            spec = _static_spec(self._initial_value, shape, validate_shape)
+            self._handle = _make_handle(graph, scope, spec)
+        with graph.colocate_with(self._handle.op):
+            self._initializer = self._update("AssignVariableOp", [self._initial_value], "Assign")
+        with graph.name_scope("Read"):
+            self._element = self._read()
+
+    # -- what it is ----------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The name of the handle tensor, such as ``w:0``."""
+        return self._handle.name
+
+    @property
+    def op(self) -> Operation:
+        """The operation that stands for the variable; the state is stored under its name."""
+        return self._handle.op
+
+    @property
+    def handle(self) -> Tensor:
+        """The tensor, of dtype ``resource``, that refers to the state."""
+        return self._handle
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that the variable belongs to."""
+        return self._handle.graph
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return variable_spec(self.op.attrs).dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the shape."""
+        return variable_spec(self.op.attrs).shape
+
+    def get_shape(self) -> TensorShape:
+        """The static shape (TensorFlow's older spelling)."""
+        return self.shape
+
+    @property
+    def device(self) -> str:
+        """The device that was asked for, possibly empty."""
+        return self._handle.device
+
+    @property
+    def trainable(self) -> bool:
+        """Whether optimisers change it unless told otherwise."""
+        return self._trainable
+
+    @property
+    def initial_value(self) -> Tensor:
+        """The tensor that the initializer assigns."""
+        return self._initial_value
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that assigns the first value."""
+        return self._initializer
+
+    def __repr__(self) -> str:
+        return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def value(self) -> Tensor:
+        """A new read, which runs after the control dependencies in whose scope it is built."""
+        return self._read()
+
+    def read_value(self) -> Tensor:
+        """A new read, as ``value`` (TensorFlow's other spelling)."""
+        with self.graph.name_scope("Read"):
+            return self._read()
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """A bool scalar that says whether a value was assigned."""
+        with self.graph.colocate_with(self.op):
+            return make_one("VarIsInitializedOp", [self._handle], self._attrs(), name)
+
+    def _read(self) -> Tensor:
+        with self.graph.colocate_with(self.op):
+            return make_one("ReadVariableOp", [self._handle], self._attrs())
+
+    def _operand(self) -> Tensor:
+        return self._read()
+
+    def _as_graph_element(self) -> Tensor:
+        # Operands are converted through this too. Under a control dependency the reader means the
+        # value after it, which the one common read need not be.
+        return self._read() if scope_of(self.graph).control else self._element
+
+    def _attrs(self) -> dict[str, Any]:
+        return {"dtype": self.dtype, "shape": self.shape}
+
+    # -- updates -------------------------------------------------------------------------------
+
+    def assign(
+        self,
+        value: Any,
+        use_locking: bool | None = None,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Replaces the value.
+
+        Args:
+            value: the new value, of the variable's dtype and shape.
+            use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
+            name: wanted name of the update.
+            read_value: whether a tensor is returned.
+
+        Returns:
+            A tensor that reads the variable after the update, or the update's operation.
+
+        Raises:
+            TypeError: for another dtype.
+            ValueError: for a shape that contradicts the variable's.
+        """
+        return self._updated("AssignVariableOp", [self._converted(value)], name, read_value)
+
+    def assign_add(
+        self,
+        delta: Any,
+        use_locking: bool | None = None,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Adds ``delta`` to the value; see ``assign``."""
+        return self._updated("AssignAddVariableOp", [self._converted(delta)], name, read_value)
+
+    def assign_sub(
+        self,
+        delta: Any,
+        use_locking: bool | None = None,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Subtracts ``delta`` from the value; see ``assign``."""
+        return self._updated("AssignSubVariableOp", [self._converted(delta)], name, read_value)
+
+    def scatter_add(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Adds rows to some rows of the value; rows with one index add up.
+
+        Args:
+            sparse_delta: the rows and where they belong.
+            use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
+            name: wanted name of the update.
+
+        Returns:
+            A tensor that reads the variable after the update.
+
+        Raises:
+            TypeError: if ``sparse_delta`` is no ``IndexedSlices``, or of another dtype.
+            ValueError: if its shape does not fit.
+        """
+        return self._scattered("ResourceScatterAdd", sparse_delta, name)
+
+    def scatter_sub(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Subtracts rows from some rows of the value; see ``scatter_add``."""
+        return self._scattered("ResourceScatterSub", sparse_delta, name)
+
+    def scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Replaces some rows of the value, the last one where an index occurs twice."""
+        return self._scattered("ResourceScatterUpdate", sparse_delta, name)
+
+    def _converted(self, value: Any) -> Tensor:
+        return convert_to_tensor(value, self.dtype, graph=self.graph)
+
+    def _scattered(self, op_type: str, delta: Any, name: str | None) -> Tensor:
+        if not isinstance(delta, IndexedSlices):
+            raise TypeError(
+                f"scattered updates take IndexedSlices, got {type(delta).__name__}: {delta!r:.100}"
+            )
+        read: Tensor = self._updated(op_type, [delta.indices, delta.values], name, True)
+        return read
+
+    def _update(self, op_type: str, operands: Sequence[Tensor], name: str | None) -> Operation:
+        with self.graph.colocate_with(self.op):
+            return make(op_type, [self._handle, *operands], self._attrs(), name)
+
+    def _updated(
+        self, op_type: str, operands: Sequence[Tensor], name: str | None, read_value: bool
+    ) -> Any:
+        update = self._update(op_type, operands, name)
+        if not read_value:
+            return update
+        with self.graph.control_dependencies([update]):
+            return self._read()
+
+
+def _joined_collections(given: Iterable[str] | None, trainable: bool) -> list[str]:
+    if given is not None and not isinstance(given, (list, tuple, set)):
+        raise ValueError(f"collections is a list, tuple or set of names, got {given!r:.100}")
+    joined = [GraphKeys.GLOBAL_VARIABLES] if given is None else list(given)
+    if trainable and GraphKeys.TRAINABLE_VARIABLES not in joined:
+        joined.append(GraphKeys.TRAINABLE_VARIABLES)
+    return joined
+
+
+def _asked_spec(dtype: Any, shape: ShapeLike) -> tuple[DType | None, TensorShape | None]:
+    return (
+        None if dtype is None else as_dtype(dtype),
+        None if shape is None else TensorShape(shape),
+    )
+
+
+def _first_value(graph: Graph, value: Any, dtype: DType | None) -> Tensor:
+    with graph.name_scope("Initializer"):
+        made = value() if callable(value) else value
+        return convert_to_tensor(made, dtype, name="initial_value", graph=graph)
+
+
+def _static_spec(first: Tensor, shape: TensorShape | None, validate_shape: bool) -> TensorSpec:
+    if not validate_shape:
+        return TensorSpec(first.dtype, unknown_shape)
+    if shape is None:
+        if not first.shape.is_fully_defined:
+            raise ValueError(
+                f"the initial value {first!r} has no fully known shape; give shape=..., or "
+                "validate_shape=False if the variable's shape may change"
+            )
+        shape = first.shape
+    elif not first.shape.is_compatible_with(shape):
+        raise ValueError(f"the initial value has shape {first.shape}, asked was shape {shape}")
+    return TensorSpec(first.dtype, shape)
+
+
+def _make_handle(graph: Graph, scope: str, spec: TensorSpec) -> Tensor:
+    if spec.dtype is resource:
+        raise TypeError(f"a variable cannot hold values of dtype {spec.dtype.name}")
+    attrs = {
+        "container": scope_of(graph).container,
+        # Written out, so that a copy of the graph under other names finds the same state.
+        "shared_name": scope.rstrip("/"),
+        "dtype": spec.dtype,
+        "shape": spec.shape,
+    }
+    return make_one("VarHandleOp", (), attrs, scope, graph)
+
+
+# -- collections ---------------------------------------------------------------------------------
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that are shared and saved.
+
+    Args:
+        scope: only those whose name starts with a match of this pattern.
+    """
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that optimisers change; see ``global_variables``."""
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def local_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that belong to one process; see ``global_variables``."""
+    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
+    """An operation that gives each variable its first value.
+
+    Args:
+        var_list: the variables; for an empty list the operation does nothing.
+        name: wanted name.
+    """
+    return control.group(*[variable.initializer for variable in var_list], name=name)
+
+
+def global_variables_initializer() -> Operation:
+    """An operation that initialises all global variables which the default graph has now."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Operation:
+    """An operation that initialises all local variables which the default graph has now."""
+    return variables_initializer(local_variables())
+
+
+# -- updates, TensorFlow's functions -------------------------------------------------------------
+
+
+def is_variable_initialized(variable: Variable) -> Tensor:
+    """A bool scalar that says whether a value was assigned."""
+    return variable.is_initialized()
+
+
+def assign(
+    ref: Variable,
+    value: Any,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """Replaces a variable's value; see ``Variable.assign``.
+
+    Args:
+        ref: the variable.
+        value: the new value.
+        validate_shape: accepted for TensorFlow's sake; a variable made with
+            ``validate_shape=False`` takes any shape, all others only their own.
+        use_locking: accepted for TensorFlow's sake.
+        name: wanted name of the update.
+    """
+    return ref.assign(value, use_locking, name)
+
+
+def assign_add(
+    ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Any:
+    """Adds to a variable's value; see ``Variable.assign``."""
+    return ref.assign_add(value, use_locking, name)
+
+
+def assign_sub(
+    ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Any:
+    """Subtracts from a variable's value; see ``Variable.assign``."""
+    return ref.assign_sub(value, use_locking, name)
+
+
+def _scatter(op_type: str, ref: Variable, indices: Any, updates: Any, name: str | None) -> Tensor:
+    where = convert_to_tensor(indices, graph=ref.graph)
+    read: Tensor = ref._updated(op_type, [where, ref._converted(updates)], name, True)
+    return read
+
+
+def scatter_add(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Adds ``updates`` to the rows ``indices`` of a variable.
+
+    Args:
+        ref: the variable, of rank 1 or more.
+        indices: int32 or int64, any shape.
+        updates: shape ``indices.shape + ref.shape[1:]``, or a scalar for all of them.
+        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
+        name: wanted name of the update.
+
+    Returns:
+        A tensor that reads the variable after the update.
+    """
+    return _scatter("ResourceScatterAdd", ref, indices, updates, name)
+
+
+def scatter_sub(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Subtracts ``updates`` from the rows ``indices`` of a variable; see ``scatter_add``."""
+    return _scatter("ResourceScatterSub", ref, indices, updates, name)
+
+
+def scatter_update(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """Replaces the rows ``indices`` of a variable by ``updates``; see ``scatter_add``."""
+    return _scatter("ResourceScatterUpdate", ref, indices, updates, name)

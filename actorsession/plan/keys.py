@@ -1,0 +1,94 @@
+"""Rendezvous keys: the one function that builds them and the one that parses them.
+
+A key names one tensor on its way from one device to another within a step:
+``src_device;src_incarnation;dst_device;edge_name;frame_id:iter_id``, the incarnation as sixteen
+lower-case hex digits. The incarnation makes a tensor of a restarted worker another tensor.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.device import DeviceSpec
+
+__all__ = ["RendezvousKey", "build_key", "parse_key"]
+
+_INCARNATION = re.compile(r"[0-9a-f]{16}\Z")
+_FRAME_ITER = re.compile(r"(\d+):(\d+)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class RendezvousKey:
+    """A parsed key.
+
+    Attributes:
+        text: the whole key, which identifies it.
+        src_device: full name of the producing device.
+        src_incarnation: incarnation of that device.
+        dst_device: full name of the consuming device.
+        edge_name: which edge of the graph.
+        frame_id: loop frame.
+        iter_id: loop iteration.
+    """
+
+    text: str
+    src_device: str
+    src_incarnation: int
+    dst_device: str
+    edge_name: str
+    frame_id: int
+    iter_id: int
+
+    @property
+    def src_task(self) -> str:
+        """The task of the producing device."""
+        return self.src_device.rpartition("/device:")[0]
+
+    @property
+    def dst_task(self) -> str:
+        """The task of the consuming device."""
+        return self.dst_device.rpartition("/device:")[0]
+
+
+def build_key(
+    src_device: str,
+    src_incarnation: int,
+    dst_device: str,
+    edge_name: str,
+    frame_id: int = 0,
+    iter_id: int = 0,
+) -> str:
+    """The text of a key; see the module for its form."""
+    return f"{src_device};{src_incarnation:016x};{dst_device};{edge_name};{frame_id}:{iter_id}"
+
+
+# Keys come back step after step; a plan has as many as it has transfers.
+@lru_cache(maxsize=65536)
+def parse_key(text: str) -> RendezvousKey:
+    """Reads a key.
+
+    Raises:
+        InvalidArgumentError: unless it has five non-empty parts, two full device names, sixteen hex
+            digits and ``frame:iter``.
+    """
+    parts = text.split(";")
+    if len(parts) == 5 and all(parts):
+        src, incarnation, dst, edge, frame_iter = parts
+        numbers = _FRAME_ITER.match(frame_iter)
+        if _INCARNATION.match(incarnation) and numbers and _is_full(src) and _is_full(dst):
+            frame, iteration = int(numbers[1]), int(numbers[2])
+            return RendezvousKey(text, src, int(incarnation, 16), dst, edge, frame, iteration)
+    raise InvalidArgumentError(
+        f"invalid rendezvous key {text!r:.200}: it is "
+        "'src_device;incarnation in 16 hex digits;dst_device;edge_name;frame:iter' with full device names"
+    )
+
+
+def _is_full(device: str) -> bool:
+    try:
+        return DeviceSpec.parse(device).is_full
+    except ValueError:
+        return False

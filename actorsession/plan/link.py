@@ -1,0 +1,137 @@
+"""Link: binds generated code to the kernels and state of one device.
+
+The one place that executes generated source. The source comes from ``compile`` alone, never from a peer:
+a worker receives graphs and generates its own code. Functions are registered with ``linecache``, so a
+traceback shows the node and the user's line that built it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.registry import ResourceHost, lookup
+from actorsession.plan.compile import CompiledPartition, NodeContext, Segment
+from actorsession.plan.partition import CONTROL_TOKEN
+
+__all__ = ["LinkedPartition", "LinkedSegment"]
+
+_PLANS = itertools.count()
+
+
+def _own(value: Any) -> Any:
+    """A value that shares memory with nothing; arrays of rank 0 become scalars."""
+    if isinstance(value, np.ndarray):
+        return value.copy() if value.ndim else value[()]
+    return value
+
+
+def _out(value: Any) -> Any:
+    """A fetched value whose rank may be 0: then a scalar, as TensorFlow gives."""
+    if isinstance(value, np.ndarray) and not value.ndim:
+        return value[()]
+    return value
+
+
+class LinkedSegment:
+    """A segment that can be called: ``function(C, *arguments) -> tuple of results``."""
+
+    __slots__ = ("filename", "function", "segment", "seconds", "traced_filename", "traced_function")
+
+    def __init__(self, segment: Segment, namespace: dict[str, Any], label: str) -> None:
+        self.segment = segment
+        self.filename = f"<{label} {segment.name}>"
+        self.traced_filename = f"<{label} {segment.name} traced>"
+        self.function = _load(segment.name, segment.lines, self.filename, namespace)
+        # Traced code is rare and as long as the plain one: made when first asked for.
+        self.traced_function: Callable[..., Any] | None = None
+        self.seconds = 0.0  # moving average of its measured time; 0 until it ran once
+
+    def node_at(self, filename: str, line: int) -> int | None:
+        """The node, as position in the partition, whose line is at ``line`` of ``filename``."""
+        table = (
+            self.segment.line_nodes if filename == self.filename else self.segment.traced_line_nodes
+        )
+        return table[line - 1] if 0 < line <= len(table) else None
+
+
+def _load(
+    name: str, lines: tuple[str, ...], filename: str, namespace: dict[str, Any]
+) -> Callable[..., Any]:
+    text = "\n".join(lines) + "\n"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    exec(compile(text, filename, "exec"), namespace)  # our own generated text, see the module
+    function: Callable[..., Any] = namespace.pop(name)
+    return function
+
+
+class LinkedPartition:
+    """A compiled partition bound to a device.
+
+    Args:
+        compiled: the generated code.
+        host: the device's resource manager.
+        states: state of stateful kernels by node name, shared by all plans of a session.
+
+    Attributes:
+        waits: how many arrivals and segments each segment waits for.
+        woken_by: the segments that wait for the arrival in each slot.
+        followers: the segments that wait for each segment.
+    """
+
+    def __init__(
+        self, compiled: CompiledPartition, host: ResourceHost, states: dict[str, Any]
+    ) -> None:
+        self.compiled = compiled
+        self.device = compiled.partition.device
+        self._label = f"actorsession plan {next(_PLANS)} on {self.device}"
+        self._namespace = self._bind(host, states)
+        self.segments = [
+            LinkedSegment(segment, self._namespace, self._label) for segment in compiled.segments
+        ]
+        self.waits = [len(s.waits) + len(s.after) for s in compiled.segments]
+        self.woken_by: dict[int, list[int]] = {slot: [] for slot, _ in compiled.recvs}
+        self.followers: list[list[int]] = [[] for _ in compiled.segments]
+        for index, segment in enumerate(compiled.segments):
+            for slot in segment.waits:
+                self.woken_by[slot].append(index)
+            for before in segment.after:
+                self.followers[before].append(index)
+        names = [f for s in self.segments for f in (s.filename, s.traced_filename)]
+        weakref.finalize(self, _forget, names)
+
+    def _bind(self, host: ResourceHost, states: dict[str, Any]) -> dict[str, Any]:
+        namespace: dict[str, Any] = {
+            "own": _own, "out": _out, "clock": time.time, "TOKEN": CONTROL_TOKEN,
+        }  # fmt: skip
+        bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
+        for name, number in bindings.items():
+            bare = self.compiled.contexts[number]
+            context = NodeContext(
+                bare.node, bare.inputs, tuple(bare.constant(i) for i in range(len(bare.inputs))),
+                self.device, host, states,
+            )  # fmt: skip
+            kernel = lookup(bare.op).kernel(context)
+            namespace[name] = kernel() if name.startswith("c") else kernel
+        return namespace
+
+    def traced(self, index: int) -> Callable[..., Any]:
+        """The function of a segment that also notes when each node ran."""
+        linked = self.segments[index]
+        if linked.traced_function is None:
+            segment = linked.segment
+            linked.traced_function = _load(
+                segment.name, segment.traced_lines, linked.traced_filename, self._namespace
+            )
+        return linked.traced_function
+
+
+def _forget(names: list[str]) -> None:
+    for name in names:
+        linecache.cache.pop(name, None)

@@ -1,0 +1,228 @@
+"""Partition: cuts a placed step graph into one part per device.
+
+A data edge between devices becomes a ``_Send`` at its source and a ``_Recv`` at its destination under
+one rendezvous key; one pair serves all consumers of a tensor at a destination. A control edge between
+devices sends a small constant. Feeds (``_Arg``) and plain constants that nobody asked a device for are
+copied to every part that reads them, so they never travel between parts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InternalError, ProtocolError
+from actorsession.graph import dtypes
+from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.registry import lookup
+from actorsession.graph.shape import TensorShape
+from actorsession.plan.keys import build_key
+from actorsession.plan.place import DeviceSet
+from actorsession.plan.prune import ARG, StepGraph
+
+__all__ = ["CONTROL_TOKEN", "RECV", "SEND", "Partition", "partition", "validate"]
+
+SEND, RECV = "_Send", "_Recv"
+# What travels on a control edge: one byte that nobody reads.
+CONTROL_TOKEN = np.zeros((), np.uint8)
+_TOKEN_SPEC = TensorSpec(dtypes.uint8, TensorShape(()))
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The part of a step that one device runs.
+
+    Attributes:
+        device: full name.
+        nodes: producers before consumers, ``_Arg``, ``_Send`` and ``_Recv`` among them.
+        fetches: (position in the signature's fetches, producing node, output index).
+    """
+
+    device: str
+    nodes: tuple[NodeDef, ...]
+    fetches: tuple[tuple[int, str, int], ...]
+
+    @property
+    def feeds(self) -> tuple[int, ...]:
+        """Positions, in the signature's feeds, of the feeds that this part reads, in node order."""
+        return tuple(node.attrs["index"] for node in self.nodes if node.op == ARG)
+
+    @property
+    def task(self) -> str:
+        """The task that owns the device."""
+        return self.device.rpartition("/device:")[0]
+
+    def to_wire(self) -> list[Any]:
+        """The part as plain values."""
+        return [self.device, [n.to_wire() for n in self.nodes], [list(f) for f in self.fetches]]
+
+    @classmethod
+    def from_wire(cls, value: Any) -> Partition:
+        """Reads what ``to_wire`` made.
+
+        Raises:
+            ProtocolError: for any other form.
+        """
+        match value:
+            case [str(device), list(nodes), list(fetches)]:
+                parts = []
+                for fetch in fetches:
+                    match fetch:
+                        case [int(position), str(node), int(index)]:
+                            parts.append((position, node, index))
+                        case _:
+                            raise ProtocolError(f"not the wire form of a fetch: {fetch!r:.100}")
+                return cls(device, tuple(NodeDef.from_wire(n) for n in nodes), tuple(parts))
+        raise ProtocolError(f"not the wire form of a partition: {value!r:.200}")
+
+
+@dataclass(slots=True)
+class _Part:
+    nodes: dict[str, NodeDef] = field(default_factory=dict)
+    fetches: list[tuple[int, str, int]] = field(default_factory=list)
+
+
+class _Cutter:
+    """The state of one cut: parts by device, and the transfers made so far."""
+
+    def __init__(self, graph: StepGraph, device_of: Mapping[str, str], devices: DeviceSet) -> None:
+        self.graph = graph
+        self.device_of = device_of
+        self.devices = devices
+        self.parts: dict[str, _Part] = {}
+        self.received: dict[tuple[str, int, str], str] = {}  # (node, output, destination) -> Recv
+        self.edges = itertools.count()
+        self.copied = {n.name for n in graph.nodes.values() if _is_copied(n)}
+
+    def part(self, device: str) -> _Part:
+        return self.parts.setdefault(device, _Part())
+
+    def add(self, node: NodeDef) -> None:
+        device = self.device_of[node.name]
+        inputs = tuple(self.local(ref, device) for ref in node.inputs)
+        control = tuple(self.local_control(name, device) for name in node.control_inputs)
+        if inputs != node.inputs or control != node.control_inputs:
+            node = replace(node, inputs=inputs, control_inputs=control)
+        self.part(device).nodes[node.name] = node
+
+    def local(self, ref: tuple[str, int], device: str) -> tuple[str, int]:
+        """The reference by which a node on ``device`` reads a tensor made anywhere."""
+        name, index = ref
+        if name in self.copied:
+            self.part(device).nodes.setdefault(name, self.graph.nodes[name])
+            return ref
+        if self.device_of[name] == device:
+            return ref
+        spec = self.graph.nodes[name].outputs[index]
+        return self.transfer(name, index, spec, device), 0
+
+    def local_control(self, name: str, device: str) -> str:
+        """The node on ``device`` that runs after a node anywhere."""
+        if name in self.copied:
+            self.part(device).nodes.setdefault(name, self.graph.nodes[name])
+            return name
+        if self.device_of[name] == device:
+            return name
+        return self.transfer(name, -1, _TOKEN_SPEC, device)
+
+    def transfer(self, name: str, index: int, spec: TensorSpec, dst: str) -> str:
+        """The name of the ``_Recv`` at ``dst`` for one tensor (or, for index -1, for a control edge)."""
+        known = self.received.get((name, index, dst))
+        if known is not None:
+            return known
+        src = self.device_of[name]
+        if spec.dtype is dtypes.resource:
+            raise InternalError(f"the resource of {name!r} would travel from {src} to {dst}")
+        tensor = f"{name}:{index}" if index >= 0 else f"^{name}"
+        edge = f"edge_{next(self.edges)}_{tensor}"
+        key = build_key(src, self.devices.by_name[src].incarnation, dst, edge)
+        origin = self.graph.nodes[name]
+        send = NodeDef(
+            name=f"_send/{edge}", op=SEND, attrs={"key": key}, source=origin.source,
+            inputs=((name, index),) if index >= 0 else (),
+            control_inputs=() if index >= 0 else (name,),
+        )  # fmt: skip
+        recv = NodeDef(
+            name=f"_recv/{edge}", op=RECV, attrs={"key": key}, outputs=(spec,), source=origin.source
+        )
+        self.part(src).nodes[send.name] = send
+        self.part(dst).nodes[recv.name] = recv
+        self.received[name, index, dst] = recv.name
+        return recv.name
+
+
+def partition(
+    graph: StepGraph, device_of: Mapping[str, str], devices: DeviceSet
+) -> tuple[Partition, ...]:
+    """Cuts a step graph.
+
+    Args:
+        graph: what the run needs.
+        device_of: full device name of each of its nodes.
+        devices: the session's devices, for their incarnations and the client device.
+
+    Returns:
+        One part per device that has anything to do, the client device's first.
+    """
+    cutter = _Cutter(graph, device_of, devices)
+    for node in graph.nodes.values():
+        if node.name not in cutter.copied:
+            cutter.add(node)
+    client = devices.client_device
+    for position, (name, index) in enumerate(graph.fetches):
+        device = client if name in cutter.copied else device_of[name]
+        if name in cutter.copied:
+            cutter.local((name, index), device)
+        cutter.part(device).fetches.append((position, name, index))
+    for name in graph.targets:
+        if name in cutter.copied:
+            cutter.local((name, 0), client)
+    parts = tuple(
+        Partition(device, tuple(part.nodes.values()), tuple(part.fetches))
+        for device, part in sorted(cutter.parts.items(), key=lambda item: item[0] != client)
+    )
+    validate(graph, parts)
+    return parts
+
+
+def _is_copied(node: NodeDef) -> bool:
+    if node.op == ARG:
+        return True
+    definition = lookup(node.op)
+    tied = node.device or node.attrs.get("_class")
+    return definition.once and not definition.stateful and not tied and not node.control_inputs
+
+
+def validate(graph: StepGraph, parts: tuple[Partition, ...]) -> None:
+    """Checks what every later stage relies on.
+
+    Raises:
+        InternalError: naming the node that breaks a rule: each node in one part (copies aside), every
+            input made earlier in the same part, every key sent once and received once, every fetch in
+            one part.
+    """
+    sent: dict[str, str] = {}
+    received: dict[str, str] = {}
+    places: dict[str, str] = {}
+    for part in parts:
+        made: set[str] = set()
+        for node in part.nodes:
+            for producer in [p for p, _ in node.inputs] + list(node.control_inputs):
+                if producer not in made:
+                    raise InternalError(f"{node.name!r} on {part.device} reads {producer!r}, not made there")
+            made.add(node.name)
+            if node.op in (SEND, RECV):
+                table = sent if node.op == SEND else received
+                if table.setdefault(node.attrs["key"], node.name) != node.name:
+                    raise InternalError(f"{node.name!r} repeats the key {node.attrs['key']!r}")
+            elif not _is_copied(node) and places.setdefault(node.name, part.device) != part.device:
+                raise InternalError(f"{node.name!r} is on {places[node.name]} and on {part.device}")
+    if sent.keys() != received.keys():
+        raise InternalError(f"sends and receives do not match: {sorted(sent.keys() ^ received.keys())}")
+    fetched = sorted(position for part in parts for position, _, _ in part.fetches)
+    if fetched != list(range(len(graph.fetches))):
+        raise InternalError(f"fetches {fetched} of {len(graph.fetches)} are in some part")

@@ -1,0 +1,218 @@
+"""The executor actor of a device, and loaded graphs: partitions ready to run in this process.
+
+An executor owns its device's counters and starts partitions on it; it never waits. What a step awaits is
+the step itself. A ``LoadedGraph`` is the part of a plan that one process runs: direct sessions have one
+per plan, workers one per registered graph.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import actorsession.ops  # noqa: F401 - kernels must be registered before a graph is loaded
+from actorsession.actors.actor import Actor, handles
+from actorsession.actors.context import CallContext
+from actorsession.errors import InternalError
+from actorsession.plan.compile import compile_partition
+from actorsession.plan.link import LinkedPartition, LinkedSegment
+from actorsession.plan.partition import Partition
+from actorsession.runtime.devices import Device
+from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
+from actorsession.runtime.step import Step, locate_error
+
+__all__ = ["Executor", "ExecutorStatistics", "LoadedGraph", "RunPartition"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunPartition:
+    """Asks an executor to begin a partition; a message within one process, never sent.
+
+    Attributes:
+        step: the step that it belongs to; gets values and errors.
+        linked: the partition.
+        feeds: values of all feeds of the signature.
+    """
+
+    step: Step
+    linked: LinkedPartition
+    feeds: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorStatistics:
+    """What an executor did.
+
+    Attributes:
+        device: full name of its device.
+        partitions: partitions begun so far.
+    """
+
+    device: str
+    partitions: int
+
+
+class Executor(Actor):
+    """Runs partitions on one device.
+
+    Args:
+        device: the device.
+    """
+
+    def __init__(self, device: Device) -> None:
+        super().__init__(f"executor {device.name}")
+        self.device = device
+        self._partitions = 0
+
+    @handles(RunPartition)
+    def on_run_partition(self, message: RunPartition, call: CallContext) -> None:
+        """Begins a partition; how it ends shows in its step."""
+        self.begin(message.step, message.linked, message.feeds)
+
+    def begin(self, step: Step, linked: LinkedPartition, feeds: Sequence[Any]) -> None:
+        """The work of ``RunPartition``, called directly where there is no event loop."""
+        self._partitions += 1
+        step.start(linked, feeds)
+
+    def executor_statistics(self) -> ExecutorStatistics:
+        """Counters of this executor."""
+        return ExecutorStatistics(self.device.name, self._partitions)
+
+
+class LoadedGraph:
+    """The partitions of one plan that this process runs, linked to its devices.
+
+    Args:
+        partitions: those on devices of this process.
+        executors: by device name.
+        states: state of stateful kernels, by device and node; shared by all plans of a session.
+        own_fetches: whether fetched arrays must be the caller's own.
+    """
+
+    def __init__(
+        self,
+        partitions: Sequence[Partition],
+        executors: Mapping[str, Executor],
+        states: dict[str, dict[str, Any]],
+        *,
+        own_fetches: bool = True,
+    ) -> None:
+        self.partitions = tuple(partitions)
+        self.parts: list[tuple[Executor, LinkedPartition]] = []
+        for partition in partitions:
+            executor = executors.get(partition.device)
+            if executor is None:
+                raise InternalError(
+                    f"a partition is for {partition.device}; this process has {sorted(executors)}"
+                )
+            compiled = compile_partition(partition, own_fetches=own_fetches)
+            kept = states.setdefault(partition.device, {})
+            self.parts.append((executor, LinkedPartition(compiled, executor.device.resources, kept)))
+        # Fetches of this process, in the order in which they are handed back.
+        self.fetches = sorted(p for part in partitions for p, _, _ in part.fetches)
+        self._inline = self._single_segment()
+
+    def _single_segment(self) -> LinkedSegment | None:
+        """The one segment of a graph that neither sends nor receives."""
+        if len(self.parts) != 1:
+            return None
+        compiled = self.parts[0][1].compiled
+        simple = len(compiled.segments) == 1 and not compiled.recvs and not compiled.sends
+        return self.parts[0][1].segments[0] if simple else None
+
+    def bind_inline(self) -> InlineRun | None:
+        """A way to run the graph as one call, if it is that simple."""
+        segment = self._inline
+        if segment is None:
+            return None
+        return InlineRun(self.parts[0][1], segment)
+
+    def begin(self, step: Step, feeds: Sequence[Any]) -> None:
+        """Begins all partitions in the calling thread; ``step`` tells how they end."""
+        for executor, linked in self.parts:
+            executor.begin(step, linked, feeds)
+        step.drain()
+
+    def tell(self, step: Step, feeds: Sequence[Any]) -> None:
+        """Begins all partitions by a message to the executor of each; needs their event loop."""
+        for executor, linked in self.parts:
+            executor.ref.tell(RunPartition(step, linked, feeds))
+        step.drain()
+
+
+class _NoStep:
+    """The ``C`` of code that neither sends nor is traced; it is given up by an exception in its thread."""
+
+    def check(self) -> None:
+        """Nothing can give the segment up from outside: it runs in the caller's own call."""
+
+
+_NO_STEP = _NoStep()
+
+
+class InlineRun:
+    """A plan of one segment, run as one call of its generated function.
+
+    Args:
+        linked: its only partition.
+        segment: its only segment.
+    """
+
+    __slots__ = ("_feeds", "_in_order", "_linked", "_order", "_segment")
+
+    def __init__(self, linked: LinkedPartition, segment: LinkedSegment) -> None:
+        self._linked = linked
+        self._segment = segment
+        position_of = dict(linked.compiled.feeds)
+        self._feeds = tuple(position_of[slot] for slot in segment.segment.arguments)
+        slot_order = list(segment.segment.results)
+        self._order = tuple(slot_order.index(slot) for _, slot in linked.compiled.fetches)
+        # Most plans need no reordering of results; seen once, it costs nothing later.
+        self._in_order = self._order == tuple(range(len(slot_order)))
+
+    @property
+    def cheap(self) -> bool:
+        """Whether the segment may run on an event loop."""
+        seconds = self._segment.seconds
+        if seconds:
+            return seconds <= OFFLOAD_ABOVE
+        segment = self._segment.segment
+        return segment.cost * 1e-6 <= OFFLOAD_ABOVE and (segment.cost_known or segment.is_light)
+
+    def run(self, feeds: Sequence[Any]) -> Sequence[Any]:
+        """Runs the step in the calling thread.
+
+        Args:
+            feeds: values in the signature's order.
+
+        Returns:
+            The fetched values in the signature's order.
+
+        Raises:
+            OpError: what went wrong, with node and source line.
+        """
+        begin = time.perf_counter()
+        try:
+            with np.errstate(all="ignore"):
+                results = self._segment.function(_NO_STEP, *[feeds[i] for i in self._feeds])
+        except Exception as exc:
+            error = locate_error(exc, self._linked, self._segment)
+            if error is exc:
+                raise
+            raise error from exc
+        seconds, before = time.perf_counter() - begin, self._segment.seconds
+        self._segment.seconds = before + 0.25 * (seconds - before) if before else seconds
+        return results if self._in_order else [results[i] for i in self._order]
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The event loop that runs in this thread, if one does."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -1,0 +1,177 @@
+"""Rendezvous: where tensors of one step meet those who wait for them.
+
+A table from key to a queue of *either* sent values *or* waiting receivers, never both. A send with a
+waiting receiver completes the oldest, else it is queued; several sends under one key are delivered in
+order, each once. A producer never blocks. Abort fails all waiting and all future calls with the first
+error, once. The table is plain data; only ``recv`` awaits.
+
+A rendezvous belongs to one event loop (or, without a loop, to one thread).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from actorsession.actors.deadline import Deadline
+from actorsession.errors import CancelledError, OpError
+from actorsession.plan.keys import parse_key
+
+__all__ = ["Arrival", "Rendezvous", "Waiter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A received value.
+
+    Attributes:
+        value: the tensor, borrowed from the sender.
+        dead: whether it is the value of a branch not taken.
+    """
+
+    value: Any
+    dead: bool = False
+
+
+# Called with an arrival, or with the error that ended the waiting.
+Waiter: TypeAlias = Callable[[Arrival | OpError], None]
+
+
+class Rendezvous:
+    """The meeting place of one step in one process."""
+
+    __slots__ = ("_aborted", "_sent", "_waiting")
+
+    def __init__(self) -> None:
+        self._sent: dict[str, deque[Arrival]] = {}
+        self._waiting: dict[str, deque[Waiter]] = {}
+        self._aborted: OpError | None = None
+
+    def send(self, key: str, value: Any, dead: bool = False) -> None:
+        """Hands a value to the oldest receiver of a key, or keeps it for the next one.
+
+        Args:
+            key: rendezvous key.
+            value: not copied; must not be changed afterwards.
+            dead: whether the value is that of a branch not taken.
+
+        Raises:
+            InvalidArgumentError: for a malformed key.
+            OpError: the error that the rendezvous was aborted with.
+        """
+        if self._aborted is not None:
+            raise self._aborted
+        waiting = self._waiting.get(key)
+        if waiting:
+            waiter = waiting.popleft()
+            if not waiting:
+                del self._waiting[key]
+            waiter(Arrival(value, dead))
+            return
+        parse_key(key)
+        self._sent.setdefault(key, deque()).append(Arrival(value, dead))
+
+    def flush(self) -> None:
+        """Lets out what ``send`` gathered; a rendezvous within one process gathers nothing."""
+
+    def recv_async(self, key: str, waiter: Waiter) -> None:
+        """Calls ``waiter`` with the next value of a key, at once if there is one.
+
+        Raises:
+            InvalidArgumentError: for a malformed key.
+        """
+        if self._aborted is not None:
+            waiter(self._aborted)
+            return
+        sent = self._sent.get(key)
+        if sent:
+            arrival = sent.popleft()
+            if not sent:
+                del self._sent[key]
+            waiter(arrival)
+            return
+        parse_key(key)
+        self._waiting.setdefault(key, deque()).append(waiter)
+
+    def forget(self, key: str, waiter: Waiter) -> bool:
+        """Takes a waiter out of the table; whether it was still there."""
+        waiting = self._waiting.get(key)
+        if waiting is None or waiter not in waiting:
+            return False
+        waiting.remove(waiter)
+        if not waiting:
+            del self._waiting[key]
+        return True
+
+    async def recv(self, key: str, deadline: Deadline | None = None) -> Arrival:
+        """Waits for the next value of a key.
+
+        Cancelling the wait takes it out of the table; a value that is sent later stays for the next
+        receiver.
+
+        Args:
+            key: rendezvous key.
+            deadline: how long to wait.
+
+        Raises:
+            InvalidArgumentError: for a malformed key.
+            DeadlineExceededError: if nothing came in time; the message names the key.
+            OpError: the error that the rendezvous was aborted with.
+        """
+        future: asyncio.Future[Arrival] = asyncio.get_running_loop().create_future()
+
+        def settle(outcome: Arrival | OpError) -> None:
+            if isinstance(outcome, OpError):
+                future.set_exception(outcome)
+            else:
+                future.set_result(outcome)
+
+        self.recv_async(key, settle)
+        try:
+            if deadline is None:
+                return await future
+            return await deadline.wait(future, what=f"a value under rendezvous key {key!r}")
+        except BaseException:
+            if not self.forget(key, settle) and future.done() and not future.cancelled():
+                self._give_back(key, future)
+            raise
+
+    def _give_back(self, key: str, future: asyncio.Future[Arrival]) -> None:
+        """Puts a value back that arrived in the moment its receiver was cancelled."""
+        if future.exception() is None and self._aborted is None:
+            self._sent.setdefault(key, deque()).appendleft(future.result())
+
+    def abort(self, error: OpError) -> None:
+        """Ends all waiting with ``error``, drops what was sent, and fails every later call with it.
+
+        A second abort changes nothing: the first error wins.
+        """
+        if self._aborted is not None:
+            return
+        self._aborted = error
+        waiting = [w for queue in self._waiting.values() for w in queue]
+        self._waiting.clear()
+        self._sent.clear()
+        for waiter in waiting:
+            waiter(error)
+
+    def close(self) -> None:
+        """Ends what still waits with a derived CancelledError; for the end of a step's life."""
+        self.abort(CancelledError("the step is over", derived=True))
+
+    @property
+    def aborted(self) -> OpError | None:
+        """The error that the rendezvous was aborted with, if it was."""
+        return self._aborted
+
+    @property
+    def pending(self) -> tuple[int, int]:
+        """How many sent values and how many receivers wait."""
+        return sum(map(len, self._sent.values())), sum(map(len, self._waiting.values()))
+
+    def waiting_keys(self) -> tuple[str, ...]:
+        """The keys that somebody waits for."""
+        return tuple(self._waiting)

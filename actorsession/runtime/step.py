@@ -1,0 +1,379 @@
+"""One step in one process: which segments may run, what has arrived, and how it ends.
+
+Plain synchronous code: arrivals and finished segments come in, segments to run go out to a queue that
+``drain`` empties. The queue spans all partitions of the process, so a value handed from one device to
+another never nests calls. Ready segments run inline, or in the kernel pool when they are dear.
+
+The first error wins: it aborts the rendezvous once, what is ready is dropped, and the step is over when
+the segments that are still in the pool have come back. Everything belongs to one thread (the event loop's,
+or the caller's where there is no loop) but what ``HeldSends`` and ``execute`` do in the pool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorsession.config import NodeStats, StepStats, TransferStats
+from actorsession.errors import CancelledError, InternalError, OpError, UnimplementedError, from_exception
+from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE, KernelPool
+from actorsession.runtime.rendezvous import Arrival, Rendezvous
+
+if TYPE_CHECKING:
+    from actorsession.plan.link import LinkedPartition, LinkedSegment
+
+__all__ = ["PartitionRun", "Step", "locate_error"]
+
+# Weight of the newest measurement in a segment's moving average.
+_EMA = 0.25
+
+
+class Step:
+    """The state of one step in this process.
+
+    Args:
+        step_id: the step's number, the same in every process.
+        rendezvous: where its tensors meet.
+        fetches: how many values the step hands back from here.
+        pool: where dear segments run; ``None`` to run everything in the caller's thread.
+        loop: the event loop to come back to from the pool; needed with ``pool``.
+        trace: whether to record when nodes ran.
+    """
+
+    def __init__(
+        self,
+        step_id: int,
+        rendezvous: Rendezvous,
+        fetches: int,
+        *,
+        pool: KernelPool | None = None,
+        loop: asyncio.AbstractEventLoop | None = None,
+        trace: bool = False,
+    ) -> None:
+        self.step_id = step_id
+        self.rendezvous = rendezvous
+        self.outputs: list[Any] = [None] * fetches
+        self.error: OpError | None = None
+        self.stats = StepStats(step_id) if trace else None
+        self._pool = pool
+        self._loop = loop
+        self._ready: deque[tuple[PartitionRun, int]] = deque()
+        self._draining = False
+        self._unfinished = 0
+        self._in_pool = 0
+        self._on_done: list[Callable[[], None]] = []
+
+    # -- life ----------------------------------------------------------------------------------
+
+    def start(self, linked: LinkedPartition, feeds: Sequence[Any]) -> None:
+        """Begins to run a partition; its errors become the step's.
+
+        Args:
+            linked: the partition.
+            feeds: values of all feeds of the signature, in its order; borrowed.
+        """
+        self._unfinished += 1
+        run = PartitionRun(self, linked, feeds)
+        if self.error is None:
+            run.start()
+
+    @property
+    def done(self) -> bool:
+        """Whether everything that was started has ended, well or not."""
+        if self.error is not None:
+            return not self._in_pool
+        return not self._unfinished
+
+    def on_done(self, callback: Callable[[], None]) -> None:
+        """Calls ``callback`` once when the step is done; at once if it is."""
+        if self.done:
+            callback()
+        else:
+            self._on_done.append(callback)
+
+    async def wait(self) -> None:
+        """Waits until the step is done; cancelling the wait does not cancel the step."""
+        if self.done:
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.on_done(lambda: None if future.done() else future.set_result(None))
+        await future
+
+    def fail(self, error: OpError) -> None:
+        """Ends the step with an error; the first one wins."""
+        if self.error is not None or not self._unfinished:
+            return
+        self.error = error
+        self._ready.clear()
+        self.rendezvous.abort(error)
+        self._settle()
+
+    def result(self) -> list[Any]:
+        """The fetched values of a step that is done.
+
+        Raises:
+            OpError: the step's first error.
+        """
+        if self.error is not None:
+            raise self.error
+        if self._unfinished:
+            raise InternalError(f"step {self.step_id} is not done: it waits for {self.waiting()}")
+        return self.outputs
+
+    def waiting(self) -> tuple[str, ...]:
+        """The rendezvous keys that the step waits for."""
+        return self.rendezvous.waiting_keys()
+
+    def _settle(self) -> None:
+        if self.done:
+            callbacks, self._on_done = self._on_done, []
+            for callback in callbacks:
+                callback()
+
+    # -- running -------------------------------------------------------------------------------
+
+    def ready(self, run: PartitionRun, index: int) -> None:
+        """Queues a segment whose inputs are all there."""
+        if self.error is None:
+            self._ready.append((run, index))
+
+    def drain(self) -> None:
+        """Runs what is ready until nothing is; a call from inside returns at once."""
+        if self._draining:
+            return
+        self._draining = True
+        try:
+            with np.errstate(all="ignore"):
+                while self._ready:
+                    run, index = self._ready.popleft()
+                    if self._is_dear(run.linked.segments[index]):
+                        self._submit(run, index)
+                    else:
+                        self.finished(run, index, *run.execute(index))
+        finally:
+            self._draining = False
+        self.rendezvous.flush()
+        self._settle()
+
+    def _is_dear(self, linked: LinkedSegment) -> bool:
+        if self._pool is None:
+            return False
+        if linked.seconds:
+            return linked.seconds > OFFLOAD_ABOVE
+        segment = linked.segment
+        # Unknown shapes: the first run goes to the pool unless it is cheap whatever they are.
+        return segment.cost * 1e-6 > OFFLOAD_ABOVE or not (segment.cost_known or segment.is_light)
+
+    def _submit(self, run: PartitionRun, index: int) -> None:
+        assert self._pool is not None
+        assert self._loop is not None
+        self._in_pool += 1
+        try:
+            self._pool.submit(self._work, run, index)
+        except RuntimeError as exc:
+            self._in_pool -= 1
+            error = CancelledError(f"the step was cancelled: {exc}")
+            error.__cause__ = exc
+            self.fail(error)
+
+    def _work(self, run: PartitionRun, index: int) -> None:
+        """Runs a segment in a pool thread and comes back to the loop."""
+        held = HeldSends(run)
+        with np.errstate(all="ignore"):
+            results, error = run.execute(index, held)
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(self._returned, held, index, results, error)
+        except RuntimeError:
+            pass  # the loop was closed under a running kernel: nobody waits for the result any more
+
+    def _returned(
+        self, held: HeldSends, index: int, results: Sequence[Any], error: OpError | None
+    ) -> None:
+        self._in_pool -= 1
+        if error is None and self.error is None:
+            held.release()
+        self.finished(held.run, index, results, error)
+        if self.error is not None:
+            self._settle()
+        self.drain()
+
+    def finished(
+        self, run: PartitionRun, index: int, results: Sequence[Any], error: OpError | None
+    ) -> None:
+        """Takes in the outcome of a segment."""
+        if error is not None:
+            self.fail(error)
+        elif self.error is None:
+            run.finished(index, results)
+
+    def ended(self) -> None:
+        """Counts a partition that has run to its end."""
+        self._unfinished -= 1
+
+
+class PartitionRun:
+    """One partition in one step; generated code knows it as ``C``."""
+
+    __slots__ = (
+        "left", "linked", "readers", "slots", "step", "waits",
+    )  # fmt: skip
+
+    def __init__(self, step: Step, linked: LinkedPartition, feeds: Sequence[Any]) -> None:
+        compiled = linked.compiled
+        self.step = step
+        self.linked = linked
+        self.slots: list[Any] = [None] * compiled.slots
+        for slot, position in compiled.feeds:
+            self.slots[slot] = feeds[position]
+        self.waits = list(linked.waits)
+        self.readers = list(compiled.readers)
+        self.left = len(linked.segments)
+
+    def start(self) -> None:
+        """Queues what can run at once and asks for what must arrive."""
+        for index, count in enumerate(self.waits):
+            if not count:
+                self.step.ready(self, index)
+        for slot, key in self.linked.compiled.recvs:
+            self.step.rendezvous.recv_async(key, partial(self._arrived, slot, key))
+        if not self.left:
+            self.step.ended()
+
+    def _arrived(self, slot: int, key: str, outcome: Arrival | OpError) -> None:
+        if isinstance(outcome, OpError):
+            self.step.fail(outcome)
+            return
+        if outcome.dead:
+            self.step.fail(UnimplementedError(f"a dead tensor arrived under {key!r}"))
+            return
+        if self.step.stats is not None:
+            self._note_transfer("recv", key, outcome.value)
+        self.slots[slot] = outcome.value
+        for index in self.linked.woken_by[slot]:
+            self._count_down(index)
+        self.step.drain()
+
+    def _count_down(self, index: int) -> None:
+        self.waits[index] -= 1
+        if not self.waits[index]:
+            self.step.ready(self, index)
+
+    def execute(
+        self, index: int, context: HeldSends | None = None
+    ) -> tuple[Sequence[Any], OpError | None]:
+        """Runs a segment in the calling thread; never raises what a kernel raised."""
+        linked = self.linked.segments[index]
+        function = linked.function if self.step.stats is None else self.linked.traced(index)
+        slots = self.slots
+        begin = time.perf_counter()
+        try:
+            results = function(context or self, *[slots[i] for i in linked.segment.arguments])
+        except Exception as exc:
+            if exc is self.step.error:
+                return (), self.step.error
+            return (), locate_error(exc, self.linked, linked)
+        seconds = time.perf_counter() - begin
+        linked.seconds = linked.seconds + _EMA * (seconds - linked.seconds) if linked.seconds else seconds
+        return results, None
+
+    def finished(self, index: int, results: Sequence[Any]) -> None:
+        """Stores a segment's results and queues what waited for it."""
+        segment = self.linked.segments[index].segment
+        for slot in segment.arguments:
+            self.readers[slot] -= 1
+            if not self.readers[slot]:
+                self.slots[slot] = None
+        for slot, value in zip(segment.results, results, strict=True):
+            self.slots[slot] = value
+        for follower in self.linked.followers[index]:
+            self._count_down(follower)
+        self.left -= 1
+        if not self.left:
+            for position, slot in self.linked.compiled.fetches:
+                self.step.outputs[position] = self.slots[slot]
+            self.step.ended()
+
+    # -- called by generated code ---------------------------------------------------------------
+
+    def send(self, number: int, value: Any) -> None:
+        """Sends a tensor under the partition's ``number``-th key."""
+        key = self.linked.compiled.sends[number]
+        if self.step.stats is not None:
+            self._note_transfer("send", key, value)
+        self.step.rendezvous.send(key, value)
+
+    def check(self) -> None:
+        """Ends the segment if the step has been given up."""
+        if self.step.error is not None:
+            raise CancelledError("the step was given up", derived=True)
+
+    def note(self, number: int, start: float, value: Any) -> None:
+        """Records that a node ran."""
+        node = self.linked.compiled.partition.nodes[number]
+        stats = self.step.stats
+        if stats is not None:
+            stats.nodes.append(
+                NodeStats(
+                    self.linked.device, node.name, node.op, start, time.time(),
+                    threading.current_thread().name, int(getattr(value, "nbytes", 0)),
+                )
+            )  # fmt: skip
+
+    def _note_transfer(self, kind: str, key: str, value: Any) -> None:
+        assert self.step.stats is not None
+        nbytes = int(getattr(value, "nbytes", 0))
+        self.step.stats.transfers.append(
+            TransferStats(kind, key, self.linked.device, time.time(), nbytes)
+        )
+
+
+class HeldSends:
+    """What generated code knows as ``C`` in a pool thread: sends wait there for the loop's thread."""
+
+    __slots__ = ("_held", "run")
+
+    def __init__(self, run: PartitionRun) -> None:
+        self.run = run
+        self._held: list[tuple[int, Any]] = []
+
+    def send(self, number: int, value: Any) -> None:
+        """Keeps a tensor to be sent when the segment has come back."""
+        self._held.append((number, value))
+
+    def release(self) -> None:
+        """Sends what was kept, from the loop's thread."""
+        for number, value in self._held:
+            self.run.send(number, value)
+
+    def check(self) -> None:
+        """Ends the segment if the step has been given up."""
+        self.run.check()
+
+    def note(self, number: int, start: float, value: Any) -> None:
+        """Records that a node ran."""
+        self.run.note(number, start, value)
+
+
+def locate_error(exc: Exception, linked: LinkedPartition, segment: LinkedSegment) -> OpError:
+    """Turns what a kernel raised into one of our errors that names the node and the user's line."""
+    error = from_exception(exc)
+    names = (segment.filename, segment.traced_filename)
+    frame = exc.__traceback__
+    while frame is not None:
+        filename = frame.tb_frame.f_code.co_filename
+        if filename in names:
+            number = segment.node_at(filename, frame.tb_lineno)
+            if number is not None:
+                node = linked.compiled.partition.nodes[number]
+                error.locate(node=node.name, device=linked.device, source=node.source)
+            break
+        frame = frame.tb_next
+    return error

@@ -1,0 +1,13 @@
+"""The faces: sessions as users hold them, and the two kinds behind them.
+
+``AsyncSession`` and ``Session`` map structures of fetches and feeds to names and values; a direct session
+runs plans in this process, a remote session asks a master. Factories choose by target.
+"""
+
+from __future__ import annotations
+
+from actorsession.session.async_session import AsyncSession
+from actorsession.session.base import get_default_session
+from actorsession.session.sync_session import Session
+
+__all__ = ["AsyncSession", "Session", "get_default_session"]

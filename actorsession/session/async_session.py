@@ -1,0 +1,135 @@
+"""``AsyncSession``: the native face of a session, for programs on an event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from actorsession.config import ConfigProto, RunMetadata, RunOptions
+from actorsession.graph.device import DeviceAttributes
+from actorsession.graph.graph import Graph
+from actorsession.session import kinds
+from actorsession.session.base import _DEFAULT_SESSIONS, BaseSession
+from actorsession.session.direct import DirectSession
+from actorsession.session.factory import SessionOptions, get_factory
+
+__all__ = ["AsyncSession"]
+
+
+class AsyncSession(BaseSession):
+    """Runs steps of a graph; everything that may wait is awaited.
+
+    The constructor does no I/O: entering (``async with``) or the first call connects. A session belongs to
+    the event loop that it was first used on. Any number of runs may be in flight at once.
+
+    Args:
+        target: "" for this process, or the address of a master such as ``tcp://host:port``.
+        graph: the graph to run; the default graph if left out.
+        config: settings.
+
+    Raises:
+        TypeError: for an argument of a wrong type.
+        NotFoundError: if no session factory accepts the target, or a device does not exist.
+    """
+
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
+    ) -> None:
+        super().__init__(target, graph, config)
+        options = SessionOptions(self._target, self._config)
+        self._session: Any = get_factory(options).new_session(self._graph, options)
+        # Direct runs take a shorter way: this is the path whose microseconds users count.
+        self._direct = self._session if isinstance(self._session, DirectSession) else None
+
+    async def __aenter__(self) -> AsyncSession:
+        _DEFAULT_SESSIONS.push(self)
+        context = self._graph.as_default()
+        context.__enter__()
+        self._defaults.append(context)
+        try:
+            await self._session.connect()
+        except BaseException:
+            self._leave_defaults()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self._leave_defaults()
+        await self.close()
+
+    def _leave_defaults(self) -> None:
+        if self._defaults:
+            self._defaults.pop().__exit__(None, None, None)
+        _DEFAULT_SESSIONS.remove(self)
+
+    async def run(
+        self,
+        fetches: Any,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Runs what the fetches need and returns their values.
+
+        Cancelling the call gives the step up everywhere between two nodes; the session stays usable.
+
+        Args:
+            fetches: a tensor, operation, variable or name, or a nested list, tuple, dict, attrs or
+                dataclass object of such.
+            feed_dict: values for tensors, by tensor or name; arrays are borrowed until the call
+                returns.
+            options: of this run.
+            run_metadata: filled with what ``options`` ask for.
+
+        Returns:
+            The structure of ``fetches`` with numpy values; ``None`` for operations. Arrays are the
+            caller's own and writable.
+
+        Raises:
+            RuntimeError: if the session is closed.
+            TypeError: for a bad feed key or a fetch of a wrong type.
+            ValueError: for an unknown fetch, or a value whose shape does not fit.
+            InvalidArgumentError: for a placeholder that is needed but not fed, and for values that a
+                kernel refuses.
+            DeadlineExceededError: if the step took too long.
+            OpError: the step's first error, with node, device, task and source line.
+        """
+        feed_dict = self._flat_feeds(feed_dict)
+        request = self._request(fetches, feed_dict)
+        if request.plan is None and request.needs_step:
+            request.bind(await self._session.prepare(request.signature))
+        feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
+        if not request.needs_step:
+            return request.result(feeds, ())
+        values = await self._session.run(
+            request.plan, feeds, self._timeout(options), options, run_metadata
+        )
+        return request.result(feeds, values)
+
+    async def list_devices(self) -> list[DeviceAttributes]:
+        """The devices that the session may use, the client device first."""
+        self._check_usable()
+        found: list[DeviceAttributes] = await self._session.devices()
+        return found
+
+    async def close(self) -> None:
+        """Cancels what runs and releases everything; bounded in time, may be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self._requests.clear()
+        await self._session.close()
+
+    def statistics(self) -> Any:
+        """Counters of the session: plan cache, steps, variables, traffic."""
+        return self._session.statistics()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        return f"<AsyncSession target={self._target!r} {state} {self._graph!r}>"
+
+
+assert kinds  # registers the factories

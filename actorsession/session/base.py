@@ -1,0 +1,206 @@
+"""What the asynchronous and the synchronous face share: requests, defaults and checks.
+
+A *request* is a run reduced to its signature and two functions: one that turns the caller's feed values
+into arrays, one that puts fetched values into the caller's structure. Requests are kept, so a run that was
+made before does no work on structures, names or graphs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from actorsession.config import ConfigProto, RunOptions
+from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.operation import Tensor
+from actorsession.graph.scopes import DefaultStack
+from actorsession.plan.signature import RunSignature
+from actorsession.session.feeds import Converter, converter, feed_tensor, flatten_feeds
+from actorsession.session.fetches import fetch_key, map_fetches
+
+__all__ = ["BaseSession", "Request", "get_default_session"]
+
+# Structures of fetches that are remembered per session; beyond it the memory is emptied, which costs a
+# program that makes new structures for ever one rebuild in a thousand runs.
+_REMEMBERED = 1024
+
+_DEFAULT_SESSIONS: DefaultStack[Any] = DefaultStack("actorsession_default_session")
+
+
+def get_default_session() -> Any:
+    """The innermost default session of this thread or asyncio child, or ``None``."""
+    return _DEFAULT_SESSIONS.get()
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """A run reduced to names.
+
+    Attributes:
+        signature: what it feeds, fetches and targets.
+        converters: one per feed of the signature.
+        positions: for each feed of the signature, its place among the caller's values.
+        build: from the values of the fetched tensors to the caller's structure.
+        fed: for each fetched tensor the caller's value that gives it, or ``None``; ``None`` altogether
+            if no fetched tensor is fed.
+        plan: the plan, once it was bound.
+    """
+
+    signature: RunSignature
+    converters: tuple[Converter, ...]
+    positions: tuple[int, ...]
+    build: Callable[[Sequence[Any]], Any]
+    fed: tuple[int | None, ...] | None
+    plan: Any = None
+    order: tuple[int, ...] | None = None
+
+    def bind(self, plan: Any) -> None:
+        """Takes a plan whose signature has the same names, maybe in another order.
+
+        Afterwards ``feeds`` gives values in the plan's order and ``result`` takes them so.
+        """
+        feeds = [self.signature.feeds.index(name) for name in plan.signature.feeds]
+        fetches = tuple(plan.signature.fetches.index(name) for name in self.signature.fetches)
+        self.converters = tuple(self.converters[i] for i in feeds)
+        self.positions = tuple(self.positions[i] for i in feeds)
+        self.order = None if fetches == tuple(range(len(fetches))) else fetches
+        self.signature = RunSignature(plan.signature.feeds, self.signature.fetches, self.signature.targets)
+        self.plan = plan
+
+    def feeds(self, values: Sequence[Any]) -> list[Any]:
+        """The caller's values as arrays, in the order of the plan's feeds."""
+        return [
+            convert(values[i]) for convert, i in zip(self.converters, self.positions, strict=True)
+        ]
+
+    def result(self, feeds: Sequence[Any], values: Sequence[Any]) -> Any:
+        """The caller's structure.
+
+        Args:
+            feeds: what ``feeds`` made.
+            values: fetched values in the order of the plan's fetches.
+        """
+        if self.order is not None:
+            values = [values[i] for i in self.order]
+        if self.fed is None:
+            return self.build(values)
+        given = dict(zip(self.positions, feeds, strict=True))
+        fetched = iter(values)
+        # A fed tensor comes back as an array even where it is a scalar, as in TensorFlow.
+        return self.build(
+            [next(fetched) if feed is None else np.array(given[feed]) for feed in self.fed]
+        )
+
+    @property
+    def needs_step(self) -> bool:
+        """Whether anything must run: fetches that are all fed need no step."""
+        return bool(self.signature.fetches or self.signature.targets)
+
+
+class BaseSession:
+    """What a session is, apart from how one waits for it.
+
+    Args:
+        target: "" for this process, or the address of a master.
+        graph: the graph to run; the default graph if left out.
+        config: settings.
+
+    Raises:
+        TypeError: for an argument of a wrong type.
+    """
+
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
+    ) -> None:
+        if not isinstance(target, str):
+            raise TypeError(f"target is a string, got {type(target).__name__}")
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph is a Graph, got {type(graph).__name__}")
+        if config is not None and not isinstance(config, ConfigProto):
+            raise TypeError(f"config is a ConfigProto, got {type(config).__name__}")
+        self._target = target
+        self._graph = graph if graph is not None else get_default_graph()
+        self._config = config or ConfigProto()
+        self._requests: dict[Any, Request] = {}
+        self._pid = os.getpid()
+        self._closed = False
+        self._defaults: list[AbstractContextManager[Any]] = []
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that the session runs."""
+        return self._graph
+
+    @property
+    def target(self) -> str:
+        """What the session runs on: "" for this process."""
+        return self._target
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session was closed."""
+        return self._closed
+
+    def as_default(self) -> AbstractContextManager[Any]:
+        """Makes this the default session of the calling thread or asyncio child for a block; does not
+        close it."""
+        return _DEFAULT_SESSIONS.entered(self)
+
+    # -- requests ------------------------------------------------------------------------------
+
+    def _request(self, fetches: Any, feed_dict: Mapping[Any, Any] | None) -> Request:
+        """The request of a run; remembered for fetches of a common form."""
+        self._check_usable()
+        shape = fetch_key(fetches)
+        if shape is None:
+            return self._new_request(fetches, tuple(feed_dict or ()))
+        key = (shape, *feed_dict) if feed_dict else (shape,)
+        request = self._requests.get(key)
+        if request is None:
+            if len(self._requests) >= _REMEMBERED:
+                self._requests.clear()
+            request = self._requests[key] = self._new_request(fetches, tuple(feed_dict or ()))
+        return request
+
+    def _new_request(self, fetches: Any, keys: tuple[Any, ...]) -> Request:
+        fed: dict[Tensor, int] = {}
+        for position, key in enumerate(keys):
+            fed[feed_tensor(self._graph, key)] = position  # of two keys for one tensor the later wins
+        plan = map_fetches(self._graph, fetches)
+        from_feeds = tuple(fed.get(t) for t in plan.tensors)
+        signature = RunSignature(
+            tuple(t.name for t in fed),
+            tuple(t.name for t in plan.tensors if t not in fed),
+            tuple(op.name for op in plan.targets),
+        )
+        return Request(
+            signature,
+            tuple(converter(t) for t in fed),
+            tuple(fed.values()),
+            plan.build,
+            from_feeds if any(f is not None for f in from_feeds) else None,
+        )
+
+    def _flat_feeds(self, feed_dict: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
+        return flatten_feeds(feed_dict) if feed_dict else None
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        if os.getpid() != self._pid:
+            raise RuntimeError(
+                f"this session was made in process {self._pid} and cannot be used in the forked process "
+                f"{os.getpid()}: its threads, loop and connections stayed behind. Make a session after "
+                "the fork, or start processes with the spawn method"
+            )
+
+    def _timeout(self, options: RunOptions | None) -> float | None:
+        """The limit that the caller set for a run, in seconds; ``None`` for the default."""
+        if options is not None and options.timeout_in_ms:
+            return options.timeout_in_ms / 1000
+        return self._config.operation_timeout

@@ -1,0 +1,335 @@
+"""The direct session: plans and runs a graph on devices of this process.
+
+Holds the devices, one executor per device, the graph as planners see it, and the plan cache. A run whose
+signature was seen before does no prune, place, partition or compile. Plans of one segment are a single
+call; others run as a step, on the event loop or, when there is none, in the caller's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from actorsession.actors.deadline import Deadline
+from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions
+from actorsession.errors import CancelledError, DeadlineExceededError, InternalError
+from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import GraphDef
+from actorsession.plan.cache import CacheStatistics, PlanCache
+from actorsession.plan.partition import partition
+from actorsession.plan.place import DeviceSet, Placed, Placer
+from actorsession.plan.prune import GraphView, prune
+from actorsession.plan.signature import RunSignature
+from actorsession.runtime.devices import make_devices
+from actorsession.runtime.executor import Executor, InlineRun, LoadedGraph
+from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.rendezvous import Rendezvous
+from actorsession.runtime.step import Step
+
+__all__ = ["DirectPlan", "DirectSession", "SessionStatistics"]
+
+_log = logging.getLogger("actorsession.session")
+_STEP_IDS = itertools.count(1)
+# Seconds to wait, after a step was given up, for kernels that are in the middle of a node.
+_SETTLE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStatistics:
+    """Counters of a session.
+
+    Attributes:
+        cache: of the plan cache.
+        steps: steps that run now.
+        variables: variables with a value, over all devices.
+        variable_bytes: bytes of their values.
+        offloaded: segments that went to the kernel pool so far.
+    """
+
+    cache: CacheStatistics
+    steps: int
+    variables: int
+    variable_bytes: int
+    offloaded: int
+
+
+class DirectPlan:
+    """A plan of one signature, loaded.
+
+    Args:
+        signature: what it was made for; values are in its order.
+        graph: the loaded partitions.
+    """
+
+    __slots__ = ("graph", "inline", "signature")
+
+    def __init__(self, signature: RunSignature, graph: LoadedGraph) -> None:
+        self.signature = signature
+        self.graph = graph
+        self.inline: InlineRun | None = graph.bind_inline()
+
+
+class DirectSession:
+    """Runs a graph in this process.
+
+    Args:
+        graph: it may grow; new nodes are found when a run needs a plan.
+        config: settings.
+
+    Raises:
+        NotFoundError: if the devices asked for do not exist.
+    """
+
+    def __init__(self, graph: Graph, config: ConfigProto) -> None:
+        self._graph = graph
+        self._config = config
+        self._devices = make_devices(LOCAL_TASK, config.device_count)
+        self._executors = {d.name: Executor(d) for d in self._devices}
+        self._device_set = DeviceSet([d.attributes for d in self._devices])
+        self._placer = Placer(self._device_set, allow_soft_placement=config.allow_soft_placement)
+        self._view = GraphView()
+        self._states: dict[str, dict[str, Any]] = {}
+        self._cache: PlanCache[DirectPlan] = PlanCache(config.plan_cache_size)
+        self._lock = threading.Lock()
+        self._steps: set[Step] = set()
+        threads = config.inter_op_parallelism_threads
+        self._pool = None if threads < 0 else KernelPool(threads)
+        self._closed = False
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """The session's devices, the client device first."""
+        return [d.attributes for d in self._devices]
+
+    async def connect(self) -> None:
+        """Nothing to reach: the session is in this process."""
+
+    async def devices(self) -> list[DeviceAttributes]:
+        """``list_devices`` for the asynchronous face."""
+        return self.list_devices()
+
+    async def prepare(self, signature: RunSignature) -> DirectPlan:
+        """``plan`` for the asynchronous face."""
+        return self.plan(signature)
+
+    # -- planning ------------------------------------------------------------------------------
+
+    def plan(self, signature: RunSignature) -> DirectPlan:
+        """The plan of a signature, built if it is not kept.
+
+        Raises:
+            InvalidArgumentError: if the signature cannot be run on this graph and these devices.
+        """
+        found = self._cache.get(signature)
+        if found is None:
+            with self._lock:
+                self._extend()
+                found = self._build(signature)
+            found = self._cache.put(signature, found)
+        return found
+
+    def _extend(self) -> None:
+        """Takes in what was added to the graph; an error changes nothing."""
+        new = [op.node_def for op in self._graph.operations_since(len(self._view))]
+        if new:
+            placed = self._placer.place(new)
+            self._view.extend(new)
+            if self._config.log_device_placement:
+                for name, where in placed.items():
+                    _log.info("%s: %s (%s)", name, where.device, where.reason)
+
+    def _build(self, signature: RunSignature) -> DirectPlan:
+        # Built with sorted names, so that every order of the same names runs this very plan.
+        signature = signature.sorted()
+        step_graph = prune(self._view, signature)
+        placed = self._placer.placed
+        client = self._device_set.client_device
+        device_of = {n: placed[n].device if n in placed else client for n in step_graph.nodes}
+        parts = partition(step_graph, device_of, self._device_set)
+        return DirectPlan(signature, LoadedGraph(parts, self._executors, self._states))
+
+    def placement(self) -> dict[str, Placed]:
+        """The device of every node of the graph, with the reason."""
+        with self._lock:
+            self._extend()
+            return dict(self._placer.placed)
+
+    # -- running -------------------------------------------------------------------------------
+
+    def run_here(
+        self,
+        plan: DirectPlan,
+        feeds: Sequence[Any],
+        options: RunOptions | None = None,
+        metadata: RunMetadata | None = None,
+    ) -> Sequence[Any]:
+        """Runs a step in the calling thread, without an event loop.
+
+        Args:
+            plan: what ``plan`` returned.
+            feeds: values in the plan's order; borrowed until the call returns.
+            options: of this run.
+            metadata: filled with what ``options`` ask for.
+
+        Returns:
+            The fetched values in the plan's order; arrays are the caller's own.
+
+        Raises:
+            OpError: the step's first error.
+        """
+        if plan.inline is not None and (options is None or not options.traced):
+            values = plan.inline.run(feeds)
+            _report(plan, None, options, metadata)
+            return values
+        step = self._new_step(plan, options, None)
+        try:
+            plan.graph.begin(step, feeds)
+            values = _result(step)
+        finally:
+            self._steps.discard(step)
+        _report(plan, step, options, metadata)
+        return values
+
+    async def run(
+        self,
+        plan: DirectPlan,
+        feeds: Sequence[Any],
+        timeout: float | None,
+        options: RunOptions | None = None,
+        metadata: RunMetadata | None = None,
+    ) -> Sequence[Any]:
+        """Runs a step on the running event loop.
+
+        Cancelling it gives the step up between two nodes; the session stays usable.
+
+        Args:
+            plan: what ``plan`` returned.
+            feeds: values in the plan's order; arrays that the caller could change while the step is
+                suspended are copied.
+            timeout: seconds; ``None`` for the default.
+            options: of this run.
+            metadata: filled with what ``options`` ask for.
+
+        Returns:
+            The fetched values in the plan's order; arrays are the caller's own.
+
+        Raises:
+            DeadlineExceededError: if the step took too long.
+            OpError: the step's first error.
+        """
+        traced = options is not None and options.traced
+        if plan.inline is not None and not traced and (plan.inline.cheap or self._pool is None):
+            values = plan.inline.run(feeds)
+            _report(plan, None, options, metadata)
+            return values
+        step = self._new_step(plan, options, self._pool)
+        try:
+            plan.graph.tell(step, [_kept(f) for f in feeds])
+            if not step.done:
+                await self._wait(step, plan, timeout)
+            values = _result(step)
+        finally:
+            self._steps.discard(step)
+        _report(plan, step, options, metadata)
+        return values
+
+    def _new_step(
+        self, plan: DirectPlan, options: RunOptions | None, pool: KernelPool | None
+    ) -> Step:
+        if self._closed:
+            raise CancelledError("Session has been closed.")
+        step = Step(
+            next(_STEP_IDS),
+            Rendezvous(),
+            len(plan.signature.fetches),
+            pool=pool,
+            loop=asyncio.get_running_loop() if pool is not None else None,
+            trace=options is not None and options.traced,
+        )
+        self._steps.add(step)
+        return step
+
+    async def _wait(self, step: Step, plan: DirectPlan, timeout: float | None) -> None:
+        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if timeout is None else timeout)
+        try:
+            await deadline.wait(step.wait(), what=f"step {step.step_id} ({plan.signature})")
+        except DeadlineExceededError as error:
+            step.fail(error)
+        except asyncio.CancelledError:
+            step.fail(CancelledError(f"step {step.step_id} was cancelled by its caller"))
+            await _settled(step)
+            raise
+        await _settled(step)
+
+    # -- end -----------------------------------------------------------------------------------
+
+    def cancel_steps(self, why: str) -> None:
+        """Gives up every step that runs; each ends with CancelledError."""
+        for step in list(self._steps):
+            step.fail(CancelledError(why))
+
+    async def close(self) -> None:
+        """Cancels what runs and lets threads and executors go; may be called twice."""
+        self.close_here()
+        for executor in self._executors.values():
+            await executor.stop("Session has been closed.")
+
+    def close_here(self) -> None:
+        """``close`` without an event loop."""
+        self._closed = True
+        self.cancel_steps("Session has been closed.")
+        self._cache.clear()
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+
+    def statistics(self) -> SessionStatistics:
+        """Counters of the session."""
+        resources = [d.resources.statistics() for d in self._devices]
+        return SessionStatistics(
+            self._cache.statistics(),
+            len(self._steps),
+            sum(r.variables for r in resources),
+            sum(r.nbytes for r in resources),
+            self._pool.submitted if self._pool is not None else 0,
+        )
+
+
+def _kept(feed: Any) -> Any:
+    """A fed value that nobody changes while the step is suspended."""
+    return feed.copy() if isinstance(feed, np.ndarray) and feed.flags.writeable else feed
+
+
+def _result(step: Step) -> Sequence[Any]:
+    if not step.done:
+        raise InternalError(f"step {step.step_id} waits for {step.waiting()} with nobody to send it")
+    return step.result()
+
+
+async def _settled(step: Step) -> None:
+    """Waits for kernels of a failed step, which end between two nodes."""
+    if step.done:
+        return
+    try:
+        await Deadline.after(_SETTLE).wait(step.wait(), what="kernels of a step that was given up")
+    except DeadlineExceededError as exc:
+        _log.warning("step %d: %s", step.step_id, exc)
+
+
+def _report(
+    plan: DirectPlan, step: Step | None, options: RunOptions | None, metadata: RunMetadata | None
+) -> None:
+    if metadata is None:
+        return
+    metadata.clear()
+    if step is not None:
+        metadata.step_stats = step.stats
+    if options is not None and options.output_partition_graphs:
+        metadata.partition_graphs = {p.device: GraphDef(p.nodes) for p in plan.graph.partitions}
+

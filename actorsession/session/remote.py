@@ -1,0 +1,298 @@
+"""The remote session: the client's side of a session that a master runs.
+
+Connects to the master that the target names, gives it the graph, and asks it to run steps. A master in the
+same process and loop is called directly, without encoding anything. The graph may grow: what was added is
+sent before the next run that needs a plan.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from actorsession.actors import registry
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.link import Link, LinkStatistics
+from actorsession.actors.ref import Ref
+from actorsession.actors.remote_ref import RemoteRef
+from actorsession.actors.supervision import Children
+from actorsession.config import (
+    CONNECT_TIMEOUT, DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions, StepStats,
+)  # fmt: skip
+from actorsession.errors import (
+    AbortedError, CancelledError, DeadlineExceededError, InternalError, UnavailableError,
+)  # fmt: skip
+from actorsession.graph.device import DeviceAttributes
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import GraphDef
+from actorsession.messages.done import Done
+from actorsession.messages.session import (
+    MASTER, CloseSession, CreateSession, DeviceList, ExtendSession, ListDevices, RunStep,
+    SessionCreated, SessionExtended, StepDone,
+)  # fmt: skip
+from actorsession.plan.signature import RunSignature
+from transports import Hello, TransportError, WrongPeer, connect
+
+__all__ = ["RemotePlan", "RemoteSession", "RemoteStatistics"]
+
+# Seconds between attempts to reach a master that is not there yet.
+_RETRY = 0.1
+# Seconds that closing may take when the master does not answer.
+_CLOSE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePlan:
+    """What a remote session keeps of a plan: the names in the order in which values travel."""
+
+    signature: RunSignature
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteStatistics:
+    """Counters of a remote session.
+
+    Attributes:
+        steps: steps that run now.
+        link: traffic with the master; ``None`` if it is in this process or not connected.
+    """
+
+    steps: int
+    link: LinkStatistics | None
+
+
+class RemoteSession:
+    """Asks a master to run a graph.
+
+    Args:
+        graph: it may grow.
+        target: address of the master.
+        config: settings; sent to the master.
+    """
+
+    def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
+        self._graph = graph
+        self._target = target
+        self._config = config
+        self._children = Children(f"session to {target}")
+        self._ref: Ref | None = None
+        self._link: Link | None = None
+        self._handle = ""
+        self._version = 0
+        self._sent = 0  # how many operations the master knows
+        self._changing = asyncio.Lock()
+        self._steps = 0
+        self._requests = itertools.count()
+        self._request_prefix = secrets.token_hex(8)
+        self._closed = False
+
+    # -- connecting ----------------------------------------------------------------------------
+
+    async def connect(self) -> None:
+        """Reaches the master and creates the session there; does nothing if that was done.
+
+        Raises:
+            UnavailableError: if nobody answers at the target in time.
+            DeadlineExceededError: if the master's cluster does not come together in time.
+        """
+        async with self._changing:
+            if self._handle or self._closed:
+                return
+            limit = self._config.operation_timeout
+            deadline = Deadline.after(CONNECT_TIMEOUT if limit is None else limit)
+            if self._ref is None:
+                self._ref = await self._reach(deadline)
+            operations = self._graph.get_operations()
+            created = await self._ask(
+                CreateSession(
+                    graph=_wire(operations, self._graph.seed),
+                    config=self._config.to_wire(),
+                    request_id=self._request_id(),
+                ),
+                deadline,
+                SessionCreated,
+            )
+            self._handle = created.session_handle
+            self._version = created.graph_version
+            self._sent = len(operations)
+
+    async def _reach(self, deadline: Deadline) -> Ref:
+        here = registry.lookup(self._target)
+        if here is not None:
+            return here
+        attempts, last = 0, ""
+        while True:
+            attempts += 1
+            try:
+                connection = await connect(self._target, _hello(), timeout=deadline.remaining() or 0.01)
+                break
+            except WrongPeer as exc:
+                raise UnavailableError(f"the master at {self._target} refuses us: {exc}") from exc
+            except TransportError as exc:
+                last = str(exc)
+            left = deadline.remaining()
+            if left is not None and left <= _RETRY:
+                raise UnavailableError(
+                    f"no master answers at {self._target} after {attempts} attempts; last: {last}"
+                )
+            await asyncio.sleep(_RETRY)
+        self._link = Link(connection, serves={}, peer_name=connection.peer.task)
+        self._children.start(self._link.run(), name=f"link to {self._target}")
+        return RemoteRef(self._link, MASTER)
+
+    async def _ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
+        if self._ref is None:
+            raise InternalError("the session is not connected")
+        answer = await self._ref.ask(message, deadline)
+        if not isinstance(answer, reply):
+            raise InternalError(f"the master answered {type(answer).__name__}, not {reply.__name__}")
+        return answer
+
+    def _request_id(self) -> str:
+        return f"{self._request_prefix}-{next(self._requests)}"
+
+    # -- running -------------------------------------------------------------------------------
+
+    async def prepare(self, signature: RunSignature) -> RemotePlan:
+        """Makes sure that the master knows everything a signature names."""
+        await self.connect()
+        await self._extend()
+        return RemotePlan(signature.sorted())
+
+    async def _extend(self) -> None:
+        async with self._changing:
+            new = self._graph.operations_since(self._sent)
+            if not new:
+                return
+            extended = await self._ask(
+                ExtendSession(
+                    session_handle=self._handle,
+                    graph=_wire(new, self._graph.seed),
+                    current_graph_version=self._version,
+                    request_id=self._request_id(),
+                ),
+                self._deadline(None),
+                SessionExtended,
+            )
+            self._version = extended.graph_version
+            self._sent += len(new)
+
+    async def run(
+        self,
+        plan: RemotePlan,
+        feeds: Sequence[Any],
+        timeout: float | None,
+        options: RunOptions | None = None,
+        metadata: RunMetadata | None = None,
+    ) -> Sequence[Any]:
+        """Runs a step; cancelling it gives the step up on every worker.
+
+        Args:
+            plan: what ``prepare`` returned.
+            feeds: values in the plan's order.
+            timeout: seconds; ``None`` for the default.
+            options: of this run.
+            metadata: filled with what ``options`` ask for.
+
+        Returns:
+            The fetched values in the plan's order; arrays are the caller's own.
+
+        Raises:
+            UnavailableError: if the master, or a task that the step needs, is lost.
+            DeadlineExceededError: if the step took too long.
+            OpError: the step's first error.
+        """
+        if self._closed:
+            raise CancelledError("Session has been closed.")
+        signature = plan.signature
+        # Over a link small arrays are copied into the message at once; in-process ones are kept by
+        # reference until the step has run.
+        kept = [_kept(f) for f in feeds]
+        message = RunStep(
+            session_handle=self._handle,
+            feeds=dict(zip(signature.feeds, kept, strict=True)),
+            fetches=list(signature.fetches),
+            targets=list(signature.targets),
+            options=options.to_wire() if options is not None else {},
+            request_id=self._request_id(),
+        )
+        self._steps += 1
+        try:
+            done = await self._ask(message, self._deadline(timeout), StepDone)
+        finally:
+            self._steps -= 1
+        if metadata is not None:
+            _fill(metadata, done.metadata)
+        return [_own(v) for v in done.values] if self._link is None else [_scalar(v) for v in done.values]
+
+    def _deadline(self, timeout: float | None) -> Deadline:
+        return Deadline.after(DEFAULT_STEP_TIMEOUT if timeout is None else timeout)
+
+    async def devices(self) -> list[DeviceAttributes]:
+        """The devices that the session may use, the client device first."""
+        await self.connect()
+        answer = await self._ask(
+            ListDevices(session_handle=self._handle), Deadline.after(CONNECT_TIMEOUT), DeviceList
+        )
+        return [DeviceAttributes.from_wire(d) for d in answer.devices]
+
+    # -- end -----------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """Closes the session at the master, if it still answers, and the connection."""
+        self._closed = True
+        if self._handle and self._ref is not None:
+            try:
+                await self._ask(
+                    CloseSession(session_handle=self._handle), Deadline.after(_CLOSE), Done
+                )
+            except (UnavailableError, DeadlineExceededError, AbortedError, CancelledError):
+                pass  # the master is gone or has dropped the session: nothing is left to close there
+        if self._link is not None:
+            await self._link.aclose(_CLOSE)
+        await self._children.stop(_CLOSE)
+
+    def statistics(self) -> RemoteStatistics:
+        """Counters of the session."""
+        return RemoteStatistics(self._steps, self._link.statistics() if self._link else None)
+
+
+def _hello() -> Hello:
+    return Hello(cluster_id="", task="client", incarnation=secrets.randbits(63), pid=os.getpid())
+
+
+def _wire(operations: Sequence[Any], seed: int | None) -> list[Any]:
+    return GraphDef(tuple(op.node_def for op in operations), seed=seed).to_wire()
+
+
+def _kept(feed: Any) -> Any:
+    """A fed value that nobody changes while the step is under way."""
+    return feed.copy() if isinstance(feed, np.ndarray) and feed.flags.writeable else feed
+
+
+def _own(value: Any) -> Any:
+    """A value of a master in this process, made the caller's own."""
+    return np.array(value)[()] if isinstance(value, np.ndarray) else value
+
+
+def _scalar(value: Any) -> Any:
+    """A decoded value; rank 0 becomes a scalar, as TensorFlow gives."""
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+
+
+def _fill(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
+    metadata.clear()
+    if not wire:
+        return
+    if wire.get("step_stats") is not None:
+        metadata.step_stats = StepStats.from_wire(wire["step_stats"])
+    for device, graph in (wire.get("partition_graphs") or {}).items():
+        metadata.partition_graphs[device] = GraphDef.from_wire(graph)
+

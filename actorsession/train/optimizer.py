@@ -1,0 +1,327 @@
+"""What all optimisers share: from a loss to one operation that trains.
+
+Owns ``Optimizer``: asking for gradients, slots, the scopes and places of the update operations, and
+the global step. A concrete optimiser says which slots it needs and which op applies a gradient.
+
+Slots and updates are colocated with their variable, so that with variables on parameter servers
+only gradients travel. Slots are made once per variable and optimiser and found again by later
+calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+
+from actorsession.graph.dtypes import DType
+from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops import control, fills
+from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.cast import cast
+from actorsession.ops.gradients import gradients
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient, to_dense
+from actorsession.ops.initializers import zeros_initializer
+from actorsession.ops.variables import Variable
+
+__all__ = ["Optimizer"]
+
+
+class Optimizer:
+    """Base class of optimisers.
+
+    A subclass overrides ``_apply_dense`` and, where it needs them, ``_prepare``, ``_create_slots``,
+    ``_apply_sparse`` and ``_finish``.
+
+    Args:
+        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
+        name: of the optimiser, for the scope and slots that it makes.
+
+    Raises:
+        ValueError: without a name.
+    """
+
+    GATE_NONE: ClassVar[int] = 0
+    GATE_OP: ClassVar[int] = 1
+    GATE_GRAPH: ClassVar[int] = 2
+
+    def __init__(self, use_locking: bool, name: str) -> None:
+        if not name:
+            raise ValueError("an optimiser needs a name")
+        self._use_locking = use_locking
+        self._name = name
+        self._slots: dict[str, dict[Variable, Variable]] = {}
+        self._loose: dict[tuple[str, Graph], Variable] = {}
+
+    def get_name(self) -> str:
+        """The name given to the optimiser."""
+        return self._name
+
+    # -- what users call -----------------------------------------------------------------------
+
+    def minimize(
+        self,
+        loss: Tensor,
+        global_step: Variable | None = None,
+        var_list: Iterable[Variable] | None = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: Any = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: Any = None,
+    ) -> Operation:
+        """Builds one training step: ``compute_gradients`` and ``apply_gradients`` together.
+
+        Args:
+            loss: what is made smaller.
+            global_step: a variable to count up after the update.
+            var_list: the variables to change; the trainable ones of the graph if left out.
+            gate_gradients: ``GATE_NONE``, ``GATE_OP`` or ``GATE_GRAPH``: how far gradients wait for
+                each other.
+            aggregation_method: accepted for TensorFlow's sake.
+            colocate_gradients_with_ops: whether gradients are computed where the op is that they
+                belong to.
+            name: wanted name of the operation.
+            grad_loss: gradient that ``loss`` starts from; ones if left out.
+
+        Returns:
+            The operation that applies the update.
+
+        Raises:
+            ValueError: if no variable has a gradient.
+        """
+        pairs = self.compute_gradients(
+            loss,
+            var_list,
+            gate_gradients,
+            aggregation_method,
+            colocate_gradients_with_ops,
+            grad_loss,
+        )
+        if all(grad is None for grad, _ in pairs):
+            raise ValueError(
+                f"{loss!r} has no gradient for any variable of {[v.name for _, v in pairs]}; look "
+                "for operations between them through which none flows, such as casts to integers"
+            )
+        return self.apply_gradients(pairs, global_step, name)
+
+    def compute_gradients(
+        self,
+        loss: Tensor,
+        var_list: Iterable[Variable] | None = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: Any = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: Any = None,
+    ) -> list[tuple[SparseGradient | None, Variable]]:
+        """Builds the gradient of ``loss`` for each variable; arguments as those of ``minimize``.
+
+        Returns:
+            Pairs of gradient and variable; the gradient is ``None`` where the loss does not depend
+            on the variable.
+
+        Raises:
+            ValueError: without variables, for an unknown ``gate_gradients``, or a loss that is no
+                floating tensor.
+            TypeError: if ``var_list`` holds something else.
+        """
+        if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
+            raise ValueError(
+                "gate_gradients is Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH, "
+                f"got {gate_gradients!r}"
+            )
+        loss = convert_to_tensor(loss)
+        _check_dtype("loss", loss, loss.dtype)
+        variables = _variables_to_train(loss.graph, var_list)
+        found = gradients(
+            loss,
+            variables,
+            grad_ys=grad_loss,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            gate_gradients=gate_gradients == self.GATE_OP,
+            aggregation_method=aggregation_method,
+        )
+        if gate_gradients == self.GATE_GRAPH and any(g is not None for g in found):
+            found = control.tuple_(found)
+        return list(zip(found, variables, strict=True))
+
+    def apply_gradients(
+        self,
+        grads_and_vars: Iterable[tuple[Any, Variable]],
+        global_step: Variable | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        """Builds the updates.
+
+        Args:
+            grads_and_vars: pairs as ``compute_gradients`` gives them; those without gradient are
+                left out.
+            global_step: a variable to count up after the update.
+            name: wanted name of the operation; the optimiser's own if left out.
+
+        Returns:
+            The operation that applies all updates.
+
+        Raises:
+            ValueError: if no pair has a gradient.
+            TypeError: for a gradient that is no tensor, or something that is no variable.
+        """
+        pairs = _present(list(grads_and_vars))
+        graph = pairs[0][1].graph
+        with graph.as_default():
+            with graph.control_dependencies(None):
+                self._create_slots([variable for _, variable in pairs])
+            with graph.name_scope(name or self._name) as scope:
+                self._prepare()
+                updates = [self._update(graph, grad, variable) for grad, variable in pairs]
+                train_op = self._finished(graph, updates, scope, global_step)
+        if train_op not in graph.get_collection(GraphKeys.TRAIN_OP):
+            graph.add_to_collection(GraphKeys.TRAIN_OP, train_op)
+        return train_op
+
+    def get_slot(self, var: Variable, name: str) -> Variable | None:
+        """The slot ``name`` of a variable, or ``None`` if the optimiser made none."""
+        return self._slots.get(name, {}).get(var)
+
+    def get_slot_names(self) -> list[str]:
+        """The names of the slots that the optimiser makes per variable, sorted."""
+        return sorted(self._slots)
+
+    def variables(self) -> list[Variable]:
+        """The optimiser's own variables in the default graph, slots included, by name."""
+        graph = get_default_graph()
+        own = [slot for slots in self._slots.values() for slot in slots.values()]
+        own.extend(self._loose.values())
+        return sorted((v for v in own if v.graph is graph), key=lambda v: v.name)
+
+    # -- one step ------------------------------------------------------------------------------
+
+    def _update(self, graph: Graph, grad: SparseGradient, variable: Variable) -> Operation:
+        with graph.colocate_with(variable.op), graph.name_scope(f"update_{variable.op.name}"):
+            if isinstance(grad, IndexedSlices):
+                return self._apply_sparse(grad, variable)
+            return self._apply_dense(grad, variable)
+
+    def _finished(
+        self, graph: Graph, updates: list[Operation], scope: str, global_step: Variable | None
+    ) -> Operation:
+        if global_step is None:
+            return self._finish(updates, scope)
+        # The step counts up after everything else, so that who waits for it finds all of it done.
+        with graph.control_dependencies([self._finish(updates, "update")]):
+            counted: Operation = global_step.assign_add(1, name=scope, read_value=False)
+        return counted
+
+    # -- what subclasses override --------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        """Makes the tensors of the hyperparameters."""
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        """Makes the slots and other variables that the updates need."""
+
+    def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
+        """Builds the update of one variable, colocated with it."""
+        raise NotImplementedError(f"{type(self).__name__} must override _apply_dense")
+
+    def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
+        """Builds the update for a gradient of some rows; by default the gradient is made dense."""
+        return self._apply_dense(to_dense(grad), var)
+
+    def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
+        """Builds the one operation that stands for all updates."""
+        return control.group(*update_ops, name=name_scope)
+
+    # -- what subclasses call ------------------------------------------------------------------
+
+    def _tensor(self, value: Any, name: str) -> Tensor:
+        """The tensor of a hyperparameter: a number, tensor, variable or function that gives one."""
+        return convert_to_tensor(value() if callable(value) else value, name=name)
+
+    def _like(self, value: Tensor | Variable, var: Variable) -> Tensor:
+        """A hyperparameter in the dtype of the variable."""
+        tensor = convert_to_tensor(value)
+        return tensor if tensor.dtype is var.dtype else cast(tensor, var.dtype)
+
+    def _apply(self, op_type: str, var: Variable, inputs: Sequence[Any], **attrs: Any) -> Operation:
+        """Adds an update op; variables among ``inputs`` are given as handles."""
+        operands = [item.handle if isinstance(item, Variable) else item for item in inputs]
+        given = {"use_locking": self._use_locking, "dtype": var.dtype, "shape": var.shape, **attrs}
+        return make(op_type, [var.handle, *operands], given)
+
+    def _zeros_slot(self, var: Variable, slot_name: str) -> Variable:
+        """The slot of a variable, made of zeros beside it if there is none."""
+        slots = self._slots.setdefault(slot_name, {})
+        if var not in slots:
+            with (
+                var.graph.as_default(),
+                var.graph.name_scope(None),
+                var.graph.colocate_with(var.op),
+            ):
+                slots[var] = _zeros_beside(var, f"{var.op.name}/{self._name}")
+        return slots[var]
+
+    def _slot(self, var: Variable, slot_name: str) -> Variable:
+        return self._slots[slot_name][var]
+
+    def _loose_variable(self, initial_value: Any, name: str, beside: Variable) -> Variable:
+        """A variable that belongs to no slot, one per graph, on the device of ``beside``."""
+        key = (name, beside.graph)
+        if key not in self._loose:
+            with beside.graph.colocate_with(beside.op):
+                self._loose[key] = Variable(initial_value, trainable=False, name=name)
+        return self._loose[key]
+
+
+def _zeros_beside(var: Variable, name: str) -> Variable:
+    if not var.shape.is_fully_defined:
+        return Variable(
+            fills.zeros_like(var.initial_value), trainable=False, validate_shape=False, name=name
+        )
+    zeros = zeros_initializer(var.dtype)
+    make_zeros: Callable[[], Tensor] = lambda: zeros(var.shape)  # noqa: E731
+    return Variable(make_zeros, trainable=False, name=name, dtype=var.dtype, shape=var.shape)
+
+
+def _check_dtype(what: str, value: Any, dtype: DType) -> None:
+    if not dtype.is_floating:
+        raise ValueError(f"the {what} {value!r} has dtype {dtype.name}; a floating type is needed")
+
+
+def _variables_to_train(graph: Graph, given: Iterable[Variable] | None) -> list[Variable]:
+    if given is None:
+        variables = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+    else:
+        variables = list(given)
+    if not variables:
+        raise ValueError(
+            "there are no variables to train: the graph has no trainable ones and var_list is empty"
+        )
+    for variable in variables:
+        if not isinstance(variable, Variable):
+            raise TypeError(
+                f"var_list holds variables, got {type(variable).__name__}: {variable!r:.100}"
+            )
+        _check_dtype("variable", variable, variable.dtype)
+    return variables
+
+
+def _present(pairs: list[tuple[Any, Variable]]) -> list[tuple[SparseGradient, Variable]]:
+    if not pairs:
+        raise ValueError("apply_gradients needs at least one pair of gradient and variable")
+    for _, variable in pairs:
+        if not isinstance(variable, Variable):
+            raise TypeError(
+                f"expected a variable, got {type(variable).__name__}: {variable!r:.100}"
+            )
+    present: list[tuple[SparseGradient, Variable]] = []
+    for grad, variable in pairs:
+        if grad is None:
+            continue
+        if not isinstance(grad, IndexedSlices):
+            grad = convert_to_tensor(grad, variable.dtype, graph=variable.graph)
+        present.append((grad, variable))
+    if not present:
+        raise ValueError(f"no gradient for any variable of {[v.name for _, v in pairs]}")
+    return present

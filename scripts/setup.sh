@@ -1,0 +1,189 @@
+# shellcheck shell=bash
+# The environment that the scripts share: finds a Python, makes .venv, installs into it.
+#
+# Sourced by demo, test and check; they call prepare_environment. Works from any directory, with
+# spaces in the path, and with bash 3.2 (macOS). Everything that pip says goes to a log, which is
+# shown only when a phase fails: pip writes warnings to stderr even when all is well.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+VENV=$ROOT/.venv
+PYTHON=            # set by find_python
+INTERRUPTED=130    # exit status after Ctrl-C during the set-up; demo wants 0
+LOG=
+
+say() { printf '%s\n' "$*"; }
+complain() { printf '%s\n' "$*" >&2; }
+
+# One line why the Python at $1 cannot be used, or nothing.
+why_not() {
+    local said
+    said=$("$1" -c '
+import sys
+if sys.version_info < (3, 11):
+    sys.exit("is Python %d.%d" % sys.version_info[:2])
+try:
+    import ensurepip, venv
+except ImportError:
+    sys.exit("cannot make environments: its ensurepip or venv module is missing")
+' 2>&1 </dev/null) && return 0
+    said=${said%%$'\n'*}
+    printf '%s\n' "${said:-does not run}"
+}
+
+# Sets PYTHON. Every candidate is run, because a version manager may put names on PATH that only
+# print an error; and every directory of PATH is tried, because a good one may stand behind those.
+find_python() {
+    local name folder candidate reason tried=
+    local IFS=:
+    PYTHON=
+    if [ -n "${ACTORSESSION_PYTHON:-}" ]; then
+        reason=$(why_not "$ACTORSESSION_PYTHON")
+        if [ -z "$reason" ]; then
+            PYTHON=$ACTORSESSION_PYTHON
+            return 0
+        fi
+        complain "ACTORSESSION_PYTHON is $ACTORSESSION_PYTHON, which cannot be used: $reason"
+        complain "It should name a Python 3.11 or newer with the venv module."
+        return 1
+    fi
+    for name in python3 python3.13 python3.12 python3.11 python; do
+        for folder in $PATH; do
+            candidate=${folder:-.}/$name
+            [ -x "$candidate" ] && [ ! -d "$candidate" ] || continue
+            # Not the environment itself, which may be active: it is about to be replaced.
+            [ "$folder" = "$VENV/bin" ] && continue
+            reason=$(why_not "$candidate")
+            if [ -z "$reason" ]; then
+                PYTHON=$candidate
+                return 0
+            fi
+            tried="$tried  $candidate: $reason"$'\n'
+        done
+    done
+    complain "actorsession needs Python 3.11 or newer with the venv module; none was found on PATH."
+    [ -z "$tried" ] || printf 'Tried:\n%s' "$tried" >&2
+    complain "Install one, or name one: ACTORSESSION_PYTHON=/path/to/python3 $0"
+    return 1
+}
+
+# What an installation depends on, as a hash; nothing when the environment does not run.
+fingerprint() {
+    "$VENV/bin/python" -I -S -c '
+import hashlib, sys
+with open(sys.argv[1], "rb") as file:
+    project = file.read()
+rest = "\n".join([sys.argv[2], sys.version, sys.base_prefix])
+print(hashlib.sha256(project + rest.encode()).hexdigest())
+' "$ROOT/pyproject.toml" "$ROOT" 2>/dev/null
+}
+
+# Whether profile $1 (demo or dev) was installed from the present pyproject.toml.
+# The dev group holds all that the demo needs.
+environment_is_current() {
+    local now
+    environment_is_wanted || return 1
+    [ ! -e "$VENV/.unfinished" ] && now=$(fingerprint) && [ -n "$now" ] || return 1
+    [ "$(cat "$VENV/.installed-$1" 2>/dev/null)" = "$now" ] ||
+        [ "$(cat "$VENV/.installed-dev" 2>/dev/null)" = "$now" ]
+}
+
+# Whether the environment can be kept: it runs and has pip, it was not made for another place (its
+# scripts would still point there), and no installation was broken off in it. One that somebody made
+# by hand has no .made-for; it is kept as long as it runs.
+environment_works() {
+    [ -x "$VENV/bin/python" ] &&
+        if [ -f "$VENV/.made-for" ]; then
+            [ "$(cat "$VENV/.made-for")" = "$ROOT" ] && [ ! -e "$VENV/.unfinished" ]
+        fi &&
+        "$VENV/bin/python" -I -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' \
+            >/dev/null 2>&1 &&
+        environment_is_wanted
+}
+
+# Whether ACTORSESSION_PYTHON, if set, names the Python that the environment was made by.
+environment_is_wanted() {
+    local which='import sys; print(sys.version, sys.base_prefix)'
+    [ -z "${ACTORSESSION_PYTHON:-}" ] && return 0
+    [ "$("$ACTORSESSION_PYTHON" -I -c "$which" 2>/dev/null)" = \
+        "$("$VENV/bin/python" -I -c "$which" 2>/dev/null)" ]
+}
+
+# Ends the phase under way and the script: $1 is the exit status.
+stop_setup() {
+    local group
+    trap '' INT TERM HUP
+    for group in $(jobs -p); do
+        # pip tidies up after an interrupt; what has not gone by then is killed.
+        kill -INT -- "-$group" 2>/dev/null
+        for _ in 1 2 3 4 5 6 7; do
+            kill -0 -- "-$group" 2>/dev/null || break
+            sleep 0.1
+        done
+        # Waited for here, or bash would announce its end on stderr.
+        { kill -KILL -- "-$group"; wait "$group"; } 2>/dev/null
+    done
+    [ -t 1 ] && say ""
+    say "Stopped during the set-up; nothing is left running."
+    exit "$1"
+}
+
+# Runs a command with its output in the log, in a process group of its own so that all of it can be
+# ended: $1 is the line to print.
+phase() {
+    local status
+    say "$1"
+    shift
+    : >"$LOG"
+    set -m
+    (cd "$ROOT" && exec "$@") >"$LOG" 2>&1 </dev/null &
+    set +m
+    wait "$!" 2>/dev/null
+    status=$?
+    [ "$status" -eq 0 ] && return 0
+    cat "$LOG" >&2
+    complain "The set-up failed (exit status $status of: $*)."
+    exit 1
+}
+
+# Makes .venv ready for profile $1: demo (what the demo needs) or dev (all tools of development).
+# Leaves the handling of Ctrl-C in place, so that the caller replaces it without a gap.
+prepare_environment() {
+    local profile=$1
+    trap 'stop_setup "$INTERRUPTED"' INT
+    trap 'stop_setup 143' TERM
+    trap 'stop_setup 129' HUP
+    if environment_is_current "$profile"; then
+        say "Environment: .venv is up to date"
+    else
+        make_environment "$profile"
+    fi
+    trap - TERM HUP
+}
+
+make_environment() {
+    local profile=$1
+    trap 'rm -f "$LOG"' EXIT
+    LOG=$(mktemp "${TMPDIR:-/tmp}/actorsession-setup.XXXXXX") || exit 1
+    export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
+
+    if ! environment_works; then
+        find_python || exit 1
+        phase "Environment: making .venv with $PYTHON" "$PYTHON" -m venv --clear "$VENV"
+        printf '%s' "$ROOT" >"$VENV/.made-for"
+    fi
+    : >"$VENV/.unfinished"
+    phase "Environment: updating pip" "$VENV/bin/python" -m pip install --upgrade pip
+    case $profile in
+        demo)
+            phase "Environment: installing actorsession with the demo's needs" \
+                "$VENV/bin/python" -m pip install --editable '.[demo]'
+            ;;
+        dev)
+            phase "Environment: installing actorsession with the tools of development" \
+                "$VENV/bin/python" -m pip install --editable . --group dev
+            ;;
+    esac
+    fingerprint >"$VENV/.installed-$profile"
+    rm -f "$VENV/.unfinished" "$LOG"
+    trap - EXIT
+}

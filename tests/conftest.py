@@ -1,0 +1,168 @@
+"""What holds for every test: two event loops, nothing left behind, reproducible examples.
+
+Each ``async def test_...`` runs twice: on uvloop as it is used in production, and on the stock loop
+in debug mode, which names a coroutine that was never awaited and a call from the wrong thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import hypothesis
+import pytest
+
+from tests.leaks import Holdings, end_processes, take_holdings, wait_for_release
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50)
+hypothesis.settings.register_profile("search", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+LoopContext = dict[str, Any]
+LoopFactory = Callable[[], asyncio.AbstractEventLoop]
+
+_HELD_BEFORE = pytest.StashKey[Holdings]()
+_TIMED_OUT_LOOPS: list[tuple[asyncio.AbstractEventLoop, BaseException]] = []
+
+# A child that was cancelled, or whose peer has just closed, ends within a few turns of its loop.
+# More would hide a child that nobody awaits.
+_TURNS_TO_END = 10
+
+# After a timeout; cancelled children that are not lost end at once.
+_SECONDS_TO_ABANDON = 1.0
+
+
+class DebugEventLoop(asyncio.SelectorEventLoop):
+    """The stock loop with debug mode on, for good."""
+
+    def set_debug(self, enabled: bool) -> None:
+        """Stay in debug mode: ``asyncio.Runner(debug=False)`` would switch it off again."""
+        super().set_debug(True)
+
+
+def _loop_classes() -> Mapping[str, LoopFactory]:
+    classes: dict[str, LoopFactory] = {"asyncio": DebugEventLoop}
+    if importlib.util.find_spec("uvloop") is not None:
+        import uvloop
+
+        # libuv opens a pipe at its first loop and keeps it for the life of the process; let that
+        # happen before the first test counts descriptors.
+        uvloop.new_event_loop().close()
+        classes["uvloop"] = uvloop.new_event_loop
+    return classes
+
+
+def _ending_at_timeouts(new_loop: LoopFactory) -> LoopFactory:
+    """Let a factory's loops end when pytest-timeout says so.
+
+    pytest-timeout raises from a signal handler. When that strikes while the loop runs a callback,
+    or waits inside uvloop, the loop takes it for the callback's error, logs it and waits on for
+    ever.
+    """
+
+    def factory() -> asyncio.AbstractEventLoop:
+        loop = new_loop()
+        loop.set_exception_handler(_stop_at_timeout)
+        return loop
+
+    return factory
+
+
+def _stop_at_timeout(loop: asyncio.AbstractEventLoop, context: LoopContext) -> None:
+    outcome = context.get("exception")
+    if isinstance(outcome, pytest.fail.Exception):
+        _TIMED_OUT_LOOPS.append((loop, outcome))
+        loop.stop()
+    else:
+        loop.default_exception_handler(context)
+
+
+LOOP_FACTORIES = {name: _ending_at_timeouts(cls) for name, cls in _loop_classes().items()}
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, LoopFactory]:
+    """Run every async test once on each loop."""
+    return LOOP_FACTORIES
+
+
+@pytest.fixture(autouse=True)
+def leaves_nothing_behind(request: pytest.FixtureRequest) -> None:
+    """Fail a test that leaves a child, a descriptor, a thread or a process behind.
+
+    The look back happens in ``pytest_runtest_teardown``, once all fixtures of the test and its loop
+    are gone; this is the look ahead, taken when the fixtures of wider scope already stand.
+    """
+    request.node.stash[_HELD_BEFORE] = take_holdings()
+    if request.node.get_closest_marker("asyncio") is not None:
+        request.getfixturevalue("leaves_no_child_pending")
+
+
+@pytest.fixture
+async def leaves_no_child_pending() -> AsyncIterator[None]:
+    """Fail an async test that leaves children on its loop, before the loop cancels them."""
+    yield
+    for _ in range(_TURNS_TO_END):
+        if not _pending_children():
+            return
+        await asyncio.sleep(0)
+    children = sorted(repr(child) for child in _pending_children())
+    if children:
+        pytest.fail(_report("children on the loop", children), pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Report the timeout that stopped a loop, not the stopped loop."""
+    _TIMED_OUT_LOOPS.clear()
+    try:
+        yield
+    except RuntimeError:
+        if not _TIMED_OUT_LOOPS:
+            raise
+        loop, outcome = _TIMED_OUT_LOOPS.pop()
+        loop.run_until_complete(_abandon_children())
+        raise outcome from None
+
+
+async def _abandon_children() -> None:
+    """Cancel all children, and forget those that cannot end.
+
+    A child whose step the timeout broke off is never scheduled again; the loop's own clean-up would
+    wait for it without limit.
+    """
+    children = _pending_children()
+    for child in children:
+        child.cancel()
+    if children:
+        _, lost = await asyncio.wait(children, timeout=_SECONDS_TO_ABANDON)
+        for child in lost:
+            asyncio._unregister_task(child)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
+    """Compare what the process holds with what it held before the test."""
+    yield
+    before = item.stash.get(_HELD_BEFORE, None)
+    if before is None:
+        return
+    left = wait_for_release(before)
+    if lines := left.describe():
+        end_processes(left.processes)
+        pytest.fail(_report("things", lines), pytrace=False)
+
+
+def _pending_children() -> set[asyncio.Task[object]]:
+    return {child for child in asyncio.all_tasks() if child is not asyncio.current_task()}
+
+
+def _report(what: str, lines: list[str]) -> str:
+    return "\n  ".join([f"the test left {len(lines)} {what} behind:", *lines])

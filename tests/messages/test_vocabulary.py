@@ -1,0 +1,91 @@
+"""The vocabulary as the master, the workers and the clients agreed on it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from actorsession.messages import VOCABULARY, Spec
+from actorsession.messages import session as session_messages
+from actorsession.messages import worker as worker_messages
+from actorsession.messages.checks import describe
+
+SPECS = list(VOCABULARY.specs.values())
+
+# tag: fields, reply
+PROTOCOL = {
+    "create_session": (
+        "graph: list[Any], config: dict[str, Any], request_id: str",
+        "session_created",
+    ),
+    "session_created": ("session_handle: str, graph_version: int", None),
+    "extend_session": (
+        "session_handle: str, graph: list[Any], current_graph_version: int, request_id: str",
+        "session_extended",
+    ),
+    "session_extended": ("graph_version: int", None),
+    "run_step": (
+        "session_handle: str, feeds: dict[str, Any], fetches: list[str], targets: list[str], "
+        "options: dict[str, Any], request_id: str",
+        "step_done",
+    ),
+    "step_done": ("values: list[Any], metadata: dict[str, Any] | None", None),
+    "list_devices": ("session_handle: str", "device_list"),
+    "device_list": ("devices: list[Any]", None),
+    "close_session": ("session_handle: str", "done"),
+    "reset_containers": ("containers: list[str]", "done"),
+    "done": ("", None),
+    "get_status": ("", "worker_status"),
+    "worker_status": ("task: str, incarnation: int, devices: list[Any]", None),
+    "create_worker_session": (
+        "session_handle: str, master_task: str, master_incarnation: int, "
+        "isolate_session_state: bool, peers: dict[str, str]",
+        "done",
+    ),
+    "delete_worker_session": ("session_handle: str", "done"),
+    "register_graph": ("session_handle: str, partitions: list[Any]", "graph_registered"),
+    "graph_registered": ("graph_handle: str", None),
+    "deregister_graph": ("session_handle: str, graph_handle: str", "done"),
+    "run_graph": (
+        "session_handle: str, graph_handle: str, step_id: int, feeds: list[Any], trace: bool",
+        "graph_done",
+    ),
+    "graph_done": ("values: list[Any], stats: list[Any] | None", None),
+    "push_tensors": ("step_id: int, keys: list[str], values: list[Any], dead: list[bool]", None),
+    "cleanup_graph": ("step_id: int, error: list[Any] | None", "done"),
+    "cleanup_all": ("containers: list[str]", "done"),
+}
+
+
+def signature(spec: Spec) -> str:
+    return ", ".join(f"{name}: {describe(hint)}" for name, hint in spec.hints.items())
+
+
+@pytest.mark.parametrize("tag", PROTOCOL)
+def test_a_message_has_the_agreed_fields_and_reply(tag: str) -> None:
+    spec = VOCABULARY.specs[tag]
+    assert (signature(spec), spec.reply) == PROTOCOL[tag]
+
+
+def test_the_services_define_no_message_beyond_the_agreed_ones() -> None:
+    ours = {spec.tag for spec in SPECS if spec.cls.__module__.startswith("actorsession.messages.")}
+    assert ours == set(PROTOCOL)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.tag)
+def test_each_reply_is_a_registered_message(spec: Spec) -> None:
+    reply = VOCABULARY.reply_of(spec.cls)
+    assert (reply is None) == (spec.reply is None)
+    assert reply is None or VOCABULARY.specs[str(spec.reply)].cls is reply
+
+
+@pytest.mark.parametrize("tag", PROTOCOL)
+def test_each_field_is_explained(tag: str) -> None:
+    cls = VOCABULARY.specs[tag].cls
+    for field in fields(cls):
+        assert f"\n        {field.name}: " in (cls.__doc__ or "")
+
+
+def test_the_two_targets_have_different_names() -> None:
+    assert (session_messages.MASTER, worker_messages.WORKER) == ("master", "worker")

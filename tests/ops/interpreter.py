@@ -1,0 +1,349 @@
+"""A reference evaluator for graphs, and the check of gradients against finite differences.
+
+Owns no semantics of its own: it walks a graph in building order and calls each kernel, so that op
+tests need neither plans nor sessions. It is strict where an executor trusts: values must have the
+static dtype and a shape that fits the static one, kernels see read-only inputs, an output shares
+memory with an input only where the op says so, and an inline expression must agree with the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import FailedPreconditionError
+from actorsession.graph.dtypes import as_dtype
+from actorsession.graph.graph import Graph, constant_value
+from actorsession.graph.node import TensorSpec, spec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    REQUIRED,
+    Array,
+    OpDef,
+    VariableHolder,
+    register,
+)
+from actorsession.graph.shape import ShapeLike, TensorShape
+from actorsession.ops.build import make_one
+
+__all__ = ["Holder", "Program", "Variables", "check_gradient", "evaluate", "source"]
+
+
+def _no_value(ctx: Any) -> Any:
+    raise AssertionError(f"{ctx.name!r} is a source of the test: feed it")
+
+
+register(
+    OpDef(
+        name="TestSource",
+        infer=lambda ctx: [spec(ctx.attrs["dtype"], ctx.attrs["shape"])],
+        kernel=_no_value,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"dtype": REQUIRED, "shape": None},
+    )
+)
+
+
+def source(dtype: Any, shape: ShapeLike = None, graph: Graph | None = None) -> Tensor:
+    """A tensor that gets its value from ``feeds``; its shape is unknown unless given."""
+    return make_one("TestSource", (), {"dtype": as_dtype(dtype), "shape": shape}, None, graph)
+
+
+class Holder:
+    """State of one variable; never updates in place, so that borrowed values stay as they were."""
+
+    def __init__(self) -> None:
+        self._value: Any = None
+
+    @property
+    def initialized(self) -> bool:
+        return self._value is not None
+
+    def read(self) -> Any:
+        if self._value is None:
+            raise FailedPreconditionError("the variable is uninitialised")
+        return self._value
+
+    def assign(self, value: Any) -> None:
+        self._value = np.array(value)
+
+    def update(self, function: Callable[..., Any], *operands: Any) -> None:
+        old = self.read()
+        self._value = np.asarray(function(old, *operands, out=np.empty_like(old)))
+
+    def access(self, function: Callable[[Any], Any]) -> None:
+        self._value = np.asarray(function(np.array(self.read())))
+
+
+class Variables:
+    """What outlives one evaluation: variables and the state of stateful kernels."""
+
+    def __init__(self) -> None:
+        self.holders: dict[tuple[str, str], Holder] = {}
+        self.states: dict[str, Any] = {}
+
+    def variable(self, container: str, name: str, spec: TensorSpec) -> VariableHolder:
+        return self.holders.setdefault((container, name), Holder())
+
+
+class _Context:
+    """The ``KernelContext`` of one node."""
+
+    device = "/job:localhost/replica:0/task:0/device:CPU:0"
+
+    def __init__(self, op: Operation, fed: frozenset[Tensor], resources: Variables) -> None:
+        self.name = op.name
+        self.op = op.type
+        self.attrs = op.attrs
+        self.inputs = tuple(t.spec for t in op.inputs)
+        self.outputs = tuple(t.spec for t in op.outputs)
+        self.resources = resources
+        self._constants = [None if t in fed else constant_value(t) for t in op.inputs]
+
+    def constant(self, index: int) -> Array | None:
+        return self._constants[index]
+
+    def state(self, make: Callable[[], Any]) -> Any:
+        states = self.resources.states
+        if self.name not in states:
+            states[self.name] = make()
+        return states[self.name]
+
+
+class Program:
+    """Nodes that compute ``fetches``, linked once and run many times.
+
+    Args:
+        fetches: tensors, operations or anything that stands for one.
+        fed: tensors whose value is given to ``run``; their producers do not run.
+        variables: state to run on; fresh if left out.
+    """
+
+    def __init__(
+        self, fetches: Sequence[Any], fed: Sequence[Any] = (), variables: Variables | None = None
+    ) -> None:
+        self.fetches = [f._as_graph_element() for f in fetches]
+        self.fed = frozenset(f._as_graph_element() for f in fed)
+        resources = variables if variables is not None else Variables()
+        self._steps: list[tuple[Operation, Callable[..., Any], Any]] = []
+        for op in _needed(self.fetches, self.fed):
+            context: Any = _Context(op, self.fed, resources)
+            _check_cost(op)
+            self._steps.append((op, op.op_def.kernel(context), _inline(op, context)))
+
+    def run(self, feeds: Mapping[Any, Any] | None = None) -> list[Any]:
+        """Values of the fetches, ``None`` for operations."""
+        values: dict[Tensor, Any] = {}
+        for tensor, value in (feeds or {}).items():
+            element = tensor._as_graph_element()
+            assert element in self.fed, f"{element!r} was not announced as fed"
+            values[element] = _checked(element, _as_fed(value, element))
+        with np.errstate(all="ignore"):
+            for op, function, inline in self._steps:
+                inputs = [values[t] for t in op.inputs]
+                result = function(*inputs)
+                results = result if len(op.outputs) > 1 else (result,) * len(op.outputs)
+                assert len(results) == len(op.outputs), f"{op!r} gave {len(results)} values"
+                for tensor, value in zip(op.outputs, results, strict=True):
+                    # A fed output of a node that runs for another output keeps the fed value.
+                    values.setdefault(tensor, _checked(tensor, value))
+                    _check_alias(op, inputs, value)
+                if inline is not None:
+                    _check_inline(op, inline(*inputs), result)
+        return [values[f] if isinstance(f, Tensor) else None for f in self.fetches]
+
+
+def evaluate(
+    fetches: Sequence[Any],
+    feeds: Mapping[Any, Any] | None = None,
+    variables: Variables | None = None,
+) -> list[Any]:
+    """Runs what ``fetches`` need and returns their values.
+
+    Args:
+        fetches: tensors (a value each) or operations (``None`` each).
+        feeds: values by tensor, converted to the tensor's dtype.
+        variables: state to keep from call to call; fresh if left out.
+    """
+    return Program(fetches, tuple(feeds or ()), variables).run(feeds)
+
+
+def _needed(fetches: Sequence[Any], fed: frozenset[Tensor]) -> list[Operation]:
+    """The operations to run, producers first (building order is such an order)."""
+    found: set[Operation] = set()
+    waiting = [f if isinstance(f, Operation) else f.op for f in fetches if f not in fed]
+    while waiting:
+        op = waiting.pop()
+        if op not in found:
+            found.add(op)
+            waiting.extend(t.op for t in op.inputs if t not in fed)
+            waiting.extend(op.control_inputs)
+    return sorted(found, key=lambda op: op.number)
+
+
+def _as_fed(value: Any, tensor: Tensor) -> Any:
+    if tensor.dtype.kind in "sr":
+        return value
+    return np.array(value, dtype=tensor.dtype.np_dtype)
+
+
+def _checked(tensor: Tensor, value: Any) -> Any:
+    """The value as a read-only view, once it is known to fit the static type."""
+    if tensor.dtype.kind == "r" or isinstance(value, (bytes, str)):
+        assert tensor.dtype.kind in "sr", f"{tensor!r} got {value!r}"
+        return value
+    assert isinstance(value, (np.ndarray, np.generic)), f"{tensor!r} got {type(value)}: {value!r}"
+    assert value.dtype == tensor.dtype.np_dtype, f"{tensor!r} got dtype {value.dtype}"
+    assert tensor.shape.is_compatible_with(value.shape), f"{tensor!r} got shape {value.shape}"
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def _check_alias(op: Operation, inputs: Sequence[Any], value: Any) -> None:
+    if op.op_def.aliases or not isinstance(value, np.ndarray):
+        return
+    for i, given in enumerate(inputs):
+        shared = isinstance(given, np.ndarray) and np.may_share_memory(given, value)
+        assert not shared, f"an output of {op!r} shares memory with input {i}: set aliases=True"
+
+
+def _check_cost(op: Operation) -> None:
+    if op.op_def.cost is not None:
+
+        def filled(tensor: Tensor) -> TensorSpec:
+            dims = tensor.shape.dims or ()
+            return TensorSpec(tensor.dtype, TensorShape([1 if d is None else d for d in dims]))
+
+        cost = op.op_def.cost([filled(t) for t in op.inputs], [filled(t) for t in op.outputs])
+        assert cost >= 0, f"the cost of {op!r} is {cost}"
+
+
+def _inline(op: Operation, context: Any) -> Callable[..., Any] | None:
+    if op.op_def.emit is None:
+        return None
+    names = [f"v{i}" for i in range(len(op.inputs))]
+    text = op.op_def.emit(context, names)
+    if text is None:
+        return None
+    # Without builtins: such an expression may use its arguments and literals, nothing else.
+    made: Callable[..., Any] = eval(  # noqa: S307 - the text is the op's own
+        f"lambda {', '.join(names)}: ({text})", {"__builtins__": {}}
+    )
+    return made
+
+
+def _check_inline(op: Operation, value: Any, expected: Any) -> None:
+    assert _checked(op.outputs[0], value) is not None
+    np.testing.assert_array_equal(value, expected, err_msg=f"inline form of {op!r}")
+
+
+# -- gradients -----------------------------------------------------------------------------------
+
+
+def check_gradient(
+    f: Callable[..., Any],
+    *arrays: Any,
+    wrt: Sequence[int] | None = None,
+    unknown_shapes: Sequence[bool] = (False, True),
+    step: float = 1e-5,
+    rtol: float = 1e-5,
+    atol: float = 1e-7,
+    seed: int = 0,
+) -> None:
+    """Compares the gradient of ``f`` with central finite differences, in float64.
+
+    The outputs are weighted with random numbers and summed, so that one pass checks all of them.
+
+    Args:
+        f: takes one tensor per array and returns a tensor or a sequence of tensors.
+        *arrays: where to differentiate; floats become float64, other values keep their type.
+        wrt: which arguments to differentiate by; all floating ones if left out. An argument that
+            ``f`` does not depend on must have the gradient ``None``, and derivative 0.
+        unknown_shapes: whether the static shapes of the arguments are hidden; each value is tried.
+        step: of the finite differences.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+        seed: of the random weights.
+    """
+    values = [_double(a) for a in arrays]
+    chosen = [i for i, v in enumerate(values) if v.dtype.kind == "f"] if wrt is None else wrt
+    for hidden in unknown_shapes:
+        graph = Graph()
+        with graph.as_default():
+            xs = [source(as_dtype(v.dtype), None if hidden else v.shape) for v in values]
+            made = f(*xs)
+            ys = list(made) if isinstance(made, (list, tuple)) else [made]
+            rng = np.random.default_rng(seed)
+            feeds = dict(zip(xs, values, strict=True))
+            weights = [rng.normal(size=np.shape(v)) for v in evaluate(ys, feeds)]
+            grad_ys = [source(y.dtype, y.shape) for y in ys]
+            analytic = _gradients(ys, [xs[i] for i in chosen], grad_ys)
+            feeds |= dict(zip(grad_ys, weights, strict=True))
+            program = Program(ys, xs)
+            for i, tensor in zip(chosen, analytic, strict=True):
+                expected = _differences(program, xs, values, i, weights, step)
+                found = 0.0 if tensor is None else evaluate([tensor], feeds)[0]
+                assert tensor is None or found.shape == values[i].shape, f"gradient of argument {i}"
+                np.testing.assert_allclose(
+                    found, expected, rtol=rtol, atol=atol,
+                    err_msg=f"argument {i}, static shapes {'hidden' if hidden else 'known'}",
+                )  # fmt: skip
+
+
+def _double(value: Any) -> Array:
+    array = np.array(value)
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
+
+
+def _differences(
+    program: Program,
+    xs: Sequence[Tensor],
+    values: Sequence[Array],
+    index: int,
+    weights: Sequence[Array],
+    step: float,
+) -> Array:
+    def total(argument: Array) -> float:
+        given = [argument if i == index else v for i, v in enumerate(values)]
+        results = program.run({x: v for x, v in zip(xs, given, strict=True) if x in program.fed})
+        return float(sum(np.sum(w * r) for w, r in zip(weights, results, strict=True)))
+
+    out = np.zeros_like(values[index])
+    for position in np.ndindex(*out.shape):
+        above, below = values[index].copy(), values[index].copy()
+        above[position] += step
+        below[position] -= step
+        out[position] = (total(above) - total(below)) / (2 * step)
+    return out
+
+
+def _gradients(
+    ys: Sequence[Tensor], xs: Sequence[Tensor], grad_ys: Sequence[Tensor]
+) -> list[Tensor | None]:
+    """Back-propagation without any shortcut: every op from the last to the first."""
+    parts: dict[Tensor, list[Tensor]] = {}
+    for y, grad in zip(ys, grad_ys, strict=True):
+        parts.setdefault(y, []).append(grad)
+    for op in sorted(_needed(ys, frozenset(xs)), key=lambda op: -op.number):
+        grads = [_total(parts.get(t, [])) for t in op.outputs]
+        if any(g is not None for g in grads):
+            assert op.op_def.gradient is not None, f"{op.type} has no gradient"
+            back = op.op_def.gradient(op, *grads)
+            for tensor, part in zip(op.inputs, back, strict=True):
+                if part is not None:
+                    assert part.dtype is tensor.dtype, (
+                        f"gradient of {op!r}: {part!r} for {tensor!r}"
+                    )
+                    parts.setdefault(tensor, []).append(part)
+    return [_total(parts.get(x, [])) for x in xs]
+
+
+def _total(parts: Sequence[Tensor]) -> Tensor | None:
+    if len(parts) > 1:
+        return make_one("AddN", list(parts))
+    return parts[0] if parts else None

@@ -1,0 +1,242 @@
+"""The shape of the code: which way imports point, what is banned, how long things may get.
+
+The import contracts stand in ``pyproject.toml``; what import-linter cannot see is read here from
+the syntax trees of the source files.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("actorsession", "transports")
+
+MODULE_LINES = 600
+FUNCTION_LINES = 80
+
+# The places that own children. Everywhere else asyncio.TaskGroup starts them.
+MAY_START_CHILDREN = {
+    "actorsession/actors/supervision.py",
+    "transports/stream.py",
+    "transports/inproc.py",
+}
+STARTS_CHILDREN = {"create_task", "ensure_future"}
+
+# Loads the source that the plan compiler generated; nothing that was received.
+MAY_EXEC = {"actorsession/plan/link.py"}
+RUNS_TEXT = {"eval", "exec", "__import__"}
+
+UNPICKLERS = {"pickle", "_pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
+
+
+def sources(*under: str) -> list[str]:
+    """The Python files of the packages, or of some folders, relative to the repository."""
+    found = [path for folder in under or PACKAGES for path in (ROOT / folder).rglob("*.py")]
+    return sorted(path.relative_to(ROOT).as_posix() for path in found)
+
+
+@cache
+def tree(source: str) -> ast.Module:
+    """The syntax tree of a source file."""
+    return ast.parse((ROOT / source).read_text(encoding="utf-8"), filename=source)
+
+
+def imported_modules(source: str) -> Iterator[tuple[int, str]]:
+    """Every module that a file names in an import, with the line."""
+    for node in ast.walk(tree(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.lineno, node.module
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def terminal_name(node: ast.AST | None) -> str | None:
+    """``c`` for ``a.b.c`` and for ``c``."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def names_of_task_groups(source: str) -> set[str]:
+    """Names that stand for an ``asyncio.TaskGroup`` somewhere in a file."""
+    names: set[str | None] = set()
+    for node in ast.walk(tree(source)):
+        match node:
+            case ast.withitem(context_expr=made, optional_vars=target) if is_task_group(made):
+                names.add(terminal_name(target))
+            case ast.Assign(targets=[target], value=made) if is_task_group(made):
+                names.add(terminal_name(target))
+            case ast.AnnAssign(target=target, annotation=kind) if names_task_group(kind):
+                names.add(terminal_name(target))
+            case ast.arg(arg=name, annotation=ast.AST() as kind) if names_task_group(kind):
+                names.add(name)
+            case _:
+                pass
+    return {name for name in names if name}
+
+
+def names_task_group(annotation: ast.AST) -> bool:
+    """Whether an annotation speaks of a task group, perhaps in quotes or as optional."""
+    return "TaskGroup" in ast.unparse(annotation)
+
+
+def is_task_group(node: ast.AST) -> bool:
+    """Whether an expression makes a task group, perhaps inside ``enter_async_context``."""
+    return any(
+        isinstance(part, ast.Call) and terminal_name(part.func) == "TaskGroup"
+        for part in ast.walk(node)
+    )
+
+
+def bare_starts(source: str) -> Iterator[str]:
+    """Every place where a file starts a child, or names what would, outside a task group."""
+    groups = names_of_task_groups(source)
+    for node in ast.walk(tree(source)):
+        match node:
+            case ast.Attribute(value=owner, attr=name) if name in STARTS_CHILDREN:
+                if terminal_name(owner) not in groups:
+                    yield f"{source}:{node.lineno}: {ast.unparse(node)}"
+            case ast.ImportFrom(module="asyncio", names=aliases):
+                for alias in aliases:
+                    if alias.name in STARTS_CHILDREN:
+                        yield f"{source}:{node.lineno}: from asyncio import {alias.name}"
+            case _:
+                pass
+
+
+def pyproject() -> dict[str, Any]:
+    """The project file."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def ruff_exempts(rule: str) -> set[str]:
+    """The source files that ruff's configuration exempts from a rule."""
+    ignores = pyproject()["tool"]["ruff"]["lint"]["per-file-ignores"]
+    return {path for path, rules in ignores.items() if rule in rules and path.startswith(PACKAGES)}
+
+
+def test_every_folder_of_modules_is_a_package_that_the_import_rules_can_see() -> None:
+    folders = {Path(source).parent for source in sources()}
+    assert [str(f) for f in sorted(folders) if not (ROOT / f / "__init__.py").is_file()] == []
+
+
+@pytest.mark.process  # scripts/check runs lint-imports by itself
+def test_imports_keep_the_contracts_of_pyproject() -> None:
+    command = Path(sys.executable).with_name("lint-imports")
+    run = subprocess.run(
+        [command, "--no-logo"], cwd=ROOT, capture_output=True, text=True, timeout=50, check=False
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_every_room_stands_in_the_table_of_layers() -> None:
+    rooms = {
+        f"actorsession.{path.stem}"
+        for path in (ROOT / "actorsession").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").is_file()
+    }
+    contracts = pyproject()["tool"]["importlinter"]["contracts"]
+    (layers,) = (c["layers"] for c in contracts if c["type"] == "layers")
+    table = {room.strip("() ") for layer in layers for room in layer.split(":")}
+    assert sorted(rooms - table - {"actorsession.__init__"}) == []
+
+
+def test_nothing_imports_what_unpickles() -> None:
+    found = [
+        f"{source}:{line}: {module}"
+        for source in sources()
+        for line, module in imported_modules(source)
+        if module.split(".")[0] in UNPICKLERS
+    ]
+    assert found == []
+
+
+def test_no_array_is_loaded_with_its_pickles() -> None:
+    """``numpy.load`` says ``allow_pickle=False``, and nothing says ``allow_pickle=True``."""
+    found = []
+    for source in sources():
+        for node in ast.walk(tree(source)):
+            if not isinstance(node, ast.Call):
+                continue
+            allowed = [k.value for k in node.keywords if k.arg == "allow_pickle"]
+            loads = ast.unparse(node.func) in {"np.load", "numpy.load"}
+            if any(ast.unparse(value) != "False" for value in allowed) or (loads and not allowed):
+                found.append(f"{source}:{node.lineno}: {ast.unparse(node)}")
+    assert found == []
+
+
+def test_text_is_executed_only_where_generated_plans_are_loaded() -> None:
+    found = {
+        f"{source}:{node.lineno}: {node.id}"
+        for source in sources()
+        if source not in MAY_EXEC
+        for node in ast.walk(tree(source))
+        if isinstance(node, ast.Name) and node.id in RUNS_TEXT
+    }
+    assert found == set()
+
+
+def test_children_are_started_only_by_their_owners() -> None:
+    found = [
+        place
+        for source in sources()
+        if source not in MAY_START_CHILDREN
+        for place in bare_starts(source)
+    ]
+    assert found == []
+
+
+def test_lint_exempts_the_same_files_as_these_lists() -> None:
+    assert ruff_exempts("TID251") == MAY_START_CHILDREN
+    assert ruff_exempts("S102") == MAY_EXEC
+
+
+@pytest.mark.parametrize(
+    ("code", "places"),
+    [
+        ("asyncio.create_task(f())", 1),
+        ("asyncio.get_running_loop().create_task(f())", 1),
+        ("self.loop.create_task(f())", 1),
+        ("from asyncio import ensure_future as go", 1),
+        ("spawn = asyncio.create_task", 1),
+        ("async with asyncio.TaskGroup() as tg:\n  tg.create_task(f())", 0),
+        ("def g(children: asyncio.TaskGroup) -> None:\n  children.create_task(f())", 0),
+        ("self.tg = await stack.enter_async_context(TaskGroup())\nself.tg.create_task(f())", 0),
+    ],
+)
+def test_the_rule_on_children_tells_a_task_group_from_a_bare_start(
+    code: str, places: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = "\n    ".join(code.splitlines())
+    parsed = ast.parse(f"async def example() -> None:\n    {lines}")
+    monkeypatch.setitem(globals(), "tree", lambda _source: parsed)
+    assert len(list(bare_starts("example.py"))) == places
+
+
+def test_no_module_is_longer_than_its_reader() -> None:
+    lengths = {
+        source: len((ROOT / source).read_text(encoding="utf-8").splitlines())
+        for source in sources()
+    }
+    assert {s: n for s, n in lengths.items() if n > MODULE_LINES} == {}
+
+
+def test_no_function_is_longer_than_a_screen_or_two() -> None:
+    found = {}
+    for source in sources():
+        for node in ast.walk(tree(source)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                lines = (node.end_lineno or node.lineno) - node.lineno + 1
+                if lines > FUNCTION_LINES:
+                    found[f"{source}:{node.lineno}: {node.name}"] = lines
+    assert found == {}

@@ -1,0 +1,155 @@
+"""What ``conftest.py`` promises, tried on a test file that breaks every rule."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import LOOP_FACTORIES
+
+ROOT = Path(__file__).resolve().parent.parent
+
+OFFENDER = """
+import asyncio, socket, subprocess, sys, threading
+import pytest
+
+KEPT = []
+
+async def test_tidy():
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    assert await reader.read() == b""
+    writer.close()
+    await writer.wait_closed()
+    server.close()
+    child = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    assert await child.wait() == 0
+
+async def test_child():
+    KEPT.append(asyncio.create_task(asyncio.Event().wait(), name="forgotten"))
+
+@pytest.fixture
+async def owned():
+    child = asyncio.create_task(asyncio.Event().wait())
+    yield
+    child.cancel()
+    await asyncio.wait([child])
+
+async def test_child_of_a_fixture(owned):
+    pass
+
+def test_socket():
+    KEPT.append(socket.socket())
+
+def test_thread():
+    KEPT.append(threading.Event())
+    threading.Thread(target=KEPT[-1].wait, name="astray").start()
+
+def test_release_the_thread():
+    KEPT[-1].set()
+
+def test_process():
+    KEPT.append(subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))
+
+def test_warning():
+    import warnings
+    warnings.warn("out of date", DeprecationWarning)
+
+@pytest.mark.timeout(1)
+async def test_hang():
+    await asyncio.Event().wait()
+
+@pytest.mark.timeout(1)
+async def test_spin():
+    while True:
+        await asyncio.sleep(0)
+
+def test_after_all_that():
+    pass
+"""
+
+
+def report_of(folder: Path, code: str) -> str:
+    """What pytest says of a test file that runs under our conftest and our options."""
+    (folder / "test_offender.py").write_text(code)
+    options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-rA"]
+    plugins = ["-p", "tests.conftest", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *plugins, str(folder)],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200", "PYTEST_ADDOPTS": ""},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    return run.stdout
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The report on the offender; it takes a while, so that all tests here share it."""
+    return report_of(tmp_path_factory.mktemp("offender"), OFFENDER)
+
+
+def outcome(report: str, test: str) -> set[str]:
+    """PASSED, FAILED, ERROR: what the summary says of one test, in words."""
+    return set(re.findall(rf"^(PASSED|FAILED|ERROR) \S*::{re.escape(test)}(?= |$)", report, re.M))
+
+
+@pytest.mark.process
+@pytest.mark.slow
+@pytest.mark.timeout(120)
+class TestOffender:
+    """One run of pytest, read by many tests."""
+
+    @pytest.mark.parametrize("loop", LOOP_FACTORIES)
+    @pytest.mark.parametrize("test", ["test_tidy", "test_child_of_a_fixture"])
+    def test_a_test_that_cleans_up_passes_on_each_loop(
+        self, report: str, test: str, loop: str
+    ) -> None:
+        assert outcome(report, f"{test}[{loop}]") == {"PASSED"}, report
+
+    @pytest.mark.parametrize("loop", LOOP_FACTORIES)
+    def test_a_child_left_pending_is_an_error_that_names_it(self, report: str, loop: str) -> None:
+        assert outcome(report, f"test_child[{loop}]") == {"PASSED", "ERROR"}, report
+        assert report.count("<Task pending name='forgotten'") >= len(LOOP_FACTORIES)
+
+    @pytest.mark.parametrize(
+        ("test", "said"),
+        [
+            ("test_socket", r"descriptor \d+ -> socket:"),
+            ("test_thread", "thread astray"),
+            ("test_process", rf"child process \d+: {re.escape(sys.executable)} -c"),
+        ],
+    )
+    def test_a_leak_is_an_error_that_says_what_was_left(
+        self, report: str, test: str, said: str
+    ) -> None:
+        assert outcome(report, test) == {"PASSED", "ERROR"}, report
+        assert re.search(said, report), report
+
+    def test_a_warning_is_a_failure(self, report: str) -> None:
+        assert outcome(report, "test_warning") == {"FAILED"}, report
+
+    @pytest.mark.parametrize("loop", LOOP_FACTORIES)
+    @pytest.mark.parametrize("test", ["test_hang", "test_spin"])
+    def test_a_test_that_never_ends_fails_with_its_timeout(
+        self, report: str, test: str, loop: str
+    ) -> None:
+        assert "FAILED" in outcome(report, f"{test}[{loop}]"), report
+        assert "Timeout (>1.0s) from pytest-timeout" in report
+
+    def test_one_bad_test_does_not_disturb_the_next(self, report: str) -> None:
+        assert outcome(report, "test_after_all_that") == {"PASSED"}, report
+
+
+async def test_the_stock_loop_runs_in_debug_mode_and_uvloop_as_in_production() -> None:
+    loop = asyncio.get_running_loop()
+    assert loop.get_debug() == isinstance(loop, asyncio.SelectorEventLoop)

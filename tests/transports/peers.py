@@ -1,0 +1,117 @@
+"""Two peers that know each other, and the ways in which tests bring them together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
+
+from transports import Connection, Frame, Hello, Listener, connect, listen, parse_address
+from transports.handshake import NONCE_SIZE, Handshake, Role
+from transports.stream import shake_hands
+
+T = TypeVar("T")
+
+PS = Hello(cluster_id="green", task="/job:ps/replica:0/task:0", incarnation=2**64 - 1, pid=1)
+WORKER = Hello(cluster_id="green", task="/job:worker/replica:0/task:1", incarnation=7, pid=2)
+
+
+async def start(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
+    """Start a child and return once it has taken its first step."""
+    child = asyncio.get_running_loop().create_task(work, name=name)
+    await asyncio.sleep(0)
+    return child
+
+
+async def echo(connection: Connection) -> None:
+    """Send back what comes until the peer closes."""
+    while True:
+        connection.write(await connection.recv())
+        await connection.drain()
+
+
+async def refuse_to_serve(connection: Connection) -> None:
+    """Stand for a handler that no connection may reach."""
+    raise AssertionError(f"{connection!r} was accepted")
+
+
+@asynccontextmanager
+async def linked(address: str) -> AsyncIterator[tuple[Connection, Connection]]:
+    """Yield the dialled and the accepted end of one connection."""
+    accepted: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+    done = asyncio.Event()
+
+    async def hand_over(connection: Connection) -> None:
+        accepted.set_result(connection)
+        await done.wait()
+
+    async with await listen(address, PS, hand_over) as listener:
+        dialled = await connect(listener.address, WORKER, timeout=10)
+        ends = dialled, await accepted
+        try:
+            yield ends
+        finally:
+            done.set()
+            await asyncio.gather(*(end.aclose() for end in ends))
+
+
+async def open_raw(listener: Listener) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to a socket listener and say nothing."""
+    address = parse_address(listener.address)
+    if address.path:
+        return await asyncio.open_unix_connection(address.path)
+    return await asyncio.open_connection(address.host, address.port)
+
+
+@asynccontextmanager
+async def raw_peer(
+    address: str,
+) -> AsyncIterator[tuple[Connection, asyncio.StreamReader, asyncio.StreamWriter]]:
+    """Yield an accepted connection, and the stream of a dialler who may break every rule."""
+    accepted: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+    done = asyncio.Event()
+
+    async def hand_over(connection: Connection) -> None:
+        accepted.set_result(connection)
+        await done.wait()
+
+    async with await listen(address, PS, hand_over) as listener:
+        reader, writer = await open_raw(listener)
+        await shake_hands(reader, writer, Handshake(Role.DIALLER, WORKER, nonce=bytes(NONCE_SIZE)))
+        try:
+            yield await accepted, reader, writer
+        finally:
+            writer.transport.abort()
+            done.set()
+
+
+class _Records(logging.Handler):
+    """Puts what is logged where a test can wait for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue: asyncio.Queue[logging.LogRecord] = asyncio.Queue()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.queue.put_nowait(record)
+
+
+@contextmanager
+def log_of_transports() -> Iterator[asyncio.Queue[logging.LogRecord]]:
+    """Yield a queue that gets every record of the logger "transports"."""
+    logger, handler = logging.getLogger("transports"), _Records()
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        yield handler.queue
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
+
+
+def numbered(number: int) -> Frame:
+    """Return a frame that can be told from its neighbours."""
+    return Frame(b"%d" % number, (b"a%d" % number, b"")) if number % 3 else Frame(b"%d" % number)

@@ -1,0 +1,160 @@
+"""The decoder: any chopping of the same bytes gives the same frames and the same error."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from transports.decoder import FrameDecoder
+from transports.errors import ProtocolError
+from transports.frame import MAGIC, PREFIX, WIRE_VERSION, Frame, encode_frame
+
+frames = st.lists(
+    st.builds(
+        Frame,
+        st.binary(max_size=40),
+        st.lists(st.binary(max_size=60), max_size=4).map(tuple),
+    ),
+    max_size=5,
+)
+
+
+def wire(*several: Frame) -> bytes:
+    return b"".join(bytes(piece) for frame in several for piece in encode_frame(frame))
+
+
+def feed_chopped(
+    decoder: FrameDecoder, data: bytes, cuts: list[int], found: list[Frame] | None = None
+) -> list[Frame]:
+    """Feed data in pieces that end at the cuts, and return all frames."""
+    found = [] if found is None else found
+    edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
+    for begin, end in pairwise(edges):
+        found += decoder.feed(data[begin:end])
+    return found
+
+
+@given(sent=frames, cuts=st.lists(st.integers(0, 800), max_size=12))
+@example(sent=[Frame(b"", (b"", b""))], cuts=[])
+def test_frames_chopped_anywhere_decode_to_themselves(sent: list[Frame], cuts: list[int]) -> None:
+    decoder = FrameDecoder()
+    assert feed_chopped(decoder, wire(*sent), cuts) == sent
+    decoder.finish()
+
+
+@given(sent=frames)
+def test_frames_that_come_byte_by_byte_decode_to_themselves(sent: list[Frame]) -> None:
+    data = wire(*sent)
+    assert feed_chopped(FrameDecoder(), data, list(range(len(data)))) == sent
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_the_bytes_may_come_in_any_buffer(kind: type) -> None:
+    sent = [Frame(b"head", (b"segment",)), Frame(b"x")]
+    assert FrameDecoder().feed(kind(wire(*sent))) == sent
+
+
+def test_headers_are_bytes_and_segments_writable_buffers_of_their_own() -> None:
+    chunk = bytearray(wire(Frame(b"head", (b"one", b"", b"three"))))
+    (frame,) = FrameDecoder().feed(chunk)
+    chunk[:] = bytes(len(chunk))
+    assert type(frame.header) is bytes
+    assert frame == Frame(b"head", (b"one", b"", b"three"))
+    for segment in frame.segments:
+        assert type(segment) is bytearray
+        segment += b"resizable: nothing else holds it"
+
+
+def test_a_large_segment_fills_a_buffer_that_is_allocated_once() -> None:
+    data = wire(Frame(b"head", (bytes(range(256)) * 4096,)))
+    decoder = FrameDecoder()
+    decoder.feed(data[:1000])
+    (filling,) = decoder._segments
+    assert len(filling) == 2**20
+    assert decoder.feed(data[1000:-1]) == []
+    (frame,) = decoder.feed(data[-1:])
+    assert frame.segments[0] is filling
+    assert filling == bytes(range(256)) * 4096
+
+
+good = wire(Frame(b"good", (b"one",)))
+bad_starts = {
+    "bad magic": b"\xab\xab" + bytes(10),
+    "another version": PREFIX.pack(MAGIC, WIRE_VERSION + 1, 0, 0, 0),
+    "unknown flags": PREFIX.pack(MAGIC, WIRE_VERSION, 1, 0, 0),
+    "header too long": PREFIX.pack(MAGIC, WIRE_VERSION, 0, 33, 0),
+    "too many segments": PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 5),
+    "segment too long": PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (65).to_bytes(8),
+    "frame too long": PREFIX.pack(MAGIC, WIRE_VERSION, 0, 1, 2) + (50).to_bytes(8) * 2 + b"h",
+    "segment that no memory holds": PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + b"\xff" * 8,
+}
+
+
+def limited() -> FrameDecoder:
+    return FrameDecoder(max_header=32, max_segment=64, max_segments=4, max_frame=100)
+
+
+@pytest.mark.parametrize("bad", bad_starts.values(), ids=bad_starts.keys())
+@pytest.mark.parametrize("step", [1, 3, 1000])
+def test_frames_before_a_bad_byte_are_delivered_and_then_the_error(bad: bytes, step: int) -> None:
+    decoder = limited()
+    data = good + good + bad + good
+    found: list[Frame] = []
+    cuts = range(0, len(data), step)
+    with pytest.raises(ProtocolError):
+        feed_chopped(decoder, data + good, list(cuts), found)
+    assert found == [Frame(b"good", (b"one",))] * 2
+    assert decoder.error is not None
+    with pytest.raises(ProtocolError):
+        decoder.feed(good)
+    with pytest.raises(ProtocolError):
+        decoder.finish()
+
+
+def test_the_limits_themselves_are_within_the_limits() -> None:
+    largest = Frame(bytes(32), (bytes(64), b"", bytes(4), b""))
+    assert limited().feed(wire(largest)) == [largest]
+
+
+def test_a_length_over_the_limit_allocates_nothing() -> None:
+    decoder = FrameDecoder()
+    with pytest.raises(ProtocolError, match=r"segment of .* bytes announced, at most"):
+        decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**63).to_bytes(8))
+    assert decoder._segments == []
+
+
+def test_a_length_that_memory_does_not_hold_is_the_peers_fault() -> None:
+    decoder = FrameDecoder(max_segment=2**64, max_frame=2**64)
+    with pytest.raises(ProtocolError, match=r"memory does not hold it"):
+        decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**62).to_bytes(8))
+
+
+@given(sent=frames.filter(bool), data=st.data())
+def test_a_stream_that_ends_inside_a_frame_is_truncated(
+    sent: list[Frame], data: st.DataObject
+) -> None:
+    whole = wire(*sent)
+    last = len(wire(sent[-1]))
+    cut = data.draw(st.integers(len(whole) - last + 1, len(whole) - 1))
+    decoder = FrameDecoder()
+    found = feed_chopped(decoder, whole[:cut], [])
+    assert found == sent[:-1]
+    with pytest.raises(ProtocolError, match=r"truncated: the stream ended after"):
+        decoder.finish()
+
+
+@given(st.lists(st.binary(max_size=50), max_size=10))
+def test_arbitrary_bytes_give_frames_or_a_protocol_error_and_nothing_else(
+    chunks: list[bytes],
+) -> None:
+    decoder = limited()
+    data = b"".join(chunks)
+    try:
+        found = [frame for chunk in chunks for frame in decoder.feed(chunk)]
+    except ProtocolError:
+        assert decoder.error is not None
+    else:
+        assert wire(*found) == data[: len(wire(*found))]

@@ -1,0 +1,134 @@
+"""Binding: what the operating system and we refuse, and what is left of the dead."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from transports.address import Address
+from transports.errors import BindError
+from transports.sockets import (
+    bind_tcp,
+    bind_unix,
+    check_family,
+    file_identity,
+    require_loopback,
+    socket_address,
+)
+
+ANY = Address(scheme="tcp", host="127.0.0.1", port=0)
+
+
+def tcp_socket(host: str, family: int = socket.AF_INET) -> socket.socket:
+    return bind_tcp(Address(scheme="tcp", host=host, port=0), family, host)
+
+
+@pytest.mark.parametrize(
+    ("host", "family"),
+    [
+        ("127.0.0.1", socket.AF_INET),
+        ("127.9.9.9", socket.AF_INET),
+        ("::1", socket.AF_INET6),
+    ],
+)
+def test_loopback_addresses_need_no_token(host: str, family: int) -> None:
+    with tcp_socket(host, family) as sock:
+        require_loopback(ANY, sock)
+        assert socket_address("tcp", sock).host == host
+        assert socket_address("tcp", sock).port == sock.getsockname()[1] != 0
+
+
+@pytest.mark.parametrize(("host", "family"), [("0.0.0.0", socket.AF_INET), ("::", socket.AF_INET6)])
+def test_other_addresses_do(host: str, family: int) -> None:
+    with tcp_socket(host, family) as sock:
+        with pytest.raises(BindError, match=r"no token.* give a token, or listen on 127") as caught:
+            require_loopback(ANY, sock)
+        assert caught.value.errno is None
+        assert caught.value.address == str(ANY)
+
+
+def test_a_port_that_is_served_cannot_be_bound() -> None:
+    with tcp_socket("127.0.0.1") as served:
+        served.listen()
+        with pytest.raises(BindError) as caught:
+            bind_tcp(socket_address("tcp", served), socket.AF_INET, "127.0.0.1")
+    assert caught.value.errno == errno.EADDRINUSE
+
+
+def test_an_address_of_another_machine_cannot_be_bound() -> None:
+    with pytest.raises(BindError) as caught:
+        tcp_socket("192.0.2.1")
+    assert caught.value.errno == errno.EADDRNOTAVAIL
+
+
+def test_a_socket_file_is_its_owners_alone(socket_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        bind_unix(Address(scheme="unix", path=str(socket_path))).close()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(socket_path.stat().st_mode) == 0o600
+
+
+def test_a_socket_file_that_nobody_serves_is_replaced(socket_path: Path) -> None:
+    address = Address(scheme="unix", path=str(socket_path))
+    with bind_unix(address) as dead:
+        dead.listen()
+    before = file_identity(address.path)
+    with bind_unix(address) as sock:
+        assert socket_address("unix", sock) == address
+    assert before is not None
+    assert file_identity(address.path) is not None
+
+
+def test_a_socket_file_that_is_served_is_left_alone(socket_path: Path) -> None:
+    address = Address(scheme="unix", path=str(socket_path))
+    with bind_unix(address) as served:
+        served.listen()
+        before = file_identity(address.path)
+        with pytest.raises(BindError) as caught:
+            bind_unix(address)
+        assert caught.value.errno == errno.EADDRINUSE
+        assert file_identity(address.path) == before
+
+
+def test_a_file_that_is_no_socket_is_left_alone(socket_path: Path) -> None:
+    socket_path.write_text("precious")
+    with pytest.raises(BindError) as caught:
+        bind_unix(Address(scheme="unix", path=str(socket_path)))
+    assert caught.value.errno == errno.EADDRINUSE
+    assert socket_path.read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("path", "complaint"),
+    [("/no/such/folder/s", "No such file"), ("/tmp/" + "x" * 200, "too long")],
+)
+def test_a_path_that_cannot_be_had_says_why(path: str, complaint: str) -> None:
+    with pytest.raises(BindError, match=complaint):
+        bind_unix(Address(scheme="unix", path=path))
+
+
+def test_a_socket_that_was_handed_over_has_to_fit_its_address(socket_path: Path) -> None:
+    unix = Address(scheme="unix", path=str(socket_path))
+    with tcp_socket("127.0.0.1") as tcp, bind_unix(unix) as bound:
+        check_family(ANY, tcp)
+        check_family(unix, bound)
+        with pytest.raises(ValueError, match=r"a stream socket of AF_UNIX is wanted"):
+            check_family(unix, tcp)
+        with pytest.raises(ValueError, match=r"a stream socket of AF_INET or AF_INET6 is wanted"):
+            check_family(ANY, bound)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+        with pytest.raises(ValueError, match=r"SOCK_DGRAM"):
+            check_family(ANY, datagrams)
+    with socket.socket(socket.AF_UNIX) as unbound, pytest.raises(ValueError, match=r"bound to ''"):
+        check_family(unix, unbound)
+
+
+def test_nothing_has_no_identity(socket_path: Path) -> None:
+    assert file_identity(str(socket_path)) is None

@@ -1,0 +1,176 @@
+"""Addresses: the text form of where a peer can be reached, and its parts.
+
+Everybody who dials or listens comes through here; imports nothing of ours. An address is
+`scheme://` and one of three shapes: `host:port`, an absolute path, or a name. The shape of the
+built-in schemes is fixed; a scheme that somebody registers takes whichever shape its text has, and
+its transport checks that this is the shape it wants.
+
+`parse_address(str(address)) == address` holds for every address that can be built.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
+# host:port with the host in brackets where it is an IPv6 address. The port is matched loosely: what
+# is wrong with it is better said by _parse_port than by "does not match".
+_HOST_PORT = re.compile(r"(?:\[(?P<v6>[^\[\]]*)\]|(?P<host>[^\[\]:/]*)):(?P<port>[^:/]*)")
+_FIXED_SHAPES = {"tcp": "host:port", "unix": "path", "inproc": "name"}
+_EXAMPLES = "valid are tcp://host:port, unix:///absolute/path and inproc://name"
+_MAX_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """One parsed address: a scheme and exactly one of host and port, path, name.
+
+    Attributes:
+        scheme: Which transport carries it, lower case.
+        host: Host name or numeric address without brackets; empty in the other shapes.
+        port: 0 (any free one, for listening) to 65535; None in the other shapes.
+        path: Absolute path of a socket file; empty in the other shapes.
+        name: A name within the process; empty in the other shapes.
+    """
+
+    scheme: str
+    host: str = ""
+    port: int | None = None
+    path: str = ""
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse parts that are malformed or contradict each other.
+
+        Raises:
+            ValueError: The parts are not those of one address that its own text would parse to.
+        """
+        check_scheme(self.scheme)
+        _check_one_shape(self)
+        if self.port is not None:
+            _check_host_port(self.host, self.port)
+        _check_characters(self._rest)
+        wanted = _shape(self.scheme, self._rest)
+        if self.shape != wanted:
+            raise ValueError(f"{self.shape} {self._rest!r} given, {wanted} wanted; {_EXAMPLES}")
+        if self.path and not self.path.startswith("/"):
+            raise ValueError(f"path {self.path!r} is not absolute; {_EXAMPLES}")
+
+    @property
+    def shape(self) -> str:
+        """Return which shape it has: "host:port", "path" or "name"."""
+        if self.port is not None:
+            return "host:port"
+        return "path" if self.path else "name"
+
+    @property
+    def _rest(self) -> str:
+        """Return the text after `scheme://`."""
+        if self.port is None:
+            return self.path or self.name
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    def __str__(self) -> str:
+        """Return the text that parses to this address."""
+        return f"{self.scheme}://{self._rest}"
+
+
+def parse_address(text: str) -> Address:
+    """Take an address apart.
+
+    Args:
+        text: For example `tcp://127.0.0.1:7000`, `tcp://[::1]:0`, `unix:///run/ps0.sock`,
+            `inproc://ps0`.
+
+    Returns:
+        The parts; whether a transport is registered for the scheme is not looked at here.
+
+    Raises:
+        ValueError: Not an address; the message says what is wrong and what would be valid.
+    """
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        hint = f"did you mean tcp://{text}? " if _HOST_PORT.fullmatch(text) else ""
+        raise ValueError(f"{text!r} is not an address: it has no scheme; {hint}{_EXAMPLES}")
+    try:
+        return _parse_rest(scheme, rest)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not an address: {error}") from None
+
+
+def check_scheme(scheme: str) -> None:
+    """Check that a scheme can stand before "://".
+
+    Args:
+        scheme: The scheme alone.
+
+    Raises:
+        ValueError: It is malformed.
+    """
+    if not _SCHEME.fullmatch(scheme):
+        raise ValueError(
+            f"{scheme!r} is not an address scheme: lower case letters, digits, '+', '-' and '.' are"
+        )
+
+
+def _parse_rest(scheme: str, rest: str) -> Address:
+    """Parse what follows `scheme://` in the shape which that scheme has."""
+    if not rest:
+        raise ValueError(f"nothing follows the scheme; {_EXAMPLES}")
+    match _shape(scheme, rest):
+        case "path":
+            return Address(scheme=scheme, path=rest)
+        case "name":
+            return Address(scheme=scheme, name=rest)
+    found = _HOST_PORT.fullmatch(rest)
+    if found is None:
+        raise ValueError(
+            f"{scheme} wants host:port and nothing after it, an IPv6 host in brackets: {scheme}://[::1]:7000"
+        )
+    host = found["host"] if found["v6"] is None else found["v6"]
+    return Address(scheme=scheme, host=host, port=_parse_port(found["port"]))
+
+
+def _shape(scheme: str, rest: str) -> str:
+    """Say which shape the text after `scheme://` has: the scheme's own, or what it looks like."""
+    if scheme in _FIXED_SHAPES:
+        return _FIXED_SHAPES[scheme]
+    if rest.startswith("/"):
+        return "path"
+    return "host:port" if _HOST_PORT.fullmatch(rest) else "name"
+
+
+def _parse_port(text: str) -> int:
+    """Parse a decimal port; int() alone would take ' 7', '+7' and '7_0'."""
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"port {text!r} is not a number from 0 to {_MAX_PORT}")
+    return int(text)
+
+
+def _check_one_shape(address: Address) -> None:
+    """Check that exactly one of host and port, path, name is given."""
+    given = [bool(address.host) or address.port is not None, bool(address.path), bool(address.name)]
+    if sum(given) != 1:
+        raise ValueError(
+            f"{given.count(True)} of host and port, path, name are given; one is wanted"
+        )
+    if address.host and address.port is None:
+        raise ValueError(f"host {address.host!r} has no port; port 0 listens on any free one")
+
+
+def _check_host_port(host: str, port: int) -> None:
+    """Check the parts of a host:port address."""
+    if not host:
+        raise ValueError("the host is empty; 127.0.0.1 is this machine, 0.0.0.0 all interfaces")
+    if not 0 <= port <= _MAX_PORT:
+        raise ValueError(f"port {port} is not a number from 0 to {_MAX_PORT}")
+    if re.search(r"[\s/@?#\[\]]", host):
+        raise ValueError(f"host {host!r} holds characters that no host has")
+
+
+def _check_characters(text: str) -> None:
+    """Refuse control characters, which would survive neither a log line nor the kernel."""
+    if any(ord(character) < 32 or ord(character) == 127 for character in text):
+        raise ValueError(f"{text!r} holds control characters")

@@ -1,0 +1,229 @@
+"""Cutting a byte stream into frames.
+
+The stream shell feeds a `FrameDecoder` whatever it has read. No input or output happens here; it
+imports `frame` and `errors`.
+
+Invariants. What comes out depends on the bytes alone, never on how they were chopped: frames before
+a bad byte are delivered, then the error is raised, and again on every later call. A segment is
+copied once, from the chunk fed into a bytearray of exactly its size. Nothing is allocated for a
+length that is over the limits."""
+
+from __future__ import annotations
+
+from struct import unpack_from
+
+from transports.errors import ProtocolError
+from transports.frame import (
+    MAX_FRAME,
+    MAX_HEADER,
+    MAX_SEGMENT,
+    MAX_SEGMENTS,
+    PREFIX,
+    WIRE_VERSION,
+    Buffer,
+    Frame,
+    Prefix,
+    flat,
+    parse_prefix,
+)
+
+
+class FrameDecoder:
+    """Cuts a byte stream into frames, however the stream was chopped.
+
+    Attributes:
+        error: What was wrong with the bytes, once something was; `feed` raises it as soon as no
+            frame is before it.
+    """
+
+    __slots__ = (
+        "_filled", "_head", "_header", "_lengths", "_need", "_segments", "_target", "_version",
+        "error", "max_frame", "max_header", "max_segment", "max_segments",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        version: int = WIRE_VERSION,
+        max_header: int = MAX_HEADER,
+        max_segment: int = MAX_SEGMENT,
+        max_segments: int = MAX_SEGMENTS,
+        max_frame: int = MAX_FRAME,
+    ) -> None:
+        """Make a decoder that stands before the first byte of a frame.
+
+        Args:
+            version: The only wire version accepted.
+            max_header: The longest header accepted, in bytes.
+            max_segment: The longest segment accepted, in bytes.
+            max_segments: The most segments accepted in one frame.
+            max_frame: The most bytes of header and segments together.
+        """
+        self._version = version
+        self.max_header = max_header
+        self.max_segment = max_segment
+        self.max_segments = max_segments
+        self.max_frame = max_frame
+        self.error: ProtocolError | None = None
+        # Three states: a segment is being filled (_target is set), a head is incomplete (_head is
+        # not empty), or the next byte starts a frame (neither).
+        self._target: memoryview | None = None
+        self._filled = 0
+        self._header = b""
+        self._lengths: tuple[int, ...] = ()
+        self._segments: list[bytearray] = []  # of the current frame, the one being filled last
+        self._head = bytearray()
+        self._need = 0  # how long _head must be before it says more
+
+    def feed(self, data: Buffer) -> list[Frame]:
+        """Take bytes and return the frames that they complete.
+
+        Args:
+            data: Any number of bytes; borrowed during the call only.
+
+        Returns:
+            Frames in order, possibly none. Headers are `bytes`, segments bytearrays that belong to
+            the caller.
+
+        Raises:
+            ProtocolError: The bytes at the front are not a frame within the limits.
+        """
+        if self.error is not None:
+            raise self.error
+        frames: list[Frame] = []
+        try:
+            self._feed(data, frames)
+        except ProtocolError as error:
+            self.error = error
+            if not frames:
+                raise
+        return frames
+
+    def finish(self) -> None:
+        """Say that no more bytes will come.
+
+        Raises:
+            ProtocolError: The stream ended inside a frame, or was bad before.
+        """
+        if self.error is None and self._target is not None:
+            self.error = ProtocolError(
+                f"truncated: the stream ended after {self._filled} of {len(self._target)} bytes of "
+                f"segment {len(self._segments)} of {len(self._lengths)}"
+            )
+        elif self.error is None and self._head:
+            self.error = ProtocolError(
+                f"truncated: the stream ended after {len(self._head)} of at least {self._need} "
+                "bytes of a frame's head"
+            )
+        if self.error is not None:
+            raise self.error
+
+    def _feed(self, data: Buffer, frames: list[Frame]) -> None:
+        """Consume all of data, appending the frames completed."""
+        data = flat(data)
+        at, end = 0, len(data)
+        while at < end:
+            if self._target is not None:
+                at = self._fill_segment(self._target, data, at, frames)
+            elif self._head:
+                at = self._extend_head(data, at, frames)
+            else:
+                at = self._take_heads(data, at, frames)
+
+    def _take_heads(self, data: Buffer, at: int, frames: list[Frame]) -> int:
+        """Take whole heads straight from data, up to one with segments; keep an incomplete one."""
+        end = len(data)
+        need = PREFIX.size
+        while end - at >= PREFIX.size:
+            length, count = self._parse_prefix(data, at)
+            body = at + PREFIX.size + 8 * count
+            stop = body + length
+            if stop > end:
+                need = stop - at
+                break
+            header = bytes(data[body:stop])
+            if count:
+                lengths = unpack_from(f"!{count}Q", data, at + PREFIX.size)
+                self._begin_segments(header, lengths, frames)
+                return stop
+            frames.append(Frame(header))
+            at = stop
+        if at < end:
+            self._head += memoryview(data)[at:]
+            self._need = need
+        return end
+
+    def _extend_head(self, data: Buffer, at: int, frames: list[Frame]) -> int:
+        """Add to an incomplete head what it still needs, and take it once it is whole."""
+        stop = min(at + self._need - len(self._head), len(data))
+        self._head += memoryview(data)[at:stop]
+        if len(self._head) < self._need:
+            return stop
+        length, count = self._parse_prefix(self._head, 0)
+        self._need = PREFIX.size + 8 * count + length
+        if len(self._head) == self._need:
+            head, self._head = self._head, bytearray()
+            self._take_heads(head, 0, frames)
+        return stop
+
+    def _parse_prefix(self, data: Buffer, at: int) -> Prefix:
+        """Parse a prefix under the limits of this decoder."""
+        return parse_prefix(
+            data,
+            at,
+            version=self._version,
+            max_header=self.max_header,
+            max_segments=self.max_segments,
+        )
+
+    def _begin_segments(self, header: bytes, lengths: tuple[int, ...], frames: list[Frame]) -> None:
+        """Check the length table before anything is allocated, and open the first segment."""
+        longest = max(lengths)
+        if longest > self.max_segment:
+            raise ProtocolError(
+                f"segment of {longest} bytes announced, at most {self.max_segment} fit"
+            )
+        total = len(header) + sum(lengths)
+        if total > self.max_frame:
+            raise ProtocolError(f"frame of {total} bytes announced, at most {self.max_frame} fit")
+        self._header, self._lengths = header, lengths
+        self._open_segment(frames)
+
+    def _open_segment(self, frames: list[Frame]) -> None:
+        """Allocate the next segment that has bytes; without one the frame is complete.
+
+        One after the other and not all at once, so that a peer has to send what it makes us
+        allocate, but for one.
+        """
+        for length in self._lengths[len(self._segments) :]:
+            segment = _allocate(length)
+            self._segments.append(segment)
+            if length:
+                self._target, self._filled = memoryview(segment), 0
+                return
+        frames.append(Frame(self._header, tuple(self._segments)))
+        self._target, self._segments = None, []
+
+    def _fill_segment(self, target: memoryview, data: Buffer, at: int, frames: list[Frame]) -> int:
+        """Copy into the open segment what data has of it; its bytes are copied nowhere else."""
+        take = min(len(target) - self._filled, len(data) - at)
+        target[self._filled : self._filled + take] = memoryview(data)[at : at + take]
+        self._filled += take
+        if self._filled == len(target):
+            target.release()  # the bytearray is the receiver's own: it may resize it
+            self._open_segment(frames)
+        return at + take
+
+
+def _allocate(length: int) -> bytearray:
+    """Allocate a segment, or say whose number it was that did not fit into memory.
+
+    A bytearray and not an anonymous mmap, which would save zeroing: the allocator reuses pages, and
+    page faults cost ten times what zeroing costs (4 MiB: 72 us against 3.1 ms).
+    """
+    try:
+        return bytearray(length)
+    except MemoryError:
+        raise ProtocolError(
+            f"segment of {length} bytes announced, memory does not hold it"
+        ) from None

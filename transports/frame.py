@@ -1,0 +1,220 @@
+"""Frames, and the bytes they become: one header and any number of segments.
+
+`decoder` cuts frames from a byte stream, `encode_frame` makes the pieces that are written to one;
+`inproc` passes `Frame` objects and needs no bytes. No input or output happens here, and it imports
+only `errors`.
+
+A frame on the wire, integers in network order:
+
+    magic 2 bytes | wire version u8 | flags u8 (0) | header length u32 | number of segments u32
+    segment lengths, u64 each | header | segments
+
+Invariants. A large segment is never copied on its way out. A frame that no receiver would take is
+refused where it is made. Wire version 0 is reserved for handshake frames, whose layout never
+changes, so that peers of any version can tell each other why not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from struct import Struct, pack
+from typing import NamedTuple, TypeAlias
+
+from transports.errors import ProtocolError
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+# The first byte is not ASCII: text protocols and TLS (0x16) are told apart by one byte.
+MAGIC = b"\xabF"
+WIRE_VERSION = 1
+HANDSHAKE_VERSION = 0
+PREFIX = Struct("!2sBBII")
+
+# A header holds a message without its arrays. The largest is a graph: 20,000 nodes of 200 bytes are
+# 4 MB, so this is sixteen times the largest seen, and small enough to be held by anybody.
+MAX_HEADER = 64 * 2**20
+# The arrays of one message: 65,536 need a table of half a MiB, and no step has so many feeds.
+MAX_SEGMENTS = 2**16
+# One array. Above 2 GiB because embedding tables are; a random 64-bit length fails this with 1 -
+# 2^-31 probability.
+MAX_SEGMENT = 8 * 2**30
+# Everything that one frame makes the receiver hold.
+MAX_FRAME = 16 * 2**30
+
+# Pieces below this are joined: copying 8 KiB takes under a microsecond, another system call takes
+# several.
+JOIN_BELOW = 8 * 2**10
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Frame:
+    """One unit of transfer: a header and the arrays that belong to it.
+
+    Attributes:
+        header: The message; `bytes` in frames that were decoded.
+        segments: Bytes beside the header, C-contiguous; writable bytearrays of the receiver's own
+            in frames that were decoded. A frame given to `Connection.write` is borrowed until sent:
+            its buffers must not change.
+    """
+
+    header: Buffer
+    segments: tuple[Buffer, ...] = ()
+
+    def __repr__(self) -> str:
+        """Return sizes, not contents: a frame may hold gigabytes and secrets."""
+        sizes = ", ".join(str(memoryview(segment).nbytes) for segment in self.segments)
+        return (
+            f"Frame(header of {memoryview(self.header).nbytes} bytes, segments of [{sizes}] bytes)"
+        )
+
+
+class Prefix(NamedTuple):
+    """The checked numbers at the start of a frame."""
+
+    header_length: int
+    segment_count: int
+
+
+def flat(buffer: Buffer) -> Buffer:
+    """Return a buffer so that len() counts its bytes, without copying.
+
+    Args:
+        buffer: Bytes of any item size and shape.
+
+    Returns:
+        The buffer itself, or a view of it.
+
+    Raises:
+        ValueError: It is not C-contiguous.
+    """
+    if not isinstance(buffer, memoryview):
+        return buffer
+    if not buffer.c_contiguous:
+        raise ValueError(
+            f"a buffer of shape {buffer.shape} is not C-contiguous; send a contiguous copy of it"
+        )
+    if buffer.ndim == 1 and buffer.format == "B":
+        return buffer
+    return buffer.cast("B") if buffer.nbytes else b""  # cast refuses shapes with a zero
+
+
+def measure_frame(frame: Frame) -> int:
+    """Return how many bytes a frame takes on the wire, having checked that it may be sent.
+
+    Args:
+        frame: Any frame.
+
+    Returns:
+        The size in bytes of prefix, lengths, header and segments together.
+
+    Raises:
+        ValueError: The frame is over the limits that the receiver has, or a buffer is not
+            C-contiguous.
+    """
+    header = len(flat(frame.header))
+    segments = [len(flat(segment)) for segment in frame.segments]
+    _check_limits(header, segments)
+    return PREFIX.size + header + 8 * len(segments) + sum(segments)
+
+
+def encode_frame(frame: Frame, version: int = WIRE_VERSION) -> list[Buffer]:
+    """Return the bytes of a frame as pieces to be written in order.
+
+    Args:
+        frame: The frame; its buffers are borrowed by the result.
+        version: The wire version that both sides agreed upon.
+
+    Returns:
+        Pieces of one byte per item. Neighbours that are small together are joined, a large piece
+        never is, and an empty one never appears.
+
+    Raises:
+        ValueError: The frame is over the limits that the receiver has, or a buffer is not
+            C-contiguous.
+    """
+    header = flat(frame.header)
+    if not frame.segments and len(header) < JOIN_BELOW:  # most frames: worth a path of its own
+        return [b"".join((PREFIX.pack(MAGIC, version, 0, len(header), 0), header))]
+    segments = [flat(segment) for segment in frame.segments]
+    _check_limits(len(header), [len(segment) for segment in segments])
+    prefix = PREFIX.pack(MAGIC, version, 0, len(header), len(segments))
+    lengths = pack(f"!{len(segments)}Q", *map(len, segments))
+    return _join_small([prefix, lengths, header, *segments])
+
+
+def parse_prefix(
+    data: Buffer,
+    at: int = 0,
+    *,
+    version: int = WIRE_VERSION,
+    max_header: int = MAX_HEADER,
+    max_segments: int = MAX_SEGMENTS,
+) -> Prefix:
+    """Parse and check the twelve bytes that a frame starts with.
+
+    Args:
+        data: At least `PREFIX.size` bytes from `at`.
+        at: Where the frame starts.
+        version: The only wire version accepted.
+        max_header: The longest header accepted, in bytes.
+        max_segments: The most segments accepted.
+
+    Returns:
+        The length of the header in bytes and the number of segments.
+
+    Raises:
+        ProtocolError: Wrong magic, version or flags, or a number over its limit.
+    """
+    magic, found, flags, header_length, segment_count = PREFIX.unpack_from(data, at)
+    if magic != MAGIC:
+        start = bytes(data[at : at + PREFIX.size])
+        raise ProtocolError(f"found {start!r} where a frame must start with {MAGIC!r}")
+    if found != version or flags:
+        raise ProtocolError(
+            f"found a frame of wire version {found} with flags {flags}, agreed are version "
+            f"{version} and flags 0"
+        )
+    if header_length > max_header:
+        raise ProtocolError(f"header of {header_length} bytes announced, at most {max_header} fit")
+    if segment_count > max_segments:
+        raise ProtocolError(f"{segment_count} segments announced, at most {max_segments} fit")
+    return Prefix(header_length, segment_count)
+
+
+def _check_limits(header: int, segments: Sequence[int]) -> None:
+    """Refuse to send what every receiver would refuse, with an error where the frame was made.
+
+    Raises:
+        ValueError: A number is over its limit.
+    """
+    total = header + sum(segments)
+    if total <= min(MAX_HEADER, MAX_SEGMENT, MAX_FRAME) and len(segments) <= MAX_SEGMENTS:
+        return  # nearly always
+    for what, found, limit in (
+        ("header bytes", header, MAX_HEADER),
+        ("segments", len(segments), MAX_SEGMENTS),
+        ("bytes in one segment", max(segments, default=0), MAX_SEGMENT),
+        ("bytes altogether", total, MAX_FRAME),
+    ):
+        if found > limit:
+            raise ValueError(f"a frame of {found} {what} cannot be sent, at most {limit} fit")
+
+
+def _join_small(pieces: Sequence[Buffer]) -> list[Buffer]:
+    """Join neighbours that are small together; leave large pieces as they are, drop empty ones."""
+    joined: list[Buffer] = []
+    run: list[Buffer] = []
+    size = 0
+    for piece in pieces:
+        if size + len(piece) >= JOIN_BELOW and run:
+            joined.append(b"".join(run))
+            run, size = [], 0
+        if len(piece) >= JOIN_BELOW:
+            joined.append(piece)
+        elif piece:
+            run.append(piece)
+            size += len(piece)
+    if run:
+        joined.append(b"".join(run))
+    return joined

@@ -1,0 +1,111 @@
+"""Who a peer is: the message that both sides of every connection introduce themselves with.
+
+Callers fill in a `Hello` for their own side and find the other side's on the connection.
+`handshake` exchanges them; this file knows only the value and its wire form, and imports `errors`
+alone of ours. A `Hello` that exists is valid: one built here from wrong values raises ValueError,
+one received raises ProtocolError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from transports.errors import ProtocolError
+from transports.frame import WIRE_VERSION
+
+SUPPORTED: tuple[int, ...] = (WIRE_VERSION,)
+
+# Names are shown in errors and logs; a task name is about 40 characters long.
+MAX_NAME = 512
+# A version is one byte in the prefix of a frame, and 0 is the handshake's.
+MAX_VERSION = 255
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    """What one side says of itself.
+
+    Attributes:
+        cluster_id: The cluster it belongs to; "" for a client that does not know yet.
+        task: Its task, such as "/job:worker/replica:0/task:0", or "client".
+        incarnation: 64 bits that differ each time the task is started.
+        pid: Its process id.
+        wire_versions: The frame layouts it speaks; the highest that both speak is taken.
+    """
+
+    cluster_id: str
+    task: str
+    incarnation: int
+    pid: int
+    wire_versions: tuple[int, ...] = SUPPORTED
+
+    def __post_init__(self) -> None:
+        """Check types and ranges.
+
+        Raises:
+            ValueError: A field does not hold what it must; the message names it.
+        """
+        _check_name("cluster_id", self.cluster_id)
+        _check_name("task", self.task)
+        if not self.task:
+            raise ValueError("task is empty; valid is a task name, or 'client'")
+        _check_range("incarnation", self.incarnation, 0, 2**64 - 1)
+        _check_range("pid", self.pid, 0, 2**32 - 1)
+        if not isinstance(self.wire_versions, tuple) or not self.wire_versions:
+            raise ValueError(
+                f"wire_versions is {self.wire_versions!r}, a tuple of numbers is wanted"
+            )
+        if len(self.wire_versions) > MAX_VERSION:
+            raise ValueError(
+                f"{len(self.wire_versions)} wire_versions, at most {MAX_VERSION} exist"
+            )
+        for version in self.wire_versions:
+            _check_range("wire version", version, 1, MAX_VERSION)
+
+    def to_wire(self) -> dict[str, object]:
+        """Return the fields by name, in types that msgpack carries."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_wire(cls, message: Mapping[object, object]) -> Hello:
+        """Build the peer's hello from what it sent; fields that only newer peers know are ignored.
+
+        Args:
+            message: The decoded map.
+
+        Returns:
+            The checked value.
+
+        Raises:
+            ProtocolError: A field is missing or does not hold what it must.
+        """
+        missing = [field.name for field in fields(cls) if field.name not in message]
+        if missing:
+            raise ProtocolError(f"the peer's hello lacks {', '.join(missing)}")
+        values = {field.name: message[field.name] for field in fields(cls)}
+        if isinstance(values["wire_versions"], list):  # msgpack has no tuples
+            values["wire_versions"] = tuple(values["wire_versions"])
+        try:
+            return cls(**values)  # type: ignore[arg-type]  # __post_init__ checks them
+        except ValueError as error:
+            raise ProtocolError(f"the peer's hello is malformed: {error}") from None
+
+
+def negotiate_version(ours: tuple[int, ...], theirs: tuple[int, ...]) -> int | None:
+    """Return the highest wire version that both speak, or None where there is none."""
+    return max(set(ours) & set(theirs), default=None)
+
+
+def _check_name(field: str, value: object) -> None:
+    """Check a name that will be shown to people."""
+    if not isinstance(value, str) or len(value) > MAX_NAME or not (value.isprintable()):
+        raise ValueError(
+            f"{field} is {value!r:.80}, a printable string of up to {MAX_NAME} characters is wanted"
+        )
+
+
+def _check_range(field: str, value: object, low: int, high: int) -> None:
+    """Check a number; bool is an int to Python and not to us."""
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise ValueError(f"{field} is {value!r:.80}, a number from {low} to {high} is wanted")

@@ -1,0 +1,310 @@
+"""Connections within one process and one event loop: frames pass as objects, nothing is encoded.
+
+`registry` reaches it by `inproc://name`; tests and clusters in one process use it in place of
+sockets. It imports the rooms that `stream` imports, and keeps the same promises, the handshake
+included, which runs here without waiting.
+
+A connection is two ends, each with a deque of the frames that the other has written. The theory of
+its limits is that of a socket: a deque has a high-water mark, `write` may overshoot it by what was
+written before `drain`, and `drain` waits until the other end has taken enough. Sizes are counted as
+the frames would have on the wire, so that the same program waits at the same places over every
+transport.
+
+Invariant: a frame is in exactly one deque from `write` to `recv`; wakers only wake, they carry no
+frame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+from collections import deque
+from errno import EADDRINUSE, ECONNREFUSED
+
+from transports.address import Address
+from transports.connection import (
+    CLOSE_GRACE,
+    HIGH_WATER,
+    LOW_WATER,
+    MAX_BURST,
+    Connection,
+    ConnectionStatistics,
+)
+from transports.errors import BindError, ConnectError
+from transports.frame import Frame, measure_frame
+from transports.handshake import NONCE_SIZE, Establish, Fail, Handshake, Instruction, Role, Send
+from transports.hello import Hello
+from transports.listener import Listener, OnConnection, logger
+
+# Besides bytes, frames are counted: an empty one is 12 bytes on the wire and 200 as an object.
+HIGH_WATER_FRAMES = 4096
+LOW_WATER_FRAMES = HIGH_WATER_FRAMES // 4
+
+# Which listener has which name. Names are the process's, as ports are the machine's; a listener
+# whose loop was closed over its head counts as gone.
+_listeners: dict[str, InprocListener] = {}
+
+
+class InprocConnection(Connection):
+    """One end of a pair; `pair` makes both."""
+
+    def __init__(self, address: str, peer: Hello, wire_version: int) -> None:
+        """Make an end whose other end is not known yet."""
+        self.local_address = address
+        self.peer_address = address
+        self.peer = peer
+        self.wire_version = wire_version
+        self._other = self
+        self._incoming: deque[tuple[Frame, int]] = deque()
+        self._incoming_bytes = 0
+        self._burst = 0
+        self._closed_by_us: bool | None = None  # None: not closed
+        self._receiver: asyncio.Future[None] | None = None
+        self._drainers: set[asyncio.Future[None]] = set()
+        self._frames_sent = self._bytes_sent = 0
+        self._frames_received = self._bytes_received = 0
+
+    @classmethod
+    def pair(
+        cls, address: str, dialler: Hello, listener: Hello, wire_version: int
+    ) -> tuple[InprocConnection, InprocConnection]:
+        """Return the dialler's end and the listener's end of a new connection."""
+        ends = cls(address, listener, wire_version), cls(address, dialler, wire_version)
+        ends[0]._other, ends[1]._other = ends[1], ends[0]
+        return ends
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended; not while frames wait that the peer wrote before its end."""
+        return self._closed_by_us is not None and not self._incoming
+
+    def write(self, frame: Frame) -> None:
+        """Queue a frame at the other end."""
+        if self._closed_by_us is not None:
+            raise self._end(by_us=self._closed_by_us)
+        size = measure_frame(frame)
+        self._frames_sent += 1
+        self._bytes_sent += size
+        self._other._take(frame, size)
+
+    async def drain(self) -> None:
+        """Wait while the other end has more to take than the high-water mark."""
+        other = self._other
+        if self._closed_by_us is None and other._is_above(HIGH_WATER, HIGH_WATER_FRAMES):
+            drainer = asyncio.get_running_loop().create_future()
+            other._drainers.add(drainer)
+            try:
+                await drainer
+            finally:
+                other._drainers.discard(drainer)
+        if self._closed_by_us is not None:
+            raise self._end(by_us=self._closed_by_us)
+
+    async def recv(self) -> Frame:
+        """Return the next frame of the deque, or wait for one."""
+        if self._receiver is not None:
+            raise RuntimeError(f"another child is in recv() of {self!r}; one at a time may be")
+        if self._burst >= MAX_BURST:
+            self._burst = 0
+            await asyncio.sleep(0)
+        self._burst += 1
+        while not self._incoming:
+            if self._closed_by_us is not None:
+                raise self._end(by_us=self._closed_by_us)
+            self._receiver = asyncio.get_running_loop().create_future()
+            try:
+                await self._receiver
+            finally:
+                self._receiver = None
+        frame, size = self._incoming.popleft()
+        self._incoming_bytes -= size
+        if self._drainers and not self._is_above(LOW_WATER, LOW_WATER_FRAMES):
+            self._wake_drainers()
+        return frame
+
+    async def aclose(self, *, grace: float = CLOSE_GRACE) -> None:
+        """Close both ends; what was written is in the other's deque already."""
+        self.abort()
+
+    def abort(self) -> None:
+        """Close both ends; the other one may still take what it has."""
+        if self.closed:
+            return
+        self._incoming.clear()
+        self._incoming_bytes = 0
+        self._ended(by_us=True)
+        if self._other._closed_by_us is None:
+            self._other._ended(by_us=False)
+
+    def statistics(self) -> ConnectionStatistics:
+        """Return the counters as they are now."""
+        return ConnectionStatistics(
+            frames_sent=self._frames_sent,
+            frames_received=self._frames_received,
+            bytes_sent=self._bytes_sent,
+            bytes_received=self._bytes_received,
+            send_buffer=self._other._incoming_bytes,
+        )
+
+    def _take(self, frame: Frame, size: int) -> None:
+        """Accept a frame that the other end writes."""
+        self._incoming.append((frame, size))
+        self._incoming_bytes += size
+        self._frames_received += 1
+        self._bytes_received += size
+        self._wake_receiver()
+
+    def _is_above(self, size: int, frames: int) -> bool:
+        """Say whether more waits here than that."""
+        return self._incoming_bytes > size or len(self._incoming) > frames
+
+    def _ended(self, *, by_us: bool) -> None:
+        """Note the end and wake everybody who waits here, or for room at the other end."""
+        self._closed_by_us = by_us
+        self._wake_receiver()
+        self._wake_drainers()
+        self._other._wake_drainers()
+
+    def _wake_receiver(self) -> None:
+        """Let a pending recv() look again."""
+        if self._receiver is not None and not self._receiver.done():
+            self._receiver.set_result(None)
+
+    def _wake_drainers(self) -> None:
+        """Let those who wait for room here look again."""
+        for drainer in self._drainers:
+            if not drainer.done():
+                drainer.set_result(None)
+
+
+class InprocListener(Listener):
+    """A name in this process."""
+
+    def __init__(
+        self, address: Address, hello: Hello, on_connection: OnConnection, token: str | None
+    ) -> None:
+        """Take the name.
+
+        Raises:
+            BindError: Another listener has it.
+        """
+        super().__init__(str(address), on_connection)
+        self._name = address.name
+        self._hello = hello
+        self._token = token
+        self._loop = asyncio.get_running_loop()
+        holder = _listeners.get(self._name)
+        if holder is not None and not holder._loop.is_closed():
+            raise BindError(
+                f"{holder._hello.task} listens under this name already",
+                address=self.address,
+                errno=EADDRINUSE,
+            )
+        _listeners[self._name] = self
+
+    def _stop_accepting(self) -> None:
+        """Give the name back."""
+        if _listeners.get(self._name) is self:
+            del _listeners[self._name]
+
+    def accept(self, dialler: Handshake, hello: Hello) -> InprocConnection:
+        """Shake hands with a dialler, start serving it, and return its end.
+
+        Raises:
+            WrongPeer: One side is not who the other expects.
+            AuthenticationError: The tokens differ.
+        """
+        listener = Handshake(
+            Role.LISTENER,
+            self._hello,
+            nonce=secrets.token_bytes(NONCE_SIZE),
+            token=self._token,
+            address=self.address,
+        )
+        outcomes = shake_hands(dialler, listener)
+        outcome, ours = outcomes[Role.DIALLER], outcomes[Role.LISTENER]
+        if isinstance(ours, Fail):
+            logger.warning("%s refused a connection: %s", self.address, ours.error)
+        if isinstance(outcome, Fail):
+            raise outcome.error
+        ends = InprocConnection.pair(self.address, hello, self._hello, outcome.wire_version)
+        name = f"connection of {self.address} from {hello.task}"
+        self._own_child(self._serve(ends[1]), name, ends[1].abort)
+        return ends[0]
+
+
+class InprocTransport:
+    """Carries `inproc://name`."""
+
+    async def connect(
+        self,
+        address: Address,
+        hello: Hello,
+        *,
+        connect_timeout: float,
+        expect_task: str | None,
+        expect_cluster: str | None,
+        token: str | None,
+    ) -> Connection:
+        """Connect to a listener of this loop; see `transports.connect`."""
+        listener = _listeners.get(address.name)
+        if listener is None or listener._loop.is_closed():
+            raise ConnectError(
+                f"no listener has this name in this process; there are {sorted(_listeners)}",
+                address=str(address),
+                errno=ECONNREFUSED,
+            )
+        if listener._loop is not asyncio.get_running_loop():
+            raise ConnectError(
+                "the listener of this name runs on another event loop; tcp and unix reach it",
+                address=str(address),
+            )
+        dialler = Handshake(
+            Role.DIALLER,
+            hello,
+            nonce=secrets.token_bytes(NONCE_SIZE),
+            token=token,
+            expect_task=expect_task,
+            expect_cluster=expect_cluster,
+            address=str(address),
+        )
+        return listener.accept(dialler, hello)
+
+    async def listen(
+        self,
+        address: Address,
+        hello: Hello,
+        on_connection: OnConnection,
+        *,
+        token: str | None,
+        handshake_timeout: float,
+        sock: socket.socket | None,
+    ) -> Listener:
+        """Listen under a name; see `transports.listen`."""
+        if sock is not None:
+            raise ValueError(f"{address} takes no socket; it has none")
+        return InprocListener(address, hello, on_connection, token)
+
+
+def shake_hands(dialler: Handshake, listener: Handshake) -> dict[Role, Establish | Fail]:
+    """Run two handshakes against each other until both have ended.
+
+    Args:
+        dialler: The side that speaks first.
+        listener: The other side.
+
+    Returns:
+        How each side ended.
+    """
+    sides = {Role.DIALLER: dialler, Role.LISTENER: listener}
+    ends: dict[Role, Establish | Fail] = {}
+    todo: deque[tuple[Role, Instruction]] = deque((Role.DIALLER, i) for i in dialler.start())
+    while todo:
+        role, instruction = todo.popleft()
+        if not isinstance(instruction, Send):
+            ends[role] = instruction
+        elif role.other not in ends:
+            answers = sides[role.other].receive(instruction.header)
+            todo.extend((role.other, answer) for answer in answers)
+    return ends

@@ -1,0 +1,172 @@
+"""The part of a listener that all transports share: the children that serve its connections.
+
+`stream` and `inproc` derive from `Listener` and say how accepting stops; callers see it as what
+`listen` returns. It imports `connection` and `errors`.
+
+Invariants. Every child is in `_children` from its creation to its end, and `aclose` awaits them
+all. A handler's exception is logged here and goes no further. A connection whose handler has ended
+is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from types import TracebackType
+from typing import Self, TypeAlias
+
+from transports.connection import CLOSE_GRACE, Connection
+from transports.errors import ConnectionClosed
+
+logger = logging.getLogger("transports")
+
+OnConnection: TypeAlias = Callable[[Connection], Awaitable[None]]
+
+
+class Listener(ABC):
+    """A place where peers can connect, and the owner of what serves them.
+
+    Attributes:
+        address: Where to dial; the port is the real one.
+    """
+
+    def __init__(self, address: str, on_connection: OnConnection) -> None:
+        """Make a listener that has no children yet.
+
+        Args:
+            address: Where to dial.
+            on_connection: Serves one connection, which is closed when it returns.
+        """
+        self.address = address
+        self._on_connection = on_connection
+        self._children: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], Connection] = {}
+        self._closed = False
+
+    @abstractmethod
+    def _stop_accepting(self) -> None:
+        """Give up the address; called once."""
+
+    async def aclose(self, *, connections: bool = True, grace: float = CLOSE_GRACE) -> None:
+        """Stop listening, close the connections and wait for their handlers.
+
+        May be called again. A handler may call it: its own connection is left to it. Cancelling it
+        aborts what it would have closed.
+
+        Args:
+            connections: False leaves live connections and their handlers as they are; a later call
+                may close them.
+            grace: Seconds that connections have to let bytes out, and then as many for handlers to
+                end; who has not ended by then is cancelled.
+        """
+        if not self._closed:
+            self._closed = True
+            self._stop_accepting()
+        if not connections:
+            return
+        own = asyncio.current_task()
+        try:
+            await self._close_children(
+                grace, {child for child in self._children if child is not own}
+            )
+        except asyncio.CancelledError:
+            for child in self._children - {own}:
+                self._cut_off(child)
+            raise
+
+    async def _close_children(self, grace: float, children: set[asyncio.Task[None]]) -> None:
+        """Close the connections of these children and wait for them, with force if need be."""
+        for child in children - self._connections.keys():
+            child.cancel()  # still shaking hands
+        async with asyncio.TaskGroup() as group:
+            for child in children & self._connections.keys():
+                closing = self._connections[child].aclose(grace=grace)
+                group.create_task(closing, name=f"close a connection of {self.address}")
+        late = await _wait_for(children, grace)
+        for child in late:
+            self._cut_off(child)
+        for child in await _wait_for(late, grace):
+            logger.error(
+                "%s of %s did not end after being cancelled", child.get_name(), self.address
+            )
+
+    def _cut_off(self, child: asyncio.Task[None]) -> None:
+        """End a child without ceremony."""
+        if child in self._connections:
+            self._connections[child].abort()
+        child.cancel()
+
+    def _own_child(
+        self, work: Coroutine[None, None, None], name: str, abandon: Callable[[], None]
+    ) -> None:
+        """Start a child that this listener owns.
+
+        Args:
+            work: What it does.
+            name: For whoever looks at the loop's tasks.
+            abandon: Called when it has ended, however it did: a child that is cancelled before its
+                first step never gets to close what it was given.
+        """
+        child = asyncio.get_running_loop().create_task(work, name=name)
+        self._children.add(child)
+        child.add_done_callback(self._children.discard)
+        child.add_done_callback(lambda _: abandon())
+
+    async def _serve(self, connection: Connection) -> None:
+        """Run the handler over a connection; called by a child of ours."""
+        child = asyncio.current_task()
+        assert child is not None  # _own_child made it
+        self._connections[child] = connection
+        try:
+            await self._on_connection(connection)
+        except Exception as error:
+            # A handler that just receives ends like this; one that lost another connection has
+            # failed.
+            if isinstance(error, ConnectionClosed) and connection.closed:
+                logger.debug("handler of %s ended: %s", connection.peer_address, error)
+            else:
+                logger.exception(
+                    "handler of the connection from %s at %s failed",
+                    connection.peer.task,
+                    connection.peer_address,
+                )
+        finally:
+            try:
+                if child.cancelling():
+                    connection.abort()
+                else:
+                    await connection.aclose()
+            finally:
+                del self._connections[child]
+
+    async def __aenter__(self) -> Self:
+        """Return the listener."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close it and its connections."""
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        """Return where it is and how much it holds."""
+        state = "closed" if self._closed else "open"
+        return (
+            f"<{type(self).__name__} {state} {self.address}, {len(self._connections)} connections>"
+        )
+
+
+async def _wait_for(
+    children: Iterable[asyncio.Task[None]], seconds: float
+) -> set[asyncio.Task[None]]:
+    """Wait for children to end; return those that have not."""
+    left = {child for child in children if not child.done()}
+    if not left:
+        return left
+    return (await asyncio.wait(left, timeout=seconds))[1]

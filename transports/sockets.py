@@ -1,0 +1,157 @@
+"""Sockets as the operating system has them: binding, and which addresses may be bound.
+
+`stream_transport` binds here and hands the socket to asyncio, which would bind as well but tell
+less: several sockets with different ports for one name and port 0, a live listener's socket file
+removed, no errno where several addresses failed. Blocking calls that touch no network only. Imports
+`address` and `errors`.
+"""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import socket
+import stat
+from contextlib import suppress
+
+from transports.address import Address
+from transports.errors import BindError
+
+
+def bind_tcp(address: Address, family: int, host: str) -> socket.socket:
+    """Return a socket bound to a numeric host and the address's port.
+
+    Args:
+        address: As asked for, for error messages.
+        family: socket.AF_INET or socket.AF_INET6.
+        host: The numeric host that `address.host` resolved to.
+
+    Returns:
+        The bound socket, the caller's.
+
+    Raises:
+        BindError: The operating system refused.
+    """
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        # The port of a listener that has just closed may be taken again at once.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:  # [::] must not take IPv4's port as well
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind((host, address.port))
+    except OSError as error:
+        sock.close()
+        raise _bind_error(address, error) from error
+    return sock
+
+
+def bind_unix(address: Address) -> socket.socket:
+    """Return a socket bound to the address's path, which only its owner may connect to.
+
+    A socket file that nobody listens on, left by a process that died, is removed first.
+
+    Args:
+        address: Has a path.
+
+    Returns:
+        The bound socket, the caller's.
+
+    Raises:
+        BindError: Somebody listens there, or the operating system refused.
+    """
+    _remove_stale(address.path)
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.bind(address.path)
+        os.chmod(address.path, 0o600)  # before listen(): nobody could connect until now
+    except OSError as error:
+        sock.close()
+        raise _bind_error(address, error) from error
+    return sock
+
+
+def require_loopback(address: Address, sock: socket.socket) -> None:
+    """Refuse a tcp socket that other machines can reach; called where there is no token.
+
+    Args:
+        address: As asked for, for error messages.
+        sock: A bound socket.
+
+    Raises:
+        BindError: It is bound to something other than a loopback address.
+    """
+    if sock.family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    host = sock.getsockname()[0].partition("%")[0]
+    found = ipaddress.ip_address(host)
+    mapped = getattr(found, "ipv4_mapped", None)
+    if not (mapped or found).is_loopback:
+        raise BindError(
+            f"{host} is not a loopback address and there is no token: whoever reaches it would be "
+            "served; give a token, or listen on 127.0.0.1",
+            address=str(address),
+        )
+
+
+def check_family(address: Address, sock: socket.socket) -> None:
+    """Check that a socket which was handed to us fits the address's scheme.
+
+    Args:
+        address: As asked for.
+        sock: A bound stream socket, hopefully.
+
+    Raises:
+        ValueError: It does not fit.
+    """
+    wanted = (socket.AF_UNIX,) if address.path else (socket.AF_INET, socket.AF_INET6)
+    if sock.family not in wanted or sock.type != socket.SOCK_STREAM:
+        names = " or ".join(family.name for family in wanted)
+        raise ValueError(
+            f"{address} was given a socket of family {sock.family!r} and type {sock.type!r}, a "
+            f"stream socket of {names} is wanted"
+        )
+    name = sock.getsockname()
+    if address.path and not (isinstance(name, str) and name.startswith("/")):
+        raise ValueError(
+            f"{address} was given a socket bound to {name!r}, an absolute path is wanted"
+        )
+
+
+def socket_address(scheme: str, sock: socket.socket) -> Address:
+    """Return the address that a socket is really bound to."""
+    name = sock.getsockname()
+    if sock.family == socket.AF_UNIX:
+        return Address(scheme=scheme, path=name)
+    return Address(scheme=scheme, host=name[0], port=name[1])
+
+
+def file_identity(path: str) -> tuple[int, int] | None:
+    """Return device and inode of a path, or None where there is nothing."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _remove_stale(path: str) -> None:
+    """Remove a socket file that nobody listens on; bind() complains about everything else."""
+    try:
+        if not stat.S_ISSOCK(os.stat(path).st_mode):
+            return
+    except (OSError, ValueError):
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)  # a full backlog would block, and is a sign of life
+        if probe.connect_ex(path) == errno.ECONNREFUSED:
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+
+
+def _bind_error(address: Address, error: OSError) -> BindError:
+    """Translate the operating system's refusal."""
+    reason = error.strerror or str(
+        error
+    )  # "AF_UNIX path too long" comes without number and strerror
+    return BindError(reason, address=str(address), errno=error.errno)

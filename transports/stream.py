@@ -1,0 +1,318 @@
+"""A connection over an asyncio stream, and the handshake that it begins with.
+
+`stream_transport` makes these for tcp and unix. All decisions are taken by `frame` and `handshake`;
+this file reads, writes, waits and hangs up. It imports `connection`, `frame`, `handshake`, `hello`
+and `errors`.
+
+Reading: one `read` of whatever has come feeds the decoder, and frames that are decoded are returned
+without awaiting, so that a burst of small frames costs one wake-up. Writing: pieces go to the
+transport as they are, large ones uncopied (the transport keeps them until they are sent).
+
+Closing is more than `close()`. A socket that is closed while the peer still sends makes the kernel
+answer with a reset, which throws away what was queued for the peer: the very error message that
+explains why we hang up. So `aclose` ends its own direction, reads on and discards until the peer
+has ended its own or patience does, and closes then.
+
+Invariants: after the end is noted (`_ended`), no call touches the stream but the closing child,
+which is the only one ever created here and is awaited by every `aclose`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import suppress
+
+from transports.connection import (
+    CLOSE_GRACE,
+    HIGH_WATER,
+    LOW_WATER,
+    MAX_BURST,
+    Connection,
+    ConnectionStatistics,
+)
+from transports.decoder import FrameDecoder
+from transports.errors import ConnectionClosed, ProtocolError
+from transports.frame import HANDSHAKE_VERSION, PREFIX, Frame, encode_frame, parse_prefix
+from transports.handshake import MAX_MESSAGE, Establish, Fail, Handshake, Send
+from transports.hello import Hello
+
+# How much a stream reader holds before it makes the peer wait (twice this), and how much one read
+# takes at most: the whole of it, since what is left would only be another wake-up.
+STREAM_LIMIT = 2**20
+READ_SIZE = 2 * STREAM_LIMIT
+
+# How long aclose() waits for the peer's own end when nothing of ours is queued: a peer on the same
+# continent that reads answers within this, and one that does not read at all should not cost a
+# close more.
+LINGER = 0.25
+
+
+class StreamConnection(Connection):
+    """A connection over one `StreamReader` and `StreamWriter`."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        *,
+        local_address: str,
+        peer_address: str,
+        peer: Hello,
+        wire_version: int,
+    ) -> None:
+        """Take over a stream whose handshake is done."""
+        self.local_address = local_address
+        self.peer_address = peer_address
+        self.peer = peer
+        self.wire_version = wire_version
+        self._reader = reader
+        self._writer = writer
+        self._transport = writer.transport
+        self._transport.set_write_buffer_limits(high=HIGH_WATER, low=LOW_WATER)
+        self._decoder = FrameDecoder(version=wire_version)
+        self._ready: deque[Frame] = deque()
+        self._burst = 0
+        self._receiver: asyncio.Task[object] | None = None
+        self._ended: ConnectionClosed | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._frames_sent = self._bytes_sent = 0
+        self._frames_received = self._bytes_received = 0
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended; not while frames wait that the peer wrote before its end."""
+        return not self._ready and (self._ended is not None or self._transport.is_closing())
+
+    def write(self, frame: Frame) -> None:
+        """Hand a frame to the transport."""
+        if self._ended is not None or self._transport.is_closing():
+            raise self._closed_error()
+        pieces = encode_frame(frame, self.wire_version)
+        # Not writelines(): on the stock loop of Python 3.11 it joins the pieces, however large they
+        # are. uvloop sends separate writes of one iteration together anyway.
+        for piece in pieces:
+            self._transport.write(piece)
+            self._bytes_sent += len(piece)
+        self._frames_sent += 1
+
+    async def drain(self) -> None:
+        """Wait while the transport asks for it."""
+        if self._ended is None:
+            try:
+                await self._writer.drain()
+            except OSError as error:
+                raise self._closed_error(str(error)) from error
+        if self._ended is not None or self._transport.is_closing():
+            raise self._closed_error()
+
+    async def recv(self) -> Frame:
+        """Return the next frame that is decoded, or read on until there is one."""
+        if self._ready and self._burst < MAX_BURST:
+            self._burst += 1
+            return self._ready.popleft()
+        if self._ready:
+            await asyncio.sleep(0)
+        self._burst = 0
+        while not self._ready:
+            await self._receive_more()
+        return self._ready.popleft()
+
+    async def aclose(self, *, grace: float = CLOSE_GRACE) -> None:
+        """Close in a child of its own, so that every caller can wait for the one end."""
+        if self._closing is None:
+            self._note_end(by_us=True)
+            self._closing = asyncio.get_running_loop().create_task(
+                self._close(grace), name=f"close the connection to {self.peer_address}"
+            )
+        try:
+            await asyncio.shield(self._closing)
+        except asyncio.CancelledError:
+            self.abort()
+            raise
+
+    def abort(self) -> None:
+        """Drop the connection; a closing child notices and ends."""
+        self._note_end(by_us=True)
+        self._transport.abort()
+
+    def statistics(self) -> ConnectionStatistics:
+        """Return the counters as they are now."""
+        return ConnectionStatistics(
+            frames_sent=self._frames_sent,
+            frames_received=self._frames_received,
+            bytes_sent=self._bytes_sent,
+            bytes_received=self._bytes_received,
+            send_buffer=self._transport.get_write_buffer_size(),
+        )
+
+    async def _receive_more(self) -> None:
+        """Read once and decode what came."""
+        if self._ended is not None:
+            raise self._closed_error()
+        if self._decoder.error is not None:
+            raise self._broken(self._decoder.error)
+        try:
+            data = await self._read()
+        except OSError as error:
+            raise self._lost(str(error)) from error
+        if not data:
+            raise self._at_eof()
+        self._bytes_received += len(data)
+        try:
+            frames = self._decoder.feed(data)
+        except ProtocolError as error:
+            raise self._broken(error) from error
+        self._frames_received += len(frames)
+        self._ready.extend(frames)
+
+    async def _read(self) -> bytes:
+        """Read what has come, in a way that `_note_end` can interrupt.
+
+        A stream has no call that wakes its reader and lets another go on reading. So the end
+        cancels the receiver, and the receiver takes that cancellation back, as `asyncio.timeout`
+        does; one from elsewhere passes.
+        """
+        task = asyncio.current_task()
+        if self._receiver is not None or task is None:
+            raise RuntimeError(
+                f"recv() of {self!r} takes one child at a time, and a child it must be"
+            )
+        self._receiver = task
+        cancelled_before = task.cancelling()
+        try:
+            return await self._reader.read(READ_SIZE)
+        except asyncio.CancelledError:
+            if self._ended is not None and task.uncancel() <= cancelled_before:
+                raise self._closed_error() from None
+            raise
+        finally:
+            self._receiver = None
+
+    def _note_end(self, *, by_us: bool, detail: str = "") -> None:
+        """Note the end and wake a pending recv; the first end stays."""
+        if self._ended is not None:
+            return
+        self._ended = self._end(by_us=by_us, detail=detail)
+        if by_us:
+            self._ready.clear()
+        receiver, self._receiver = self._receiver, None
+        if receiver is not None:
+            receiver.cancel()
+
+    def _closed_error(self, detail: str = "") -> ConnectionClosed:
+        """Return the error that says how it ended.
+
+        The transport may have known before us. That is not noted here: `recv` may still have frames
+        to return, and finds out by itself.
+        """
+        if self._ended is None:
+            return self._end(by_us=False, detail=detail)
+        return ConnectionClosed(
+            str(self._ended), address=self.peer_address, by_us=self._ended.by_us
+        )
+
+    def _lost(self, detail: str) -> ConnectionClosed:
+        """Note that the peer is gone, and drop what nobody will read."""
+        self._note_end(by_us=False, detail=detail)
+        self._transport.abort()
+        return self._closed_error()
+
+    def _at_eof(self) -> ConnectionClosed:
+        """End because the peer did; the error says so where that was inside a frame."""
+        try:
+            self._decoder.finish()
+        except ProtocolError as error:
+            lost = self._lost(str(error))
+            lost.__cause__ = error
+            return lost
+        return self._lost("")
+
+    def _broken(self, error: ProtocolError) -> ProtocolError:
+        """End because the peer's bytes make no sense."""
+        self._note_end(by_us=True, detail=f"it sent what is no frame: {error}")
+        self._transport.abort()
+        return ProtocolError(
+            f"{self.peer.task} at {self.peer_address}: {error}", address=self.peer_address
+        )
+
+    async def _close(self, grace: float) -> None:
+        """Let queued bytes out, hear the peer's end, and close; at most `grace` seconds."""
+        try:
+            await asyncio.sleep(0)  # the receiver that was cancelled leaves the reader first
+            if not self._transport.is_closing():
+                await self._linger(grace)
+        finally:
+            self._transport.abort()
+        with suppress(OSError):
+            await self._writer.wait_closed()
+
+    async def _linger(self, grace: float) -> None:
+        """End our direction, and read on until the peer has ended its own."""
+        queued = self._transport.get_write_buffer_size()
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(grace if queued else min(grace, LINGER)):
+                self._transport.write_eof()
+                while await self._reader.read(READ_SIZE):
+                    pass
+
+
+async def shake_hands(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, core: Handshake
+) -> Establish:
+    """Run one side of the handshake over a stream.
+
+    There is no deadline in it, callers have one. Whatever it raises, the caller hangs up.
+
+    Args:
+        reader: Where the peer's messages come from; not one byte more is taken.
+        writer: Where ours go.
+        core: Our side, not started.
+
+    Returns:
+        Who the peer is and what was agreed.
+
+    Raises:
+        TransportError: The handshake failed, at either end.
+        OSError: The stream broke.
+        EOFError: The peer hung up.
+    """
+    instructions = core.start()
+    while True:
+        for instruction in instructions:
+            match instruction:
+                case Send(header):
+                    frame = encode_frame(Frame(header), HANDSHAKE_VERSION)
+                    writer.writelines(frame)
+                case Fail(error):
+                    raise error
+                case Establish():
+                    return instruction
+        instructions = core.receive(await _read_message(reader))
+
+
+async def _read_message(reader: asyncio.StreamReader) -> bytes:
+    """Read one handshake frame; its limits are a stranger's."""
+    prefix = parse_prefix(
+        await reader.readexactly(PREFIX.size),
+        version=HANDSHAKE_VERSION,
+        max_header=MAX_MESSAGE,
+        max_segments=0,
+    )
+    return await reader.readexactly(prefix.header_length)
+
+
+async def hang_up(writer: asyncio.StreamWriter) -> None:
+    """Close a stream that became no connection; a refusal that was written goes out first.
+
+    Args:
+        writer: The stream's; closed afterwards, within `LINGER` seconds.
+    """
+    writer.close()
+    try:
+        async with asyncio.timeout(LINGER):
+            await writer.wait_closed()
+    except (OSError, TimeoutError):
+        pass
+    finally:
+        writer.transport.abort()
