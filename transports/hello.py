@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from transports.errors import ProtocolError
 from transports.frame import WIRE_VERSION
@@ -68,7 +69,7 @@ class Hello:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
-    def from_wire(cls, message: Mapping[object, object]) -> Hello:
+    def from_wire(cls, message: Mapping[Any, object]) -> Hello:
         """Build the peer's hello from what it sent; fields that only newer peers know are ignored.
 
         Args:

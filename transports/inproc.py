@@ -203,7 +203,7 @@ class InprocListener(Listener):
             )
         _listeners[self._name] = self
 
-    def _stop_accepting(self) -> None:
+    async def _stop_accepting(self) -> None:
         """Give the name back."""
         if _listeners.get(self._name) is self:
             del _listeners[self._name]

@@ -46,7 +46,7 @@ class Listener(ABC):
         self._closed = False
 
     @abstractmethod
-    def _stop_accepting(self) -> None:
+    async def _stop_accepting(self) -> None:
         """Give up the address; called once."""
 
     async def aclose(self, *, connections: bool = True, grace: float = CLOSE_GRACE) -> None:
@@ -63,7 +63,7 @@ class Listener(ABC):
         """
         if not self._closed:
             self._closed = True
-            self._stop_accepting()
+            await self._stop_accepting()
         if not connections:
             return
         own = asyncio.current_task()

@@ -179,6 +179,7 @@ class StreamListener(Listener):
         self._token = token
         self._handshake_timeout = handshake_timeout
         self._server: asyncio.Server | None = None
+        self._sock: socket.socket | None = None
         self._file = sockets.file_identity(address.path)
 
     async def start(self, sock: socket.socket) -> None:
@@ -187,18 +188,32 @@ class StreamListener(Listener):
         Raises:
             OSError: The operating system refused to listen.
         """
+        self._sock = sock
         sock.listen(BACKLOG)  # not left to the loop: uvloop 0.23 passes over a refusal in silence
         start = asyncio.start_unix_server if self._parsed.path else asyncio.start_server
         self._server = await start(self._accept, sock=sock, limit=STREAM_LIMIT, backlog=BACKLOG)
 
-    def _stop_accepting(self) -> None:
+    async def _stop_accepting(self) -> None:
         """Close the socket, and remove its file unless another listener has put its own there.
+
+        The stock loop accepts in two steps, and a server that is closed between them loses the
+        stream without closing it. So it is first kept from beginning to accept, and closed a turn
+        later; uvloop accepts in one step and shrugs at the request.
 
         `Server.wait_closed()` is not awaited: from Python 3.12 on it waits for clients, which we do
         by ourselves; the listening socket is closed when `close()` returns, on every version.
         """
-        assert self._server is not None  # nobody but listen() makes one, and it starts it
-        self._server.close()
+        assert self._server is not None and self._sock is not None  # listen() has started it
+        with suppress(NotImplementedError, RuntimeError):
+            asyncio.get_running_loop().remove_reader(self._sock)
+        try:
+            await asyncio.sleep(0)
+        finally:
+            self._server.close()
+            self._remove_file()
+
+    def _remove_file(self) -> None:
+        """Remove the socket file that we have made."""
         if self._file is not None and sockets.file_identity(self._parsed.path) == self._file:
             with suppress(OSError):
                 os.unlink(self._parsed.path)

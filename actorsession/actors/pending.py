@@ -101,7 +101,7 @@ class PendingCalls:
             self._send(Call(call_id, target, seconds, message))
             self.sent += 1
             if seconds is not None:
-                timer = loop.call_later(seconds, self._expire, call_id, seconds)
+                timer = loop.call_later(seconds, self.expired, call_id, seconds)
             return await call.answer
         except asyncio.CancelledError:
             if call_id in self._calls:
@@ -135,6 +135,20 @@ class PendingCalls:
         if call is not None:
             call.fail(ProtocolError(f"the answer to {call}: {error.message}", task=self._peer))
 
+    def expired(self, call_id: int, seconds: float) -> None:
+        """Ends a call whose deadline has come; its timer calls this.
+
+        Args:
+            call_id: the call's.
+            seconds: how long it was waited for.
+        """
+        call = self._calls.pop(call_id, None)
+        if call is None:
+            return
+        where = f"{self._peer} at {self._address}"
+        call.fail(DeadlineExceededError(f"{where} did not answer {call} within {seconds:.3g} s"))
+        self._send_cancel(call_id)
+
     def fail_all(self, make_error: Callable[[str], OpError]) -> None:
         """Ends all calls.
 
@@ -144,14 +158,6 @@ class PendingCalls:
         calls, self._calls = self._calls, {}
         for call in calls.values():
             call.fail(make_error(str(call)))
-
-    def _expire(self, call_id: int, seconds: float) -> None:
-        call = self._calls.pop(call_id, None)
-        if call is None:
-            return
-        where = f"{self._peer} at {self._address}"
-        call.fail(DeadlineExceededError(f"{where} did not answer {call} within {seconds:.3g} s"))
-        self._send_cancel(call_id)
 
     def _send_cancel(self, call_id: int) -> None:
         with suppress(UnavailableError):  # then the link's end cancels it

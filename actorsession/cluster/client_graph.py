@@ -59,9 +59,7 @@ def split_by_task(signature: RunSignature, partitions: Sequence[Partition]) -> C
     for partition in partitions:
         by_task.setdefault(partition.task, []).append(partition)
     parts = [_part(task, members) for task, members in by_task.items()]
-    transfers = sum(
-        node.op == "_Recv" and _crosses(node) for p in partitions for node in p.nodes
-    )
+    transfers = sum(node.op == "_Recv" and _crosses(node) for p in partitions for node in p.nodes)
     return ClientGraph(signature, parts, partitions, transfers)
 
 

@@ -88,7 +88,8 @@ async def find_tasks(
     missing = [s for s in searches if s.found is None]
     if missing:
         lines = "; ".join(
-            f"{s.task} at {addresses[s.task]} ({s.attempts} attempts, last: {s.last})" for s in missing
+            f"{s.task} at {addresses[s.task]} ({s.attempts} attempts, last: {s.last})"
+            for s in missing
         )
         raise DeadlineExceededError(
             f"{len(missing)} of {len(searches)} tasks did not answer in time: {lines}",

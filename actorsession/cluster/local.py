@@ -9,6 +9,7 @@ signal and the last lines that it wrote.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import secrets
@@ -84,7 +85,9 @@ class WorkerProcess:
             await process.wait()
             if self._stderr is not None:
                 await asyncio.wait({self._stderr}, timeout=1.0)
-            raise UnavailableError(f"the process did not come up: {self.fate}", task=self.task) from None
+            raise UnavailableError(
+                f"the process did not come up: {self.fate}", task=self.task
+            ) from None
 
     async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
         """Tells the child where every task is."""
@@ -116,10 +119,9 @@ class WorkerProcess:
     def send_signal(self, number: signal.Signals) -> None:
         """Sends a signal, unless the process is gone."""
         if self._process is not None and self._process.returncode is None:
-            try:
+            # It may end in this very moment, which is what any signal here is for.
+            with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(number)
-            except ProcessLookupError:
-                pass  # it ended in this moment, which is what any signal here is for
 
     @property
     def pid(self) -> int:

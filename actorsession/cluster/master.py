@@ -23,7 +23,12 @@ from actorsession.errors import AbortedError, OpError
 from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
-    CloseSession, CreateSession, ExtendSession, ListDevices, ResetContainers, RunStep,
+    CloseSession,
+    CreateSession,
+    ExtendSession,
+    ListDevices,
+    ResetContainers,
+    RunStep,
     SessionCreated,
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
@@ -87,7 +92,7 @@ class Master(Actor):
         session = self._sessions.pop(handle, None)
         if session is not None:
             _log.info("closing session %s: its client is gone", handle)
-            self.children.start(session.close("its client is gone"), name=f"collect {handle}")
+            _ = self.children.start(session.close("its client is gone"), name=f"collect {handle}")
 
     def _session(self, handle: str) -> MasterSession:
         session = self._sessions.get(handle)

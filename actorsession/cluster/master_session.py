@@ -18,21 +18,39 @@ from typing import Any
 from actorsession.actors.actor import Actor, handles
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.ref import Ref
+from actorsession.actors.ref import LocalRef, Ref
 from actorsession.cluster.client_graph import ClientGraph, TaskPart, split_by_task
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto, RunOptions, StepStats
 from actorsession.errors import (
-    AbortedError, CancelledError, FailedPreconditionError, InternalError, InvalidArgumentError,
-    OpError, error_to_wire, first_error, from_exception,
+    AbortedError,
+    CancelledError,
+    FailedPreconditionError,
+    InternalError,
+    InvalidArgumentError,
+    OpError,
+    error_to_wire,
+    first_error,
+    from_exception,
 )  # fmt: skip
 from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
-    DeviceList, ExtendSession, ListDevices, RunStep, SessionExtended, StepDone,
+    DeviceList,
+    ExtendSession,
+    ListDevices,
+    RunStep,
+    SessionExtended,
+    StepDone,
 )  # fmt: skip
 from actorsession.messages.worker import (
-    CleanupGraph, CreateWorkerSession, DeleteWorkerSession, DeregisterGraph, GraphDone,
-    GraphRegistered, RegisterGraph, RunGraph,
+    CleanupGraph,
+    CreateWorkerSession,
+    DeleteWorkerSession,
+    DeregisterGraph,
+    GraphDone,
+    GraphRegistered,
+    RegisterGraph,
+    RunGraph,
 )  # fmt: skip
 from actorsession.plan.cache import PlanCache
 from actorsession.plan.partition import partition
@@ -48,6 +66,7 @@ _STEP_IDS = itertools.count(secrets.randbits(61))
 # Seconds for a worker to drop a session or graph; one that does not answer keeps it until its master's
 # next life, so nothing waits longer.
 _DROP = 2.0
+_NO_OPTIONS = RunOptions()
 
 
 class MasterSession(Actor):
@@ -71,7 +90,7 @@ class MasterSession(Actor):
         self._view = GraphView()
         self._placer = Placer(devices, allow_soft_placement=config.allow_soft_placement)
         self._version = 0
-        self._graphs: PlanCache[Awaitable[ClientGraph]] = PlanCache(
+        self._graphs: PlanCache[asyncio.Task[ClientGraph]] = PlanCache(
             config.plan_cache_size, self._evicted
         )
         self._closed = False
@@ -159,10 +178,10 @@ class MasterSession(Actor):
             raise error
         return graph
 
-    def _evicted(self, pending: Awaitable[ClientGraph]) -> None:
-        self.children.start(self._deregister(pending), name="deregister a client graph")
+    def _evicted(self, pending: asyncio.Task[ClientGraph]) -> None:
+        _ = self.children.start(self._deregister(pending), name="deregister a client graph")
 
-    async def _deregister(self, pending: Awaitable[ClientGraph]) -> None:
+    async def _deregister(self, pending: asyncio.Task[ClientGraph]) -> None:
         try:
             graph = await pending
         except OpError:
@@ -174,39 +193,65 @@ class MasterSession(Actor):
     # -- steps ---------------------------------------------------------------------------------
 
     @handles(RunStep)
-    async def on_run_step(self, message: RunStep, call: CallContext) -> StepDone:
-        """Runs a step on the workers that own a part of it."""
+    def on_run_step(self, message: RunStep, call: CallContext) -> StepDone | Awaitable[StepDone]:
+        """Runs a step on the workers that own a part of it.
+
+        A step that is wholly on this task, and ends without waiting, is answered at once.
+        """
         self._check_open()
         signature = RunSignature(
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
         )
-        options = RunOptions.from_wire(message.options)
-        graph = await self._client_graph(signature, call.deadline)
-        feeds = [message.feeds[name] for name in graph.signature.feeds]
-        values, stats = await self._run(graph, feeds, options, call.deadline)
-        if graph.signature.fetches != signature.fetches:
-            by_name = dict(zip(graph.signature.fetches, values, strict=True))
-            values = [by_name[name] for name in signature.fetches]
-        return StepDone(values=values, metadata=_metadata(graph, stats, options))
+        options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
+        graph = self._registered(signature)
+        if graph is None or len(graph.parts) != 1:
+            return self._run_step(message, signature, options, graph, call)
+        (part,) = graph.parts
+        worker = self._workers[part.task]
+        if not (isinstance(worker, LocalRef) and worker.is_here()):
+            return self._run_step(message, signature, options, graph, call)
+        feeds = [message.feeds[graph.signature.feeds[i]] for i in part.feeds]
+        answer = worker.submit(
+            self._run_graph(part, next(_STEP_IDS), feeds, options), CallContext(call.deadline)
+        )
+        if isinstance(answer, asyncio.Future):
+            return self._late(graph, part, signature, options, answer)
+        return self._done(graph, [_expect(answer, GraphDone)], signature, options)
 
-    async def _run(
-        self, graph: ClientGraph, feeds: Sequence[Any], options: RunOptions, deadline: Deadline
-    ) -> tuple[list[Any], StepStats | None]:
-        step_id = next(_STEP_IDS)
-        calls = [
-            self._run_part(part, step_id, [feeds[i] for i in part.feeds], options, deadline)
-            for part in graph.parts
-        ]
+    def _registered(self, signature: RunSignature) -> ClientGraph | None:
+        """The client graph of a signature if its registration is over and went well."""
+        pending = self._graphs.get(signature)
+        if pending is None or not pending.done() or pending.cancelled() or pending.exception():
+            return None
+        return pending.result()
+
+    async def _late(
+        self, graph: ClientGraph, part: TaskPart, signature: RunSignature, options: RunOptions,
+        answer: asyncio.Future[Any],
+    ) -> StepDone:  # fmt: skip
         try:
-            if len(calls) == 1:
-                answers = [await calls[0]]
-            else:
-                answers = await self._run_parts(calls)
-        except BaseException as exc:
-            self._clean_up(graph, step_id, exc)
-            raise
+            done = await answer
+        except OpError as error:
+            raise error.locate(task=part.task) from error.__cause__
+        return self._done(graph, [_expect(done, GraphDone)], signature, options)
+
+    async def _run_step(
+        self, message: RunStep, signature: RunSignature, options: RunOptions,
+        graph: ClientGraph | None, call: CallContext,
+    ) -> StepDone:  # fmt: skip
+        if graph is None:
+            graph = await self._client_graph(signature, call.deadline)
+        feeds = [message.feeds[name] for name in graph.signature.feeds]
+        answers = await self._run(graph, feeds, options, call.deadline)
+        return self._done(graph, answers, signature, options)
+
+    def _done(
+        self, graph: ClientGraph, answers: Sequence[GraphDone], signature: RunSignature,
+        options: RunOptions,
+    ) -> StepDone:  # fmt: skip
+        """The answer to the client, with the values in the order that it asked for."""
         values: list[Any] = [None] * len(graph.signature.fetches)
-        stats = StepStats(step_id) if options.traced else None
+        stats = StepStats() if options.traced else None
         for part, answer in zip(graph.parts, answers, strict=True):
             if len(answer.values) != len(part.fetches):
                 raise InternalError(
@@ -216,22 +261,51 @@ class MasterSession(Actor):
                 values[position] = value
             if stats is not None and answer.stats is not None:
                 stats.merge(StepStats.from_wire(answer.stats))
-        return values, stats
+        if graph.signature.fetches != signature.fetches:
+            by_name = dict(zip(graph.signature.fetches, values, strict=True))
+            values = [by_name[name] for name in signature.fetches]
+        return StepDone(values=values, metadata=_metadata(graph, stats, options))
+
+    async def _run(
+        self, graph: ClientGraph, feeds: Sequence[Any], options: RunOptions, deadline: Deadline
+    ) -> list[GraphDone]:
+        step_id = next(_STEP_IDS)
+        calls = [
+            self._run_part(part, step_id, [feeds[i] for i in part.feeds], options, deadline)
+            for part in graph.parts
+        ]
+        try:
+            if len(calls) == 1:
+                return [await calls[0]]
+            return await self._run_parts(calls)
+        except BaseException as exc:
+            self._clean_up(graph, step_id, exc)
+            raise
+
+    def _run_graph(
+        self, part: TaskPart, step_id: int, feeds: list[Any], options: RunOptions
+    ) -> RunGraph:
+        return RunGraph(
+            session_handle=self.handle, graph_handle=part.graph_handle, step_id=step_id,
+            feeds=feeds, trace=options.traced,
+        )  # fmt: skip
 
     async def _run_part(
-        self, part: TaskPart, step_id: int, feeds: list[Any], options: RunOptions, deadline: Deadline
+        self,
+        part: TaskPart,
+        step_id: int,
+        feeds: list[Any],
+        options: RunOptions,
+        deadline: Deadline,
     ) -> GraphDone:
         try:
             answer = await self._workers[part.task].ask(
-                RunGraph(
-                    session_handle=self.handle, graph_handle=part.graph_handle, step_id=step_id,
-                    feeds=feeds, trace=options.traced,
-                ),
-                deadline,
-            )  # fmt: skip
+                self._run_graph(part, step_id, feeds, options), deadline
+            )
         except OpError as error:
             raise error.locate(task=part.task) from error.__cause__
-        return _expect(answer, GraphDone)
+        done: GraphDone = _expect(answer, GraphDone)
+        return done
 
     async def _run_parts(self, calls: Sequence[Any]) -> list[GraphDone]:
         """All parts at once; the first failure cancels the others, the root cause is raised."""
@@ -325,4 +399,3 @@ def _metadata(
     if options.output_partition_graphs:
         out["partition_graphs"] = {p.device: GraphDef(p.nodes).to_wire() for p in graph.partitions}
     return out or None
-

@@ -113,9 +113,7 @@ class Server:
         self._worker = Worker(
             self.task, self.incarnation, devices, self._cache.push, self._cache.learn, self._pool
         )
-        self._master = Master(
-            self.task, self.incarnation, self._known_tasks, self._worker_of
-        )
+        self._master = Master(self.task, self.incarnation, self._known_tasks, self._worker_of)
         self._serves[WORKER] = self._worker.ref
         self._serves[MASTER] = self._master.ref
 
@@ -150,7 +148,9 @@ class Server:
             FailedPreconditionError: before the server was started.
         """
         if self._listener is None:
-            raise FailedPreconditionError(f"the server of {self.task} is not started: no address yet")
+            raise FailedPreconditionError(
+                f"the server of {self.task} is not started: no address yet"
+            )
         return self._listener.address
 
     async def serve_forever(self) -> None:
@@ -201,4 +201,3 @@ class Server:
     def __repr__(self) -> str:
         where = self._listener.address if self._listener is not None else "not started"
         return f"<Server {self.task} at {where}>"
-

@@ -27,6 +27,7 @@ class ClusterSpec:
     """
 
     def __init__(self, cluster: ClusterSpec | Mapping[str, Any]) -> None:
+        self._jobs: dict[str, dict[int, str]]
         if isinstance(cluster, ClusterSpec):
             self._jobs = {job: dict(tasks) for job, tasks in cluster._jobs.items()}
             return
@@ -119,8 +120,12 @@ def _tasks(job: str, tasks: Any) -> dict[int, str]:
     if isinstance(tasks, (list, tuple)):
         tasks = dict(enumerate(tasks))
     if not isinstance(tasks, Mapping):
-        raise TypeError(f"the tasks of job {job!r} are a list or dict of addresses, got {tasks!r:.100}")
+        raise TypeError(
+            f"the tasks of job {job!r} are a list or dict of addresses, got {tasks!r:.100}"
+        )
     for index, address in tasks.items():
         if isinstance(index, bool) or not isinstance(index, int) or not isinstance(address, str):
-            raise TypeError(f"job {job!r}: task {index!r} at {address!r} is not an index with an address")
+            raise TypeError(
+                f"job {job!r}: task {index!r} at {address!r} is not an index with an address"
+            )
     return dict(tasks)

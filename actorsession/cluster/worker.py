@@ -16,12 +16,24 @@ from actorsession.actors.context import CallContext
 from actorsession.cluster.worker_rendezvous import Push, RendezvousTable
 from actorsession.cluster.worker_session import WorkerParts, WorkerSession
 from actorsession.errors import (
-    AbortedError, CancelledError, InvalidArgumentError, OpError, error_from_wire,
+    AbortedError,
+    CancelledError,
+    InvalidArgumentError,
+    OpError,
+    error_from_wire,
 )  # fmt: skip
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
-    CleanupAll, CleanupGraph, CreateWorkerSession, DeleteWorkerSession, DeregisterGraph, GetStatus,
-    PushTensors, RegisterGraph, RunGraph, WorkerStatus,
+    CleanupAll,
+    CleanupGraph,
+    CreateWorkerSession,
+    DeleteWorkerSession,
+    DeregisterGraph,
+    GetStatus,
+    PushTensors,
+    RegisterGraph,
+    RunGraph,
+    WorkerStatus,
 )  # fmt: skip
 from actorsession.runtime.devices import Device
 from actorsession.runtime.executor import Executor

@@ -79,7 +79,7 @@ class WorkerCache:
     def _keep(self, task: str, link: Link) -> None:
         if task not in self._links:
             self._links[task] = link
-            link.on_closed(lambda: self._forget(task, link))
+            link.on_closed(lambda _: self._forget(task, link))
 
     def _forget(self, task: str, link: Link) -> None:
         if self._links.get(task) is link:
@@ -116,7 +116,7 @@ class WorkerCache:
             raise UnavailableError(f"cannot reach {task} at {address}: {exc}", task=task) from exc
         link = Link(connection, serves=self._serves, peer_name=task)
         self._keep(task, link)
-        self._children.start(link.run(), name=f"link to {task}")
+        _ = self._children.start(link.run(), name=f"link to {task}")
         return link
 
     async def worker(self, task: str, deadline: Deadline) -> Ref:
@@ -140,7 +140,7 @@ class WorkerCache:
         waiting = self._unsent.setdefault(task, [])
         waiting.append(message)
         if len(waiting) == 1:
-            self._children.start(self._push_later(task), name=f"push to {task}")
+            _ = self._children.start(self._push_later(task), name=f"push to {task}")
 
     async def _push_later(self, task: str) -> None:
         try:

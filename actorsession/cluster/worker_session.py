@@ -19,7 +19,11 @@ from actorsession.cluster.worker_rendezvous import RendezvousTable
 from actorsession.errors import AbortedError, CancelledError, OpError
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
-    DeregisterGraph, GraphDone, GraphRegistered, RegisterGraph, RunGraph,
+    DeregisterGraph,
+    GraphDone,
+    GraphRegistered,
+    RegisterGraph,
+    RunGraph,
 )  # fmt: skip
 from actorsession.plan.keys import parse_key
 from actorsession.plan.partition import SEND, Partition
@@ -115,8 +119,10 @@ class WorkerSession(Actor):
                 f"restarted",
                 task=self._parts.task,
             )
-        rendezvous = self._parts.rendezvous.begin(message.step_id)
         pool = self._parts.pool
+        if graph.inline is not None and not message.trace and (pool is None or graph.inline.cheap):
+            return GraphDone(values=list(graph.inline.run(message.feeds)), stats=None)
+        rendezvous = self._parts.rendezvous.begin(message.step_id)
         step = Step(
             message.step_id, rendezvous, len(graph.fetches),
             pool=pool, loop=asyncio.get_running_loop() if pool is not None else None,

@@ -12,6 +12,7 @@ came in a writable segment; small ones get a buffer of their own.
 
 from __future__ import annotations
 
+import threading
 from typing import Any, TypeAlias
 
 import msgpack
@@ -48,36 +49,61 @@ def pack(value: Any, segments: list[Buffer] | None = None) -> bytes:
     Raises:
         InvalidArgumentError: for a value of another type.
     """
+    return _PACKER.pack(value, segments)
 
-    def extend(obj: Any) -> Any:
+
+class _Packer(threading.local):
+    """One msgpack packer per thread: making one allocates a buffer, which costs more than most messages."""
+
+    def __init__(self) -> None:
+        self._segments: list[Buffer] | None = None
+        self._outer = msgpack.Packer(default=self._extend)
+        self._inner = msgpack.Packer()
+
+    def pack(self, value: Any, segments: list[Buffer] | None) -> bytes:
+        self._segments = segments
+        try:
+            data: bytes = self._outer.pack(value)
+        except BaseException as exc:
+            self._outer.reset()
+            self._inner.reset()
+            if isinstance(exc, (ValueError, OverflowError)):
+                raise InvalidArgumentError(f"cannot encode a value: {exc}") from exc
+            raise
+        finally:
+            self._segments = None
+        return data
+
+    def _extend(self, obj: Any) -> Any:
         if isinstance(obj, (np.ndarray, np.generic)):
-            return _pack_tensor(np.asarray(obj), segments)
+            return self._tensor(np.asarray(obj))
         if isinstance(obj, DType):
             return msgpack.ExtType(_EXT_DTYPE, obj.name.encode())
         if isinstance(obj, TensorShape):
-            return msgpack.ExtType(_EXT_SHAPE, msgpack.packb(obj.dims))
+            return msgpack.ExtType(_EXT_SHAPE, self._inner.pack(obj.dims))
         if isinstance(obj, int):
             return msgpack.ExtType(_EXT_BIGINT, str(obj).encode())
         raise InvalidArgumentError(
             f"cannot send a {type(obj).__name__}: only plain values, arrays, dtypes and shapes travel"
         )
 
-    try:
-        return msgpack.packb(value, default=extend)  # type: ignore[no-any-return]
-    except (ValueError, OverflowError) as exc:
-        raise InvalidArgumentError(f"cannot encode a value: {exc}") from exc
+    def _tensor(self, array: np.ndarray[Any, Any]) -> msgpack.ExtType:
+        shape = array.shape
+        if array.dtype == object:
+            items = [_as_bytes(x) for x in array.flat]
+            return msgpack.ExtType(_EXT_STRINGS, self._inner.pack([shape, items]))
+        name = as_dtype(array.dtype).name
+        nbytes = array.nbytes
+        if self._segments is None or nbytes <= INLINE_LIMIT:
+            return msgpack.ExtType(_EXT_TENSOR, self._inner.pack([name, shape, array.tobytes()]))
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)  # memoryview has no bfloat16
+        self._segments.append(memoryview(flat))
+        return msgpack.ExtType(
+            _EXT_TENSOR, self._inner.pack([name, shape, len(self._segments) - 1])
+        )
 
 
-def _pack_tensor(array: np.ndarray[Any, Any], segments: list[Buffer] | None) -> msgpack.ExtType:
-    shape = list(array.shape)
-    if array.dtype == object:
-        return msgpack.ExtType(_EXT_STRINGS, msgpack.packb([shape, [_as_bytes(x) for x in array.flat]]))
-    name = as_dtype(array.dtype).name
-    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)  # memoryview cannot hold bfloat16
-    if segments is None or flat.nbytes <= INLINE_LIMIT:
-        return msgpack.ExtType(_EXT_TENSOR, msgpack.packb([name, shape, flat.tobytes()]))
-    segments.append(memoryview(flat))
-    return msgpack.ExtType(_EXT_TENSOR, msgpack.packb([name, shape, len(segments) - 1]))
+_PACKER = _Packer()
 
 
 def _as_bytes(item: Any) -> bytes:

@@ -1,8 +1,8 @@
 """Activation functions, and the ops that compute their gradients from what the forward pass left.
 
 Sigmoid and softplus are evaluated without overflow anywhere on the real line. Each ``...Grad`` op
-makes one new array and works in place on it. Imports nothing of ``ops/`` but ``build``, ``operands``
-and ``elementwise``.
+makes one new array and works in place on it. Imports nothing of ``ops/`` but ``build``,
+``operands`` and ``elementwise``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Arithmetic of two tensors, element by element with broadcasting, and sums of many.
 
-Each op stands here whole: shape function, kernel, gradient and the function that users call. Kernels
-are Python's operators where those do the right thing: on numpy scalars they cost a tenth of a ufunc
-call. Integer division follows TensorFlow op by op: ``FloorDiv`` and ``FloorMod`` round down, ``Div``
-towards zero, and none of them divides by zero.
+Each op stands here whole: shape function, kernel, gradient and the function that users call.
+Kernels are Python's operators where those do the right thing: on numpy scalars they cost a tenth of
+a ufunc call. Integer division follows TensorFlow op by op: ``FloorDiv`` and ``FloorMod`` round
+down, ``Div`` towards zero, and none of them divides by zero.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ from actorsession.graph.dtypes import DType, float32, float64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor, register_overload
 from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE, Gradient, InferContext, Kernel, KernelContext, OpDef, register,
+    NOT_DIFFERENTIABLE,
+    Gradient,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
 )  # fmt: skip
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import convert_all, make_one
@@ -28,13 +34,18 @@ from actorsession.ops.cast import cast
 from actorsession.ops.comparison import greater, greater_equal, less_equal, not_equal, where_v2
 from actorsession.ops.elementwise import conj, log
 from actorsession.ops.operands import (
-    binary, check_dtype, converted, infer_same, merged_shape, scalar_like,
+    binary,
+    check_dtype,
+    converted,
+    infer_same,
+    merged_shape,
+    scalar_like,
 )
 from actorsession.ops.shape_operands import with_boxed
 
 __all__ = [
-    "add", "add_n", "div", "divide", "floordiv", "floormod", "maximum", "minimum", "mod", "multiply",
-    "pow", "realdiv", "squared_difference", "subtract", "truediv",
+    "add", "add_n", "div", "divide", "floordiv", "floormod", "maximum", "minimum", "mod",
+    "multiply", "pow", "realdiv", "squared_difference", "subtract", "truediv",
 ]  # fmt: skip
 
 
@@ -142,14 +153,20 @@ register(
         infer=infer_same("iufcs"),
         kernel=_add_kernel,
         gradient=_add_back,
-        emit=lambda ctx, args: None if ctx.inputs[0].dtype.kind == "s" else f"({args[0]} + {args[1]})",
+        emit=lambda ctx, args: (
+            None if ctx.inputs[0].dtype.kind == "s" else f"({args[0]} + {args[1]})"
+        ),
     )
 )
 _register(
     "Sub", "iufc", lambda ctx: operator.sub, _summed(lambda x, y, z, g: (g, -g)), "({0} - {1})"
 )
 _register(
-    "Mul", "iufc", lambda ctx: operator.mul, _summed(lambda x, y, z, g: (g * conj(y), g * conj(x))), "({0} * {1})"
+    "Mul",
+    "iufc",
+    lambda ctx: operator.mul,
+    _summed(lambda x, y, z, g: (g * conj(y), g * conj(x))),
+    "({0} * {1})",
 )
 _register("SquaredDifference", "iufc", _squared_difference_kernel, _summed(_difference_back))
 
@@ -292,8 +309,8 @@ def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     return binary("Pow", x, y, name)
 
 
-# numpy takes 48 ns for the cube of a float32, two products 0.6. The gradient of a square asks for the
-# first power.
+# numpy takes 48 ns for the cube of a float32, two products 0.6. The gradient of a square asks for
+# the first power.
 _POWERS: dict[float, Kernel] = {
     1.0: lambda x, _: +x,
     2.0: lambda x, _: x * x,

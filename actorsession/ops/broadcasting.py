@@ -7,22 +7,31 @@ each step.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Tensor
+from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE, Array, InferContext, Kernel, KernelContext, OpDef, register,
+    NOT_DIFFERENTIABLE,
+    Array,
+    Gradient,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
 )  # fmt: skip
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.dimensions import shape_tensor
 from actorsession.ops.operands import check_dtype
-from actorsession.ops.shape import reshape, shape_tensor
+from actorsession.ops.shape import reshape
 
-__all__ = ["broadcast_gradient_args", "sum_to_operands"]
+__all__ = ["broadcast_gradient_args", "sum_to_operands", "summed"]
 
 
 # -- BroadcastGradientArgs -----------------------------------------------------------------------
@@ -107,7 +116,7 @@ def sum_to_operands(
     ways = _Way.between(*shapes), _Way.between(*reversed(shapes))
     axes: tuple[Tensor | None, Tensor | None] = (None, None)
     if any(g is not None and w is None for g, w in zip((grad_x, grad_y), ways, strict=True)):
-        axes = broadcast_gradient_args(*(_dynamic_shape(t, trailing) for t in (x, y)))
+        axes = broadcast_gradient_args(_dynamic_shape(x, trailing), _dynamic_shape(y, trailing))
     return [
         None if grad is None else _sum_to(grad, operand, way, dynamic)
         for grad, operand, way, dynamic in zip((grad_x, grad_y), (x, y), ways, axes, strict=True)
@@ -117,6 +126,23 @@ def sum_to_operands(
 def _dynamic_shape(x: Tensor, trailing: int) -> Tensor:
     shape = shape_tensor(x)
     return shape[:-trailing] if trailing else shape
+
+
+def summed(
+    partial: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
+) -> Gradient:
+    """The gradient of an op of two inputs that broadcast, summed to their shapes.
+
+    Args:
+        partial: from the two operands, the result and the incoming gradient to the gradients by
+            the operands, in the shape of the result.
+    """
+
+    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+        x, y = op.inputs
+        return sum_to_operands(x, y, *partial(x, y, op.outputs[0], grad))
+
+    return gradient
 
 
 class _Way(NamedTuple):

@@ -1,23 +1,35 @@
 """Conversion between element types.
 
-Owns ``Cast`` and its shorthands. Values that the new type cannot hold are undefined, as in TensorFlow:
-integers wrap, floats out of an integer's range give anything.
+Owns ``Cast`` and its shorthands. Values that the new type cannot hold are undefined, as in
+TensorFlow: integers wrap, floats out of an integer's range give anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from actorsession.graph.dtypes import (
-    DType, as_dtype, bfloat16, complex64, complex128, float32, float64, int32, int64,
+    DType,
+    as_dtype,
+    bfloat16,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int32,
+    int64,
 )
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
-    REQUIRED, Array, InferContext, Kernel, KernelContext, OpDef, register,
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
 )
 from actorsession.ops.build import convert_to_tensor, make_one
 

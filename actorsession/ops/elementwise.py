@@ -2,8 +2,9 @@
 
 Each op stands here whole: shape function, kernel, gradient and the function that users call;
 activations have a file of their own. Gradients are written with operators on tensors, so this file
-needs none of the other math files; complex arguments are conjugated in them, as in TensorFlow. Where
-a derivative is cheaper from the result than from the argument, a ``...Grad`` op takes few passes.
+needs none of the other math files; complex arguments are conjugated in them, as in TensorFlow.
+Where a derivative is cheaper from the result than from the argument, a ``...Grad`` op takes few
+passes.
 """
 
 from __future__ import annotations
@@ -16,14 +17,20 @@ import numpy as np
 
 from actorsession.graph.operation import Operation, Tensor, register_overload
 from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE, Array, Gradient, Kernel, KernelContext, OpDef, register,
+    NOT_DIFFERENTIABLE,
+    Array,
+    Gradient,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
 )  # fmt: skip
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.operands import by_rank, infer_like, unary
 
 __all__ = [
-    "abs", "ceil", "conj", "cos", "exp", "expm1", "floor", "log", "log1p", "negative", "reciprocal", "round",
-    "rsqrt", "sign", "sin", "sqrt", "square", "tan",
+    "abs", "ceil", "conj", "cos", "exp", "expm1", "floor", "log", "log1p", "negative",
+    "reciprocal", "round", "rsqrt", "sign", "sin", "sqrt", "square", "tan",
 ]  # fmt: skip
 
 

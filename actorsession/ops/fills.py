@@ -6,7 +6,7 @@ What is small and known early becomes a constant of the graph; the rest is made 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
@@ -100,9 +100,10 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
         name: wanted name.
     """
     graph = graph_of(dims, value)
-    with graph.as_default():
-        shape = shape_operand(dims)
-        return refine(make_one("Fill", [shape, convert_to_tensor(value)], None, name), shape)
+    with graph.name_scope(name or "Fill") as scope:
+        wanted = shape_operand(dims, graph, "dims")
+        number = convert_to_tensor(value, name="value", graph=graph)
+        return refine(make_one("Fill", [wanted, number], None, scope), wanted)
 
 
 def _number(number: int, dtype: DType) -> Any:
@@ -116,19 +117,21 @@ def _number(number: int, dtype: DType) -> Any:
 def _filled(dims: Any, number: int, dtype: DType, name: str, near: Any = None) -> Tensor:
     """A constant if it is small and of known shape, else a ``Fill``."""
     graph = graph_of(near, *(dims if isinstance(dims, (list, tuple)) else [dims]))
-    value = _number(number, dtype)
+    known = _early(dims)
+    if known is not None and prod(known) <= _CONSTANT_FILL:
+        return constant(_number(number, dtype), dtype, known, name, graph=graph)
     with graph.as_default():
-        if isinstance(dims, TensorShape):
-            dims = dims.as_tuple()
-        vector = None if _plain(dims) is not None else shape_operand(dims)
-        known = _plain(dims) if vector is None else constant_ints_of(vector)
-        if known is not None and int(np.prod(known)) <= _CONSTANT_FILL:
-            return constant(value, dtype, known, name)
-        return fill(dims if vector is None else vector, value, name)
+        return fill(dims if known is None else known, _number(number, dtype), name)
 
 
-def _plain(dims: Any) -> Ints | None:
-    """Dimensions that are plain numbers."""
+def _early(dims: Any) -> Ints | None:
+    """Dimensions that are known while the graph is built."""
+    if isinstance(dims, TensorShape):
+        return dims.as_tuple()
+    if hasattr(dims, "_as_graph_element"):
+        return constant_ints_of(convert_to_tensor(dims))
+    if isinstance(dims, np.ndarray):
+        return ints(dims)
     if isinstance(dims, (int, np.integer)):
         return (int(dims),)
     if isinstance(dims, (list, tuple)) and all(isinstance(d, (int, np.integer)) for d in dims):

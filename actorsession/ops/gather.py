@@ -59,9 +59,11 @@ def gather(
         ``params`` with the axis replaced by those of ``indices`` behind the batch.
     """
     value = convert_to_tensor(params)
-    where = convert_to_tensor(batch_dims if axis is None else axis, graph=value.graph)
-    index = convert_to_tensor(indices, graph=value.graph)
-    return make_one("GatherV2", [value, index, where], {"batch_dims": int(batch_dims)}, name)
+    graph, place = value.graph, batch_dims if axis is None else axis
+    with graph.name_scope(name or "GatherV2") as scope:
+        index = convert_to_tensor(indices, name="indices", graph=graph)
+        where = convert_to_tensor(place, name="axis", graph=graph)
+        return make_one("GatherV2", [value, index, where], {"batch_dims": int(batch_dims)}, scope)
 
 
 def _infer_gather(ctx: InferContext) -> list[TensorSpec]:

@@ -39,10 +39,6 @@ from actorsession.ops.shape_operands import (
 __all__ = ["concat", "stack", "unstack", "without_gaps"]
 
 
-def _axis_operand(axis: Any, near: Tensor) -> Tensor:
-    return convert_to_tensor(axis, graph=near.graph)
-
-
 # -- ConcatV2 --------------------------------------------------------------------------------------
 
 
@@ -63,8 +59,10 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     tensors = convert_all(given)
     if len(tensors) == 1:
         return make_one("Identity", tensors, name=name)
-    where = _axis_operand(axis, tensors[0])
-    return make_one("ConcatV2", [*tensors, where], None, name)
+    graph = tensors[0].graph
+    with graph.name_scope(name) as scope:
+        where = convert_to_tensor(axis, name="axis", graph=graph)
+        return make_one("ConcatV2", [*tensors, where], None, scope)
 
 
 def _infer_concat(ctx: InferContext) -> list[TensorSpec]:

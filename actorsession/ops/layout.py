@@ -189,7 +189,9 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
         name: wanted name.
     """
     value = convert_to_tensor(input)
-    return make_one("Tile", [value, convert_to_tensor(multiples, graph=value.graph)], None, name)
+    with value.graph.name_scope(name or "Tile") as scope:
+        times = convert_to_tensor(multiples, name="multiples", graph=value.graph)
+        return make_one("Tile", [value, times], None, scope)
 
 
 def _infer_tile(ctx: InferContext) -> list[TensorSpec]:
@@ -276,16 +278,17 @@ def pad(
         ValueError: for an unknown mode, or paddings that do not fit the rank.
     """
     value = convert_to_tensor(tensor)
-    margins = convert_to_tensor(paddings, graph=value.graph)
     kind = mode.upper()
-    if kind in ("REFLECT", "SYMMETRIC"):
-        return make_one("MirrorPad", [value, margins], {"mode": kind}, name)
-    if kind != "CONSTANT":
+    if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
         raise ValueError(f"pad: mode is CONSTANT, REFLECT or SYMMETRIC, got {mode!r}")
-    if not hasattr(constant_values, "_as_graph_element") and constant_values == 0:
-        return make_one("Pad", [value, margins], None, name)
-    filler = convert_to_tensor(constant_values, value.dtype, graph=value.graph)
-    return make_one("PadV2", [value, margins, filler], None, name)
+    with value.graph.name_scope(name or "Pad") as scope:
+        margins = convert_to_tensor(paddings, name="paddings", graph=value.graph)
+        if kind != "CONSTANT":
+            return make_one("MirrorPad", [value, margins], {"mode": kind}, scope)
+        if not hasattr(constant_values, "_as_graph_element") and constant_values == 0:
+            return make_one("Pad", [value, margins], None, scope)
+        filler = convert_to_tensor(constant_values, value.dtype, graph=value.graph)
+        return make_one("PadV2", [value, margins, filler], None, scope)
 
 
 def _margins(value: Any) -> list[tuple[int, int]]:

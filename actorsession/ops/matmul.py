@@ -1,15 +1,15 @@
 """Products of matrices, and of batches of them.
 
-Owns ``MatMul`` for two matrices and ``BatchMatMulV2``, which broadcasts leading dimensions. Transposed
-operands are views that BLAS reads as they lie, so no gradient needs an explicit transpose. Types that
-BLAS does not know are multiplied in float32 (16-bit floats) or by numpy's own loops (integers).
+Owns ``MatMul`` for two matrices and ``BatchMatMulV2``, which broadcasts leading dimensions.
+Transposed operands are views that BLAS reads as they lie, so no gradient needs an explicit
+transpose. Types that BLAS does not know are multiplied in float32 (16-bit floats) or by numpy's own
+loops (integers).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, bfloat16, float16
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor, register_overload
-from actorsession.graph.registry import (
-    Array, InferContext, Kernel, KernelContext, OpDef, register,
-)
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape, broadcast_shapes
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import convert_all, make_one
@@ -192,16 +190,16 @@ def _adjoint(x: Array) -> Array:
 
 # -- cost ----------------------------------------------------------------------------------------
 
-# Operations per microsecond: of OpenBLAS with the kernels that it chooses for an unknown processor, and
-# of numpy's integer loops. The order of magnitude decides where the product runs.
+# Operations per microsecond: of OpenBLAS with the kernels that it chooses for an unknown processor,
+# and of numpy's integer loops. The order of magnitude decides where the product runs.
 _BLAS_SPEED = 50_000.0
 _INTEGER_SPEED = 500.0
 _CALL = 2.0
 
 
 def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    batch = prod((outputs[0].shape.dims or ())[:-2], start=1)
-    x, y, z = (max(1, (s.shape.num_elements or 0) / max(1, batch)) for s in (*inputs, *outputs))
+    batch = max(1, outputs[0].shape[:-2].num_elements or 1)
+    x, y, z = (max(1, (s.shape.num_elements or 1) / batch) for s in (*inputs, *outputs))
     # Of m*k, k*n and m*n elements: sqrt(x * y * z) is m * k * n, whatever was transposed.
     speed = _INTEGER_SPEED if inputs[0].dtype.is_integer else _BLAS_SPEED
     return _CALL + 2 * batch * math.sqrt(x * y * z) / speed

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from actorsession.graph.dtypes import DType, bool_
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext
+from actorsession.graph.registry import Gradient, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, broadcast_shapes, merge_all
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 
@@ -27,7 +27,7 @@ __all__ = [
     "infer_like",
     "infer_same",
     "merged_shape",
-    "scalar_like",
+    "register_binary", "scalar_like",
     "unary",
 ]  # fmt: skip
 
@@ -192,3 +192,33 @@ def by_rank(ctx: KernelContext, scalar: Kernel, array: Kernel, index: int = 0) -
     if rank is not None:
         return array if rank else scalar
     return lambda *args: array(*args) if args[index].ndim else scalar(*args)
+
+
+# -- registration --------------------------------------------------------------------------------
+
+
+def register_binary(
+    name: str,
+    kinds: str,
+    kernel: Callable[[KernelContext], Kernel],
+    gradient: Gradient,
+    emit: str | None = None,
+) -> None:
+    """Registers an op of two inputs of one dtype that broadcast.
+
+    Args:
+        name: operation type.
+        kinds: kinds of dtype that it takes.
+        kernel: makes the function that computes it.
+        gradient: its gradient.
+        emit: format of an inline expression.
+    """
+    register(
+        OpDef(
+            name=name,
+            infer=infer_same(kinds),
+            kernel=kernel,
+            gradient=gradient,
+            emit=None if emit is None else lambda ctx, args: emit.format(*args),
+        )
+    )

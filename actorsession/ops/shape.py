@@ -59,8 +59,9 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
         ValueError: if the number of elements can never fit.
     """
     value = convert_to_tensor(tensor)
-    dims = shape_operand(shape, value.graph)
-    return refine(make_one("Reshape", [value, dims], None, name), dims)
+    with value.graph.name_scope(name or "Reshape") as scope:
+        dims = shape_operand(shape, value.graph)
+        return refine(make_one("Reshape", [value, dims], None, scope), dims)
 
 
 def _infer_reshape(ctx: InferContext) -> list[TensorSpec]:
@@ -175,11 +176,9 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     if where is None:
         raise ValueError("expand_dims needs an axis")
     value = convert_to_tensor(input)
-    return make_one("ExpandDims", [value, _axis_operand(where, value)], None, name)
-
-
-def _axis_operand(axis: Any, value: Tensor) -> Tensor:
-    return convert_to_tensor(axis, graph=value.graph)
+    with value.graph.name_scope(name or "ExpandDims") as scope:
+        place = convert_to_tensor(where, name="dim", graph=value.graph)
+        return make_one("ExpandDims", [value, place], None, scope)
 
 
 def _infer_expand_dims(ctx: InferContext) -> list[TensorSpec]:
@@ -305,8 +304,9 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
         A read-only view if the result is large.
     """
     value = convert_to_tensor(input)
-    dims = shape_operand(shape, value.graph)
-    return refine(make_one("BroadcastTo", [value, dims], None, name), dims)
+    with value.graph.name_scope(name or "BroadcastTo") as scope:
+        dims = shape_operand(shape, value.graph)
+        return refine(make_one("BroadcastTo", [value, dims], None, scope), dims)
 
 
 def _infer_broadcast_to(ctx: InferContext) -> list[TensorSpec]:

@@ -24,6 +24,7 @@ from actorsession.ops.shape_operands import (
     constant_ints_of,
     ints,
     require_index,
+    shape_operand,
     vector_length,
 )
 from actorsession.ops.strided import MASKS, index_text, strided_shape, strided_slice
@@ -48,11 +49,15 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tenso
     """
     tensor = convert_to_tensor(input_)
     graph = tensor.graph
-    if isinstance(begin, TensorShape):
-        begin = begin.as_tuple()
-    with graph.as_default():
-        starts, sizes = convert_all([begin, size])
-    return make_one("Slice", [tensor, starts, sizes], name=name, graph=graph)
+    with graph.name_scope(name or "Slice") as scope:
+        starts, sizes = shape_operand(begin, graph, "begin"), shape_operand(size, graph, "size")
+        if starts.dtype is not sizes.dtype:
+            # A plain list beside an int64 tensor.
+            starts, sizes = (
+                make_one("Cast", [t], {"DstT": int64}) if t.dtype is int32 else t
+                for t in (starts, sizes)
+            )
+        return make_one("Slice", [tensor, starts, sizes], None, scope, graph)
 
 
 def _infer_slice(ctx: InferContext) -> list[TensorSpec]:

@@ -24,7 +24,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import Dim, TensorShape
-from actorsession.ops.build import convert_to_tensor, graph_of, make
+from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.joining import concat, without_gaps
 from actorsession.ops.shape_operands import (
     Ints,
@@ -33,6 +33,7 @@ from actorsession.ops.shape_operands import (
     normal_axis,
     require_index,
     shape_of_rank,
+    shape_operand,
     vector_length,
 )
 
@@ -56,16 +57,17 @@ def split(
         ValueError: if the pieces can never fit, or their number is not known.
     """
     tensor = convert_to_tensor(value)
-    where = convert_to_tensor(axis, graph=tensor.graph)
-    if isinstance(num_or_size_splits, (int, np.integer)):
-        attrs = {"num_split": int(num_or_size_splits)}
-        return list(make("Split", [where, tensor], attrs, name, tensor.graph).outputs)
-    sizes = convert_to_tensor(num_or_size_splits, graph=graph_of(tensor))
-    count = vector_length(sizes.spec) if num is None else num
-    if count is None:
-        raise ValueError("split needs num: the number of lengths is not known early")
-    attrs = {"num_split": int(count)}
-    return list(make("SplitV", [tensor, sizes, where], attrs, name).outputs)
+    with tensor.graph.name_scope(name) as scope:
+        where = convert_to_tensor(axis, name="split_dim", graph=tensor.graph)
+        if isinstance(num_or_size_splits, (int, np.integer)):
+            attrs = {"num_split": int(num_or_size_splits)}
+            return list(make("Split", [where, tensor], attrs, scope).outputs)
+        sizes = shape_operand(num_or_size_splits, tensor.graph, "size_splits")
+        count = vector_length(sizes.spec) if num is None else num
+        if count is None:
+            raise ValueError("split needs num: the number of lengths is not known early")
+        attrs = {"num_split": int(count)}
+        return list(make("SplitV", [tensor, sizes, where], attrs, scope).outputs)
 
 
 def _infer_split(ctx: InferContext) -> list[TensorSpec]:

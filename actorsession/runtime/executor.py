@@ -92,6 +92,10 @@ class LoadedGraph:
         executors: by device name.
         states: state of stateful kernels, by device and node; shared by all plans of a session.
         own_fetches: whether fetched arrays must be the caller's own.
+
+    Attributes:
+        fetches: positions in the signature of what this process hands back, in that order.
+        inline: a way to run it as one call, if it is that simple.
     """
 
     def __init__(
@@ -112,25 +116,22 @@ class LoadedGraph:
                 )
             compiled = compile_partition(partition, own_fetches=own_fetches)
             kept = states.setdefault(partition.device, {})
-            self.parts.append((executor, LinkedPartition(compiled, executor.device.resources, kept)))
+            self.parts.append(
+                (executor, LinkedPartition(compiled, executor.device.resources, kept))
+            )
         # Fetches of this process, in the order in which they are handed back.
         self.fetches = sorted(p for part in partitions for p, _, _ in part.fetches)
-        self._inline = self._single_segment()
+        self.inline = self._bind_inline()
 
-    def _single_segment(self) -> LinkedSegment | None:
-        """The one segment of a graph that neither sends nor receives."""
+    def _bind_inline(self) -> InlineRun | None:
+        """A way to run the graph as one call: one segment that neither sends nor receives."""
         if len(self.parts) != 1:
             return None
-        compiled = self.parts[0][1].compiled
-        simple = len(compiled.segments) == 1 and not compiled.recvs and not compiled.sends
-        return self.parts[0][1].segments[0] if simple else None
-
-    def bind_inline(self) -> InlineRun | None:
-        """A way to run the graph as one call, if it is that simple."""
-        segment = self._inline
-        if segment is None:
+        linked = self.parts[0][1]
+        compiled = linked.compiled
+        if len(compiled.segments) != 1 or compiled.recvs or compiled.sends:
             return None
-        return InlineRun(self.parts[0][1], segment)
+        return InlineRun(linked, linked.segments[0])
 
     def begin(self, step: Step, feeds: Sequence[Any]) -> None:
         """Begins all partitions in the calling thread; ``step`` tells how they end."""

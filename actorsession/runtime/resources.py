@@ -175,7 +175,9 @@ class ResourceManager:
             found = self._variables.get(key)
             if found is None:
                 found = self._variables[key] = Variable(name, spec)
-        if found.spec.dtype is not spec.dtype or not found.spec.shape.is_compatible_with(spec.shape):
+        if found.spec.dtype is not spec.dtype or not found.spec.shape.is_compatible_with(
+            spec.shape
+        ):
             if not found.initialized:
                 found.spec = spec
                 return found

@@ -12,6 +12,7 @@ or the caller's where there is no loop) but what ``HeldSends`` and ``execute`` d
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from collections import deque
@@ -22,7 +23,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorsession.config import NodeStats, StepStats, TransferStats
-from actorsession.errors import CancelledError, InternalError, OpError, UnimplementedError, from_exception
+from actorsession.errors import (
+    CancelledError,
+    InternalError,
+    OpError,
+    UnimplementedError,
+    from_exception,
+)
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE, KernelPool
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
 
@@ -189,10 +196,9 @@ class Step:
         with np.errstate(all="ignore"):
             results, error = run.execute(index, held)
         assert self._loop is not None
-        try:
+        # The loop may be closed under a running kernel; then nobody waits for the result any more.
+        with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._returned, held, index, results, error)
-        except RuntimeError:
-            pass  # the loop was closed under a running kernel: nobody waits for the result any more
 
     def _returned(
         self, held: HeldSends, index: int, results: Sequence[Any], error: OpError | None
@@ -281,7 +287,9 @@ class PartitionRun:
                 return (), self.step.error
             return (), locate_error(exc, self.linked, linked)
         seconds = time.perf_counter() - begin
-        linked.seconds = linked.seconds + _EMA * (seconds - linked.seconds) if linked.seconds else seconds
+        linked.seconds = (
+            linked.seconds + _EMA * (seconds - linked.seconds) if linked.seconds else seconds
+        )
         return results, None
 
     def finished(self, index: int, results: Sequence[Any]) -> None:

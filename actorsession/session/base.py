@@ -69,7 +69,9 @@ class Request:
         self.converters = tuple(self.converters[i] for i in feeds)
         self.positions = tuple(self.positions[i] for i in feeds)
         self.order = None if fetches == tuple(range(len(fetches))) else fetches
-        self.signature = RunSignature(plan.signature.feeds, self.signature.fetches, self.signature.targets)
+        self.signature = RunSignature(
+            plan.signature.feeds, self.signature.fetches, self.signature.targets
+        )
         self.plan = plan
 
     def feeds(self, values: Sequence[Any]) -> list[Any]:
@@ -170,7 +172,9 @@ class BaseSession:
     def _new_request(self, fetches: Any, keys: tuple[Any, ...]) -> Request:
         fed: dict[Tensor, int] = {}
         for position, key in enumerate(keys):
-            fed[feed_tensor(self._graph, key)] = position  # of two keys for one tensor the later wins
+            fed[feed_tensor(self._graph, key)] = (
+                position  # of two keys for one tensor the later wins
+            )
         plan = map_fetches(self._graph, fetches)
         from_feeds = tuple(fed.get(t) for t in plan.tensors)
         signature = RunSignature(

@@ -74,7 +74,7 @@ class DirectPlan:
     def __init__(self, signature: RunSignature, graph: LoadedGraph) -> None:
         self.signature = signature
         self.graph = graph
-        self.inline: InlineRun | None = graph.bind_inline()
+        self.inline: InlineRun | None = graph.inline
 
 
 class DirectSession:
@@ -201,7 +201,7 @@ class DirectSession:
         self,
         plan: DirectPlan,
         feeds: Sequence[Any],
-        timeout: float | None,
+        limit: float | None,
         options: RunOptions | None = None,
         metadata: RunMetadata | None = None,
     ) -> Sequence[Any]:
@@ -213,7 +213,7 @@ class DirectSession:
             plan: what ``plan`` returned.
             feeds: values in the plan's order; arrays that the caller could change while the step is
                 suspended are copied.
-            timeout: seconds; ``None`` for the default.
+            limit: seconds; ``None`` for the default.
             options: of this run.
             metadata: filled with what ``options`` ask for.
 
@@ -233,7 +233,7 @@ class DirectSession:
         try:
             plan.graph.tell(step, [_kept(f) for f in feeds])
             if not step.done:
-                await self._wait(step, plan, timeout)
+                await self._wait(step, plan, limit)
             values = _result(step)
         finally:
             self._steps.discard(step)
@@ -256,8 +256,8 @@ class DirectSession:
         self._steps.add(step)
         return step
 
-    async def _wait(self, step: Step, plan: DirectPlan, timeout: float | None) -> None:
-        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if timeout is None else timeout)
+    async def _wait(self, step: Step, plan: DirectPlan, limit: float | None) -> None:
+        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
         try:
             await deadline.wait(step.wait(), what=f"step {step.step_id} ({plan.signature})")
         except DeadlineExceededError as error:
@@ -308,7 +308,9 @@ def _kept(feed: Any) -> Any:
 
 def _result(step: Step) -> Sequence[Any]:
     if not step.done:
-        raise InternalError(f"step {step.step_id} waits for {step.waiting()} with nobody to send it")
+        raise InternalError(
+            f"step {step.step_id} waits for {step.waiting()} with nobody to send it"
+        )
     return step.result()
 
 
@@ -332,4 +334,3 @@ def _report(
         metadata.step_stats = step.stats
     if options is not None and options.output_partition_graphs:
         metadata.partition_graphs = {p.device: GraphDef(p.nodes) for p in plan.graph.partitions}
-

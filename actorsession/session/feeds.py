@@ -60,7 +60,9 @@ def _flatten_into(flat: dict[Any, Any], key: Any, value: Any) -> None:
         flat[key] = value
         return
     if not isinstance(value, (tuple, list)) or len(key) != len(value):
-        raise ValueError(f"feed key {key!r:.100} needs a value of {len(key)} parts, got {value!r:.100}")
+        raise ValueError(
+            f"feed key {key!r:.100} needs a value of {len(key)} parts, got {value!r:.100}"
+        )
     for inner, part in zip(key, value, strict=True):
         _flatten_into(flat, inner, part)
 

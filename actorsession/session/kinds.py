@@ -21,9 +21,7 @@ def _is_remote(options: SessionOptions) -> bool:
     return bool(separator) and scheme in transport_schemes()
 
 
-register_factory(
-    SessionFactory(DIRECT, _is_local, lambda graph, o: DirectSession(graph, o.config))
-)
+register_factory(SessionFactory(DIRECT, _is_local, lambda graph, o: DirectSession(graph, o.config)))
 register_factory(
     SessionFactory(REMOTE, _is_remote, lambda graph, o: RemoteSession(graph, o.target, o.config))
 )

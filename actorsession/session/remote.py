@@ -8,6 +8,7 @@ sent before the next run that needs a plan.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import os
 import secrets
@@ -24,18 +25,35 @@ from actorsession.actors.ref import Ref
 from actorsession.actors.remote_ref import RemoteRef
 from actorsession.actors.supervision import Children
 from actorsession.config import (
-    CONNECT_TIMEOUT, DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions, StepStats,
+    CONNECT_TIMEOUT,
+    DEFAULT_STEP_TIMEOUT,
+    ConfigProto,
+    RunMetadata,
+    RunOptions,
+    StepStats,
 )  # fmt: skip
 from actorsession.errors import (
-    AbortedError, CancelledError, DeadlineExceededError, InternalError, UnavailableError,
+    AbortedError,
+    CancelledError,
+    DeadlineExceededError,
+    InternalError,
+    UnavailableError,
 )  # fmt: skip
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
-    MASTER, CloseSession, CreateSession, DeviceList, ExtendSession, ListDevices, RunStep,
-    SessionCreated, SessionExtended, StepDone,
+    MASTER,
+    CloseSession,
+    CreateSession,
+    DeviceList,
+    ExtendSession,
+    ListDevices,
+    RunStep,
+    SessionCreated,
+    SessionExtended,
+    StepDone,
 )  # fmt: skip
 from actorsession.plan.signature import RunSignature
 from transports import Hello, TransportError, WrongPeer, connect
@@ -46,6 +64,7 @@ __all__ = ["RemotePlan", "RemoteSession", "RemoteStatistics"]
 _RETRY = 0.1
 # Seconds that closing may take when the master does not answer.
 _CLOSE = 5.0
+_GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +150,9 @@ class RemoteSession:
         while True:
             attempts += 1
             try:
-                connection = await connect(self._target, _hello(), timeout=deadline.remaining() or 0.01)
+                connection = await connect(
+                    self._target, _hello(), timeout=deadline.remaining() or 0.01
+                )
                 break
             except WrongPeer as exc:
                 raise UnavailableError(f"the master at {self._target} refuses us: {exc}") from exc
@@ -144,7 +165,7 @@ class RemoteSession:
                 )
             await asyncio.sleep(_RETRY)
         self._link = Link(connection, serves={}, peer_name=connection.peer.task)
-        self._children.start(self._link.run(), name=f"link to {self._target}")
+        _ = self._children.start(self._link.run(), name=f"link to {self._target}")
         return RemoteRef(self._link, MASTER)
 
     async def _ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
@@ -152,7 +173,9 @@ class RemoteSession:
             raise InternalError("the session is not connected")
         answer = await self._ref.ask(message, deadline)
         if not isinstance(answer, reply):
-            raise InternalError(f"the master answered {type(answer).__name__}, not {reply.__name__}")
+            raise InternalError(
+                f"the master answered {type(answer).__name__}, not {reply.__name__}"
+            )
         return answer
 
     def _request_id(self) -> str:
@@ -188,7 +211,7 @@ class RemoteSession:
         self,
         plan: RemotePlan,
         feeds: Sequence[Any],
-        timeout: float | None,
+        limit: float | None,
         options: RunOptions | None = None,
         metadata: RunMetadata | None = None,
     ) -> Sequence[Any]:
@@ -197,7 +220,7 @@ class RemoteSession:
         Args:
             plan: what ``prepare`` returned.
             feeds: values in the plan's order.
-            timeout: seconds; ``None`` for the default.
+            limit: seconds; ``None`` for the default.
             options: of this run.
             metadata: filled with what ``options`` ask for.
 
@@ -225,15 +248,19 @@ class RemoteSession:
         )
         self._steps += 1
         try:
-            done = await self._ask(message, self._deadline(timeout), StepDone)
+            done = await self._ask(message, self._deadline(limit), StepDone)
         finally:
             self._steps -= 1
         if metadata is not None:
             _fill(metadata, done.metadata)
-        return [_own(v) for v in done.values] if self._link is None else [_scalar(v) for v in done.values]
+        return (
+            [_own(v) for v in done.values]
+            if self._link is None
+            else [_scalar(v) for v in done.values]
+        )
 
-    def _deadline(self, timeout: float | None) -> Deadline:
-        return Deadline.after(DEFAULT_STEP_TIMEOUT if timeout is None else timeout)
+    def _deadline(self, limit: float | None) -> Deadline:
+        return Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
 
     async def devices(self) -> list[DeviceAttributes]:
         """The devices that the session may use, the client device first."""
@@ -249,12 +276,11 @@ class RemoteSession:
         """Closes the session at the master, if it still answers, and the connection."""
         self._closed = True
         if self._handle and self._ref is not None:
-            try:
+            # The master may be gone or have dropped the session: nothing is left to close there then.
+            with contextlib.suppress(*_GONE):
                 await self._ask(
                     CloseSession(session_handle=self._handle), Deadline.after(_CLOSE), Done
                 )
-            except (UnavailableError, DeadlineExceededError, AbortedError, CancelledError):
-                pass  # the master is gone or has dropped the session: nothing is left to close there
         if self._link is not None:
             await self._link.aclose(_CLOSE)
         await self._children.stop(_CLOSE)
@@ -295,4 +321,3 @@ def _fill(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
         metadata.step_stats = StepStats.from_wire(wire["step_stats"])
     for device, graph in (wire.get("partition_graphs") or {}).items():
         metadata.partition_graphs[device] = GraphDef.from_wire(graph)
-

@@ -64,7 +64,7 @@ def test_images_are_float32_from_zero_to_one_and_labels_are_int64_digits() -> No
     digits = load_digits()
     for images in (digits.train_images, digits.test_images):
         assert images.dtype == np.float32
-        assert (images.min(), images.max()) == (0.0, 1.0)
+        assert (float(images.min()), float(images.max())) == (0.0, 1.0)
     for labels in (digits.train_labels, digits.test_labels):
         assert labels.dtype == np.int64
         assert set(labels.tolist()) == set(range(10))

@@ -287,8 +287,10 @@ def check_gradient(
             program = Program(ys, xs)
             for i, tensor in zip(chosen, analytic, strict=True):
                 expected = _differences(program, xs, values, i, weights, step)
-                found = 0.0 if tensor is None else evaluate([tensor], feeds)[0]
-                assert tensor is None or found.shape == values[i].shape, f"gradient of argument {i}"
+                found = np.zeros_like(values[i])
+                if tensor is not None:
+                    found = evaluate([tensor], feeds)[0]
+                    assert found.shape == values[i].shape, f"gradient of argument {i}"
                 np.testing.assert_allclose(
                     found, expected, rtol=rtol, atol=atol,
                     err_msg=f"argument {i}, static shapes {'hidden' if hidden else 'known'}",

@@ -103,9 +103,9 @@ def test_frames_before_a_bad_byte_are_delivered_and_then_the_error(bad: bytes, s
     decoder = limited()
     data = good + good + bad + good
     found: list[Frame] = []
-    cuts = range(0, len(data), step)
+    cuts = [*range(0, len(data), step), len(data)]
     with pytest.raises(ProtocolError):
-        feed_chopped(decoder, data + good, list(cuts), found)
+        feed_chopped(decoder, data + good, cuts, found)
     assert found == [Frame(b"good", (b"one",))] * 2
     assert decoder.error is not None
     with pytest.raises(ProtocolError):

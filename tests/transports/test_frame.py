@@ -46,7 +46,7 @@ def test_a_small_frame_is_one_piece_and_none_is_empty() -> None:
 
 def test_a_large_segment_is_passed_on_and_not_copied() -> None:
     large = np.zeros(JOIN_BELOW, np.float64)
-    pieces = encode_frame(Frame(b"head", (memoryview(b"small"), memoryview(large), b"tail")))
+    pieces = encode_frame(Frame(b"head", (memoryview(b"small"), large.data, b"tail")))
     assert len(pieces) == 3
     assert np.shares_memory(np.frombuffer(pieces[1], np.uint8), large)
     assert bytes(pieces[0]).endswith(b"headsmall")
@@ -77,8 +77,8 @@ def test_many_small_segments_become_few_pieces() -> None:
     ids=["matrix", "scalar", "no rows", "no columns", "bytes"],
 )
 def test_a_view_of_any_shape_counts_in_bytes(array: np.ndarray) -> None:
-    frame = Frame(memoryview(array), (memoryview(array),))
-    assert len(flat(memoryview(array))) == array.nbytes
+    frame = Frame(array.data, (array.data,))
+    assert len(flat(array.data)) == array.nbytes
     assert measure_frame(frame) == PREFIX.size + 8 + 2 * array.nbytes
     wire = b"".join(encode_frame(frame))
     assert wire.endswith(array.tobytes() * 2)
@@ -86,7 +86,7 @@ def test_a_view_of_any_shape_counts_in_bytes(array: np.ndarray) -> None:
 
 
 def test_a_view_with_gaps_is_refused_where_the_frame_is_written() -> None:
-    gaps = memoryview(np.arange(10)[::2])
+    gaps = np.arange(10)[::2].data
     with pytest.raises(ValueError, match=r"not C-contiguous"):
         encode_frame(Frame(b"", (gaps,)))
 
@@ -135,4 +135,4 @@ def test_a_prefix_within_the_limits_parses() -> None:
 
 def _zeros(size: int) -> memoryview:
     """Return many bytes that take no memory until somebody reads them."""
-    return memoryview(np.zeros(size, np.uint8))
+    return np.zeros(size, np.uint8).data

@@ -1,0 +1,139 @@
+"""Where the largest or smallest element along an axis is.
+
+Owns ``ArgMax`` and ``ArgMin``. The first of equal elements counts; NaN is taken for the extreme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype, int32, int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.operands import check_dtype
+from actorsession.ops.shape_operands import constant_ints, normal_axis, require_index, shape_of_rank
+
+__all__ = ["arg_max", "arg_min", "argmax", "argmin"]
+
+
+def argmax(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = int64,
+) -> Tensor:
+    """The index of the largest element along an axis.
+
+    Args:
+        input: numbers, rank 1 or more.
+        axis: the axis, which the result has no more; 0 if left out.
+        name: wanted name.
+        dimension: older name of ``axis``.
+        output_type: int32 or int64.
+
+    Raises:
+        ValueError: for an axis that the tensor does not have.
+    """
+    return _along("ArgMax", input, axis if dimension is None else dimension, output_type, name)
+
+
+def argmin(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = int64,
+) -> Tensor:
+    """The index of the smallest element along an axis. Arguments as ``argmax``."""
+    return _along("ArgMin", input, axis if dimension is None else dimension, output_type, name)
+
+
+def arg_max(
+    input: Any, dimension: Any, output_type: Any = int64, name: str | None = None
+) -> Tensor:
+    """``argmax`` under its older name."""
+    return argmax(input, dimension, name, output_type=output_type)
+
+
+def arg_min(
+    input: Any, dimension: Any, output_type: Any = int64, name: str | None = None
+) -> Tensor:
+    """``argmin`` under its older name."""
+    return argmin(input, dimension, name, output_type=output_type)
+
+
+def _along(op_type: str, x: Any, axis: Any, output_type: Any, name: str | None) -> Tensor:
+    tensor = convert_to_tensor(x)
+    dimension = convert_to_tensor(0 if axis is None else axis, graph=tensor.graph)
+    attrs = {"output_type": as_dtype(output_type)}
+    return make_one(op_type, [tensor, dimension], attrs, name)
+
+
+def _infer(ctx: InferContext) -> list[TensorSpec]:
+    check_dtype(ctx, "biuf", (0,))
+    require_index(ctx, 1, rank=0)
+    dtype = as_dtype(ctx.attrs["output_type"])
+    if dtype not in (int32, int64):
+        raise TypeError(f"{ctx.op} gives int32 or int64; got output_type {dtype.name}")
+    dims, axis = ctx.inputs[0].shape.dims, constant_ints(ctx, 1)
+    if dims is None:
+        return [TensorSpec(dtype, shape_of_rank(None))]
+    if axis is None:
+        return [TensorSpec(dtype, shape_of_rank(max(0, len(dims) - 1)))]
+    along = normal_axis(axis[0], len(dims), ctx.op)
+    return [TensorSpec(dtype, TensorShape(dims[:along] + dims[along + 1 :]))]
+
+
+def _kernel(search: Callable[[Array, int], Any]) -> Callable[[KernelContext], Kernel]:
+    """Makes the kernel from the array method, which gives the platform's index type."""
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        wanted = ctx.outputs[0].dtype.np_dtype
+
+        def along(x: Array, axis: Any) -> Any:
+            if not -x.ndim <= axis < x.ndim or not x.shape[axis]:
+                raise InvalidArgumentError(f"{ctx.op}: no elements along axis {axis} of {x.shape}")
+            found = search(x, axis)
+            return found if found.dtype == wanted else found.astype(wanted)
+
+        fixed = constant_ints(ctx, 1)
+        if fixed is None:
+            return along
+        axis = fixed[0]
+        return lambda x, _: along(x, axis)
+
+    return kernel
+
+
+register(
+    OpDef(
+        name="ArgMax",
+        infer=_infer,
+        kernel=_kernel(lambda x, axis: x.argmax(axis)),
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"output_type": int64},
+    )
+)
+register(
+    OpDef(
+        name="ArgMin",
+        infer=_infer,
+        kernel=_kernel(lambda x, axis: x.argmin(axis)),
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"output_type": int64},
+    )
+)

@@ -1,0 +1,225 @@
+"""What the tests of actors and links share: messages, an actor that can be held up, linked pairs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from actorsession.actors import Actor, CallContext, Children, Link, Ref, handles
+from actorsession.errors import FailedPreconditionError
+from actorsession.messages import message
+from transports import Connection, Hello, connect, listen
+
+# A test that needs longer waits for something that does not come.
+PATIENCE = 10.0
+
+SCHEMES = ("inproc", "tcp", "unix")
+each_transport = pytest.mark.parametrize("scheme", SCHEMES)
+
+
+@message("test.say", reply="test.said")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Say:
+    """Asks for the text to be said at once."""
+
+    text: str
+
+
+@message("test.said")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """The text was said."""
+
+    text: Any
+
+
+@message("test.hold", reply="test.said")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """Asks for a handler that waits until the test lets it go on."""
+
+    name: str
+
+
+@message("test.break", reply="test.said")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Break:
+    """Asks for an error; ``late`` raises it in a child."""
+
+    kind: str
+    late: bool
+
+
+@message("test.note")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Is told, never asked."""
+
+    number: int
+
+
+@message("test.stranger", reply="test.said")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stranger:
+    """What no actor here handles."""
+
+
+ERRORS: dict[str, type[Exception]] = {
+    "ours": FailedPreconditionError,
+    "foreign": ZeroDivisionError,
+}
+
+
+class Desk(Actor):
+    """Handles the messages above, and remembers in which order what happened."""
+
+    def __init__(self, name: str = "desk", **options: Any) -> None:
+        super().__init__(name, **options)
+        self.seen: list[Any] = []
+        self.contexts: list[CallContext] = []
+        self._gates: dict[str, asyncio.Event] = {}
+        self._marks: dict[str, asyncio.Event] = {}
+
+    @handles(Say)
+    def on_say(self, message: Say, call: CallContext) -> Said:
+        self.seen.append(message.text)
+        self.contexts.append(call)
+        return Said(text=message.text)
+
+    @handles(Hold)
+    async def on_hold(self, message: Hold, call: CallContext) -> Said:
+        self.contexts.append(call)
+        self._mark(f"{message.name} began")
+        try:
+            await self._gate(message.name).wait()
+        except asyncio.CancelledError:
+            self._mark(f"{message.name} cancelled")
+            raise
+        self._mark(f"{message.name} ended")
+        return Said(text=message.name)
+
+    @handles(Break)
+    def on_break(self, message: Break, call: CallContext) -> Awaitable[Said]:
+        if message.late:
+            return self._break_late(message.kind)
+        raise ERRORS[message.kind]("broken")
+
+    @handles(Note)
+    def on_note(self, message: Note, call: CallContext) -> None:
+        self.seen.append(message.number)
+        self.contexts.append(call)
+        self._mark(f"note {message.number}")
+
+    def let_go(self, name: str) -> None:
+        """Lets a held handler go on."""
+        self._gate(name).set()
+
+    async def until(self, mark: str) -> None:
+        """Waits until something has happened: ``<name> began``, ``ended`` or ``cancelled``."""
+        await soon(self._marks.setdefault(mark, asyncio.Event()).wait())
+
+    def has(self, mark: str) -> bool:
+        """Whether it has happened."""
+        return mark in self.seen
+
+    async def _break_late(self, kind: str) -> Said:
+        await asyncio.sleep(0)
+        raise ERRORS[kind]("broken")
+
+    def _gate(self, name: str) -> asyncio.Event:
+        return self._gates.setdefault(name, asyncio.Event())
+
+    def _mark(self, mark: str) -> None:
+        self.seen.append(mark)
+        self._marks.setdefault(mark, asyncio.Event()).set()
+
+
+class HandClock:
+    """A clock that a test moves."""
+
+    def __init__(self, start: float = 100.0) -> None:
+        self.time = start
+
+    def now(self) -> float:
+        return self.time
+
+
+async def soon(awaitable: Awaitable[Any]) -> Any:
+    """Awaits what must come without anybody's help."""
+    async with asyncio.timeout(PATIENCE):
+        return await awaitable
+
+
+async def turns(count: int = 5) -> None:
+    """Lets everything happen that needs no event from outside."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+@contextmanager
+def address_of(scheme: str) -> Iterator[str]:
+    """A free address."""
+    if scheme == "unix":
+        with tempfile.TemporaryDirectory() as folder:
+            yield f"unix://{folder}/s"
+    else:
+        yield {"tcp": "tcp://127.0.0.1:0", "inproc": "inproc://test"}[scheme]
+
+
+def hello(task: str) -> Hello:
+    """Who a side of a test is."""
+    return Hello(cluster_id="test", task=task, incarnation=1, pid=os.getpid())
+
+
+SERVER, CLIENT = "/job:worker/replica:0/task:0", "client"
+
+
+@asynccontextmanager
+async def connected(scheme: str) -> AsyncIterator[tuple[Connection, Connection]]:
+    """Two ends of a connection: the dialler's and the listener's."""
+    accepted: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+    finished = asyncio.Event()
+
+    async def keep(connection: Connection) -> None:
+        accepted.set_result(connection)
+        await finished.wait()
+
+    with address_of(scheme) as address:
+        listener = await listen(address, hello(SERVER), keep)
+        dialled = await connect(listener.address, hello(CLIENT))
+        try:
+            yield dialled, await soon(accepted)
+        finally:
+            dialled.abort()
+            finished.set()
+            await listener.aclose()
+
+
+@asynccontextmanager
+async def linked(
+    scheme: str,
+    *,
+    serves: Mapping[str, Ref] | None = None,
+    serves_here: Mapping[str, Ref] | None = None,
+    **options: Any,
+) -> AsyncIterator[tuple[Link, Link]]:
+    """Two links joined by a connection: ours, and the peer's that serves ``serves``."""
+    async with connected(scheme) as (dialled, accepted):
+        here = Link(dialled, serves=serves_here or {}, **options)
+        there = Link(accepted, serves=serves or {}, **options)
+        runners = Children("test")
+        children = [runners.start(link.run(), name=repr(link)) for link in (here, there)]
+        try:
+            yield here, there
+        finally:
+            await here.aclose()
+            await there.aclose()
+            await soon(asyncio.gather(*children))
+            await runners.stop()

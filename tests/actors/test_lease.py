@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from actorsession.actors.lease import Lease
+from actorsession.errors import InvalidArgumentError
+
+
+def test_a_peer_that_is_silent_for_the_lease_is_lost_and_not_a_beat_before() -> None:
+    lease = Lease(beat=1.0, lease=5.0, now=0.0)
+    lease.look(1.0, received=10, sent=0)
+    lost = [lease.look(now, received=10, sent=0).lost for now in (2.0, 3.0, 4.0, 5.0, 6.0)]
+    assert lost == [False, False, False, False, True]
+
+
+def test_a_peer_that_never_said_anything_is_lost_too() -> None:
+    lease = Lease(beat=1.0, lease=3.0, now=0.0)
+    looks = [lease.look(float(now), received=0, sent=now) for now in range(1, 5)]
+    assert [look.lost for look in looks] == [False, False, False, True]
+
+
+def test_bytes_of_an_unfinished_frame_keep_it_alive() -> None:
+    lease = Lease(beat=1.0, lease=2.0, now=0.0)
+    assert not any(lease.look(float(n), received=n, sent=0).lost for n in range(1, 50))
+
+
+def test_the_silence_is_counted_from_the_look_that_saw_the_last_bytes() -> None:
+    lease = Lease(beat=1.0, lease=5.0, now=0.0)
+    lease.look(1.0, received=1, sent=0)
+    assert lease.look(2.0, received=1, sent=0).silence == 1.0
+    assert lease.look(3.0, received=2, sent=0).silence == 0.0
+
+
+def test_a_beat_is_due_only_if_nothing_else_was_sent() -> None:
+    lease = Lease(beat=1.0, lease=5.0, now=0.0)
+    sent = [0, 0, 3, 4, 4, 5]
+    due = [lease.look(float(i), received=i, sent=count).beat_due for i, count in enumerate(sent)]
+    assert due == [False, True, False, False, True, False]
+
+
+@pytest.mark.parametrize("stall", [2.5, 6.0, 3600.0])
+def test_time_in_which_we_stood_still_ourselves_does_not_count(stall: float) -> None:
+    """
+    1. Our loop is held for a while: the next look comes late.
+    2. What the peer sent meanwhile is not read yet, so nothing new has come.
+    3. The peer has a whole lease from there on, less the silence before.
+    """
+    lease = Lease(beat=1.0, lease=5.0, now=0.0)
+    lease.look(1.0, received=1, sent=0)
+    lease.look(2.0, received=1, sent=0)
+    look = lease.look(3.0 + stall, received=1, sent=0)
+    assert (look.lost, look.silence) == (False, 2.0)
+    later = [lease.look(3.0 + stall + n, received=1, sent=0).lost for n in (1, 2, 3)]
+    assert later == [False, False, True]
+
+
+def test_small_delays_of_our_timers_do_count() -> None:
+    lease = Lease(beat=1.0, lease=5.0, now=0.0)
+    lease.look(1.0, received=1, sent=0)
+    looks = [lease.look(1.0 + 1.4 * n, received=1, sent=0) for n in range(1, 5)]
+    assert [look.lost for look in looks] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(("beat", "lease"), [(0.0, 5.0), (-1.0, 5.0), (1.0, 1.9), (5.0, 1.0)])
+def test_a_lease_shorter_than_two_beats_is_refused(beat: float, lease: float) -> None:
+    with pytest.raises(InvalidArgumentError, match="at least two beats"):
+        Lease(beat=beat, lease=lease, now=0.0)

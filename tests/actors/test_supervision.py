@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+import pytest
+
+from actorsession.actors import Children
+from actorsession.errors import AbortedError
+from tests.actors.kit import soon, turns
+
+
+async def _for_ever() -> None:
+    await asyncio.Event().wait()
+
+
+async def _fail() -> None:
+    raise KeyError("mine")
+
+
+async def test_a_child_is_held_until_it_ends() -> None:
+    children = Children("owner")
+    gate = asyncio.Event()
+    child = children.start(gate.wait(), name="child")
+    assert (len(children), child in children, child.get_name()) == (1, True, "child")
+    gate.set()
+    assert await soon(child) is True
+    await turns()
+    assert (len(children), child in children) == (0, False)
+
+
+async def test_the_error_of_a_child_that_nobody_awaits_goes_to_the_callback() -> None:
+    heard: list[tuple[str, str]] = []
+    children = Children("owner", lambda name, error: heard.append((name, repr(error))))
+    children.start(_fail(), name="child")
+    await turns()
+    assert heard == [("child", "KeyError('mine')")]
+
+
+async def test_the_error_of_a_child_that_is_awaited_goes_to_the_one_who_awaits() -> None:
+    heard: list[str] = []
+    children = Children("owner", lambda name, error: heard.append(name))
+    with pytest.raises(KeyError, match="mine"):
+        await children.start(_fail(), name="child", awaited=True)
+    await turns()
+    assert heard == []
+
+
+async def test_without_a_callback_an_error_is_logged_with_owner_and_child(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    Children("owner").start(_fail(), name="child")
+    await turns()
+    assert [record.getMessage() for record in caplog.records] == ["owner: child child failed"]
+
+
+async def test_a_callback_that_fails_itself_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def callback(name: str, error: BaseException) -> None:
+        raise RuntimeError("callback")
+
+    Children("owner", callback).start(_fail(), name="child")
+    await turns()
+    assert "the callback for failed children has failed" in caplog.text
+
+
+async def test_a_child_that_is_cancelled_is_no_error() -> None:
+    heard: list[str] = []
+    children = Children("owner", lambda name, error: heard.append(name))
+    children.start(_for_ever(), name="child").cancel()
+    await turns()
+    assert (heard, len(children)) == ([], 0)
+
+
+async def test_stop_cancels_all_children_and_awaits_their_clean_up() -> None:
+    cleaned = []
+
+    async def tidy(name: str) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            cleaned.append(name)
+
+    children = Children("owner")
+    for name in "ab":
+        children.start(tidy(name), name=name)
+    await turns()
+    await children.stop()
+    assert (sorted(cleaned), len(children)) == (["a", "b"], 0)
+
+
+async def test_a_child_that_has_not_begun_can_be_stopped() -> None:
+    children = Children("owner")
+    child = children.start(_for_ever(), name="child")
+    await children.stop()
+    assert child.cancelled()
+
+
+async def test_after_stop_no_child_is_started_and_its_work_is_closed() -> None:
+    children = Children("owner")
+    await children.stop()
+    with pytest.raises(AbortedError, match="owner was stopped and starts no child 'child'"):
+        children.start(_for_ever(), name="child")
+
+
+async def test_stop_may_be_called_again_and_from_several_places() -> None:
+    children = Children("owner")
+    children.start(_for_ever(), name="child")
+    await soon(asyncio.gather(children.stop(), children.stop()))
+    await children.stop()
+    assert len(children) == 0
+
+
+async def test_a_child_may_stop_its_siblings_and_goes_on_itself() -> None:
+    children = Children("owner")
+    sibling = children.start(_for_ever(), name="sibling")
+
+    async def stopper() -> str:
+        await children.stop()
+        return "went on"
+
+    assert await soon(children.start(stopper(), name="stopper", awaited=True)) == "went on"
+    assert sibling.cancelled()
+
+
+async def test_stop_ends_after_the_grace_and_names_the_stubborn(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    released = asyncio.Event()
+
+    async def stubborn() -> None:
+        while not released.is_set():
+            try:
+                await released.wait()
+            except asyncio.CancelledError:
+                continue
+
+    children = Children("owner")
+    child = children.start(stubborn(), name="mule")
+    children.start(_for_ever(), name="lamb")
+    await turns()
+    started = time.monotonic()
+    await children.stop(grace=0.02)
+    assert time.monotonic() - started < 5
+    (record,) = [r for r in caplog.records if r.levelno == logging.ERROR]
+    assert record.getMessage() == (
+        "owner: 1 children did not end within 0.02 s of being cancelled: mule"
+    )
+    released.set()
+    await soon(child)
+
+
+def test_a_stubborn_child_whose_loop_goes_away_is_not_reported_by_asyncio(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def stubborn() -> None:
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                continue
+            except GeneratorExit:
+                return
+
+    async def main() -> None:
+        children = Children("owner")
+        children.start(stubborn(), name="mule")
+        await turns()
+        await children.stop(grace=0.01)
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(main())
+    loop.close()
+    del loop
+    # The fixture of this folder collects the child, and fails if asyncio says a word.
+    assert "mule" in caplog.text

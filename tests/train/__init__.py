@@ -1,0 +1,1 @@
+"""Optimisers: each against its formula, and what they share."""

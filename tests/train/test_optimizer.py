@@ -1,0 +1,420 @@
+"""What all optimisers share: gradients, slots, places, the global step and refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.graph.dtypes import float32, float64, int32
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation
+from actorsession.ops import arithmetic, elementwise, gather
+from actorsession.ops.build import constant
+from actorsession.ops.cast import cast
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.reduction import reduce_sum
+from actorsession.ops.variables import (
+    Variable,
+    global_variables,
+    global_variables_initializer,
+    trainable_variables,
+)
+from actorsession.train import (
+    AdamOptimizer,
+    GradientDescentOptimizer,
+    MomentumOptimizer,
+    Optimizer,
+    get_or_create_global_step,
+)
+from tests.ops.interpreter import Variables, evaluate, source
+
+MAKERS = [
+    lambda: GradientDescentOptimizer(0.1),
+    lambda: MomentumOptimizer(0.1, 0.9),
+    lambda: AdamOptimizer(0.1),
+]
+EVERY = pytest.mark.parametrize("make", MAKERS, ids=["sgd", "momentum", "adam"])
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+def started() -> Variables:
+    state = Variables()
+    evaluate([global_variables_initializer()], None, state)
+    return state
+
+
+def squares(*variables: Variable) -> Any:
+    return arithmetic.add_n([reduce_sum(elementwise.square(w.value())) for w in variables])
+
+
+# -- training ------------------------------------------------------------------------------------
+
+
+@EVERY
+def test_training_makes_the_loss_smaller_and_counts_the_steps(make: Any) -> None:
+    w = Variable([1.0, -2.0])
+    step = get_or_create_global_step()
+    loss = squares(w)
+    train = make().minimize(loss, global_step=step)
+    state = started()
+    losses = []
+    for _ in range(20):
+        losses.append(float(evaluate([loss], None, state)[0]))
+        assert evaluate([train], None, state) == [None]
+    assert losses[-1] < losses[0] / 3
+    assert evaluate([step], None, state) == [20]
+
+
+@EVERY
+def test_minimize_is_computing_and_applying_gradients(make: Any) -> None:
+    found = []
+    for whole in (True, False):
+        with Graph().as_default():
+            w = Variable([1.0, -2.0])
+            optimizer, loss = make(), squares(w)
+            if whole:
+                train = optimizer.minimize(loss)
+            else:
+                train = optimizer.apply_gradients(optimizer.compute_gradients(loss))
+            state = started()
+            evaluate([train], None, state)
+            found.append(evaluate([w], None, state)[0])
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+@EVERY
+def test_the_operation_of_a_step_is_named_after_the_optimizer(make: Any, graph: Graph) -> None:
+    w = Variable([1.0], name="w")
+    optimizer = make()
+    train = optimizer.minimize(squares(w))
+    assert train.name == optimizer.get_name()
+    assert graph.get_collection(GraphKeys.TRAIN_OP) == [train]
+    named = make().minimize(squares(w), get_or_create_global_step(), name="learn")
+    assert named.name == "learn"
+    updates = [op.name for op in graph.get_operations() if "Apply" in op.type]
+    assert updates[0].startswith(f"{optimizer.get_name()}/update_w/")
+
+
+@EVERY
+def test_the_global_step_counts_only_after_all_updates(make: Any) -> None:
+    a, b = Variable([1.0]), Variable([1.0])
+    train = make().minimize(squares(a, b), get_or_create_global_step())
+    seen: set[Operation] = set()
+    waiting = [train]
+    while waiting:
+        op = waiting.pop()
+        seen.add(op)
+        waiting.extend(op.control_inputs)
+    assert len([op for op in seen if op.type.startswith("ResourceApply")]) == 2
+
+
+@EVERY
+def test_gradients_may_be_changed_between_computing_and_applying(make: Any) -> None:
+    w = Variable([1.0, 1.0])
+    optimizer = make()
+    pairs = [(g * [1.0, 0.0], v) for g, v in optimizer.compute_gradients(squares(w))]
+    train = optimizer.apply_gradients(pairs)
+    state = started()
+    evaluate([train], None, state)
+    found = evaluate([w], None, state)[0]
+    assert found[0] < 1.0
+    assert found[1] == 1.0
+
+
+@EVERY
+def test_a_plain_value_will_do_as_gradient(make: Any) -> None:
+    w = Variable([1.0], dtype=float64)
+    train = make().apply_gradients([([0.5], w), (None, Variable([2.0]))])
+    state = started()
+    evaluate([train], None, state)
+    assert evaluate([w], None, state)[0][0] < 1.0
+
+
+@EVERY
+@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
+def test_variables_of_every_floating_type_are_trained(make: Any, dtype: str) -> None:
+    w = Variable([1.0, 2.0], dtype=dtype)
+    train = make().minimize(squares(w))
+    state = started()
+    evaluate([train], None, state)
+    assert (evaluate([w], None, state)[0].astype(float) < [1.0, 2.0]).all()
+
+
+@EVERY
+def test_a_variable_of_open_shape_is_trained(make: Any) -> None:
+    w = Variable([1.0, 2.0], validate_shape=False)
+    train = make().minimize(squares(w))
+    state = started()
+    evaluate([train], None, state)
+    assert (evaluate([w], None, state)[0] < [1.0, 2.0]).all()
+
+
+@EVERY
+def test_a_scalar_variable_is_trained(make: Any) -> None:
+    w = Variable(1.0)
+    train = make().minimize(squares(w))
+    state = started()
+    evaluate([train], None, state)
+    assert evaluate([w], None, state)[0] < 1.0
+
+
+@pytest.mark.parametrize("gate", [Optimizer.GATE_NONE, Optimizer.GATE_OP, Optimizer.GATE_GRAPH])
+def test_gates_do_not_change_gradients(gate: int) -> None:
+    a, b = Variable([3.0]), Variable([5.0])
+    optimizer = GradientDescentOptimizer(0.1)
+    loss = reduce_sum(a.value() * b.value())
+    pairs = optimizer.compute_gradients(loss, gate_gradients=gate)
+    state = started()
+    assert [evaluate([g], None, state)[0].tolist() for g, _ in pairs] == [[5.0], [3.0]]
+
+
+def test_the_gate_of_the_whole_graph_makes_all_gradients_wait_for_all() -> None:
+    a, b = Variable([3.0]), Variable([5.0])
+    loss = squares(a) + squares(b)
+    gated = GradientDescentOptimizer(0.1).compute_gradients(
+        loss, gate_gradients=Optimizer.GATE_GRAPH
+    )
+    gates = {op for g, _ in gated if g is not None for op in g.op.control_inputs}
+    assert len(gates) == 1
+
+
+# -- which variables -----------------------------------------------------------------------------
+
+
+def test_the_trainable_variables_of_the_graph_of_the_loss_are_trained() -> None:
+    a, b = Variable([1.0]), Variable([1.0])
+    Variable([1.0], trainable=False)
+    loss = squares(a, b)
+    with Graph().as_default():
+        pairs = GradientDescentOptimizer(0.1).compute_gradients(loss)
+    assert [v for _, v in pairs] == [a, b]
+
+
+def test_only_the_variables_asked_for_are_trained() -> None:
+    a, b = Variable([1.0]), Variable([1.0])
+    train = GradientDescentOptimizer(0.1).minimize(squares(a, b), var_list=[b])
+    state = started()
+    evaluate([train], None, state)
+    assert evaluate([a], None, state)[0].tolist() == [1.0]
+    assert evaluate([b], None, state)[0][0] == np.float32(0.8)
+
+
+def test_a_variable_that_the_loss_does_not_use_has_no_gradient_and_stays() -> None:
+    a, b = Variable([1.0]), Variable([1.0])
+    optimizer = AdamOptimizer(0.1)
+    pairs = optimizer.compute_gradients(squares(a))
+    assert pairs[1] == (None, b)
+    optimizer.apply_gradients(pairs)
+    assert optimizer.get_slot(b, "m") is None
+
+
+# -- slots ---------------------------------------------------------------------------------------
+
+
+def test_slots_are_variables_named_after_their_variable_and_not_trainable(graph: Graph) -> None:
+    w = Variable([[1.0, 2.0]], name="w")
+    with graph.name_scope("training"):
+        optimizer = AdamOptimizer()
+        optimizer.minimize(squares(w))
+    slots = [optimizer.get_slot(w, name) for name in optimizer.get_slot_names()]
+    assert optimizer.get_slot_names() == ["m", "v"]
+    assert [s.name for s in slots if s is not None] == ["w/Adam:0", "w/Adam_1:0"]
+    assert all(s is not None and s.shape == [1, 2] and s.dtype is float32 for s in slots)
+    assert trainable_variables() == [w]
+    assert set(global_variables()) == {w, *optimizer.variables()}
+
+
+def test_the_variables_of_an_optimizer_are_listed_by_name() -> None:
+    optimizer = AdamOptimizer()
+    optimizer.minimize(squares(Variable([1.0], name="w")))
+    assert [v.name for v in optimizer.variables()] == [
+        "beta1_power:0", "beta2_power:0", "w/Adam:0", "w/Adam_1:0",
+    ]  # fmt: skip
+    with Graph().as_default():
+        assert optimizer.variables() == []
+
+
+def test_slots_start_at_zero() -> None:
+    w = Variable([1.0, 2.0])
+    optimizer = MomentumOptimizer(0.1, 0.9)
+    optimizer.minimize(squares(w))
+    slot = optimizer.get_slot(w, "momentum")
+    assert slot is not None
+    assert evaluate([slot], None, started())[0].tolist() == [0.0, 0.0]
+
+
+def test_slots_are_made_once_however_often_gradients_are_applied() -> None:
+    w = Variable([1.0])
+    optimizer = AdamOptimizer()
+    optimizer.minimize(squares(w))
+    first = optimizer.variables()
+    optimizer.minimize(squares(w))
+    assert optimizer.variables() == first
+
+
+def test_two_optimizers_keep_apart() -> None:
+    w = Variable([1.0], name="w")
+    one, two = MomentumOptimizer(0.1, 0.9), MomentumOptimizer(0.1, 0.9)
+    one.minimize(squares(w))
+    two.minimize(squares(w))
+    assert one.get_slot(w, "momentum") is not two.get_slot(w, "momentum")
+
+
+def test_asking_for_a_slot_that_does_not_exist_gives_nothing() -> None:
+    assert GradientDescentOptimizer(0.1).get_slot(Variable([1.0]), "momentum") is None
+    assert GradientDescentOptimizer(0.1).get_slot_names() == []
+
+
+# -- places --------------------------------------------------------------------------------------
+
+
+@EVERY
+def test_slots_and_updates_are_placed_beside_their_variable(make: Any, graph: Graph) -> None:
+    """With variables on parameter servers and the rest on a worker."""
+    with graph.device("/job:ps/task:0"):
+        a = Variable([1.0], name="a")
+    with graph.device("/job:ps/task:1"):
+        b = Variable([1.0], name="b")
+    with graph.device("/job:worker/task:0"):
+        optimizer = make()
+        optimizer.minimize(squares(a, b))
+    for variable, device in ((a, "/job:ps/task:0"), (b, "/job:ps/task:1")):
+        group = (f"loc:@{variable.op.name}",)
+        slots = [optimizer.get_slot(variable, name) for name in optimizer.get_slot_names()]
+        for slot in slots:
+            assert slot is not None
+            assert slot.device == slot.initial_value.device == device
+            assert slot.op.colocation_groups() == group
+        updates = [
+            op for op in graph.get_operations()
+            if "ResourceApply" in op.type and op.inputs[0] is variable.handle
+        ]  # fmt: skip
+        assert [(op.device, op.colocation_groups()) for op in updates] == [(device, group)]
+
+
+def test_the_powers_of_adam_are_placed_beside_the_first_variable(graph: Graph) -> None:
+    with graph.device("/job:ps/task:1"):
+        b = Variable([1.0], name="b")
+    with graph.device("/job:ps/task:0"):
+        a = Variable([1.0], name="a")
+    optimizer = AdamOptimizer()
+    optimizer.minimize(squares(b, a))
+    assert optimizer.variables()[-2].device == "/job:ps/task:0"
+    powers = [v for v in optimizer.variables() if v.name.startswith("beta")]
+    assert [v.device for v in powers] == ["/job:ps/task:0"] * 2
+
+
+# -- rows ----------------------------------------------------------------------------------------
+
+
+@EVERY
+def test_a_gradient_of_some_rows_moves_these_rows(make: Any) -> None:
+    w = Variable(np.ones((4, 2), np.float32))
+    rows = gather.gather(w.value(), [2, 0, 2])
+    optimizer = make()
+    pairs = optimizer.compute_gradients(reduce_sum(elementwise.square(rows)))
+    assert isinstance(pairs[0][0], IndexedSlices)
+    train = optimizer.apply_gradients(pairs)
+    state = started()
+    evaluate([train], None, state)
+    found = evaluate([w], None, state)[0]
+    assert (found[[0, 2]] < 1.0).all()
+    assert (found[[1, 3]] == 1.0).all()
+
+
+@EVERY
+def test_the_first_step_on_rows_agrees_with_that_on_the_whole(make: Any) -> None:
+    """Rows with one index are added up before they are squared or scaled."""
+    found = []
+    for dense in (False, True):
+        with Graph().as_default():
+            w = Variable(np.arange(8.0).reshape(4, 2))
+            slices = IndexedSlices(
+                constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], float64),
+                constant([2, 0, 2]),
+                constant([4, 2]),
+            )
+            whole = constant([[3.0, 4.0], [0.0, 0.0], [6.0, 8.0], [0.0, 0.0]], float64)
+            train = make().apply_gradients([(whole if dense else slices, w)])
+            state = started()
+            evaluate([train], None, state)
+            found.append(evaluate([w], None, state)[0])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
+
+
+# -- what does not fit ---------------------------------------------------------------------------
+
+
+def test_without_variables_there_is_nothing_to_train() -> None:
+    with pytest.raises(ValueError, match="no variables to train"):
+        GradientDescentOptimizer(0.1).minimize(constant(1.0))
+
+
+def test_a_loss_that_uses_no_variable_is_refused() -> None:
+    Variable([1.0], name="w")
+    with pytest.raises(ValueError, match=r"no gradient for any variable of \['w:0'\]"):
+        GradientDescentOptimizer(0.1).minimize(constant(1.0))
+
+
+def test_applying_no_gradient_at_all_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one pair"):
+        GradientDescentOptimizer(0.1).apply_gradients([])
+    with pytest.raises(ValueError, match="no gradient for any variable"):
+        GradientDescentOptimizer(0.1).apply_gradients([(None, Variable([1.0]))])
+
+
+def test_an_integer_loss_is_refused() -> None:
+    w = Variable([1.0])
+    with pytest.raises(ValueError, match="dtype int32; a floating type is needed"):
+        GradientDescentOptimizer(0.1).minimize(cast(squares(w), int32))
+
+
+def test_an_integer_variable_is_refused() -> None:
+    w = Variable([1])
+    with pytest.raises(ValueError, match="dtype int32; a floating type is needed"):
+        GradientDescentOptimizer(0.1).minimize(squares(Variable([1.0])), var_list=[w])
+
+
+def test_what_is_no_variable_cannot_be_trained() -> None:
+    loss = squares(Variable([1.0]))
+    with pytest.raises(TypeError, match="var_list holds variables, got Tensor"):
+        GradientDescentOptimizer(0.1).minimize(loss, var_list=[loss])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="expected a variable, got Tensor"):
+        GradientDescentOptimizer(0.1).apply_gradients([(loss, loss)])  # type: ignore[list-item]
+
+
+def test_a_gate_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ValueError, match="GATE_OP"):
+        GradientDescentOptimizer(0.1).minimize(squares(Variable([1.0])), gate_gradients=7)
+
+
+def test_a_gradient_of_another_shape_is_refused() -> None:
+    with pytest.raises(ValueError, match="shape"):
+        GradientDescentOptimizer(0.1).apply_gradients([([1.0, 2.0], Variable([1.0]))])
+
+
+def test_an_optimizer_has_a_name() -> None:
+    with pytest.raises(ValueError, match="name"):
+        GradientDescentOptimizer(0.1, name="")
+
+
+def test_a_base_class_applies_nothing() -> None:
+    with pytest.raises(NotImplementedError, match="_apply_dense"):
+        Optimizer(False, "Bare").minimize(squares(Variable([1.0])))
+
+
+def test_the_rate_may_be_fed() -> None:
+    w, rate = Variable([1.0]), source(float32, [])
+    train = GradientDescentOptimizer(rate).apply_gradients([([1.0], w)])
+    state = started()
+    evaluate([train], {rate: 0.25}, state)
+    assert evaluate([w], None, state)[0].tolist() == [0.75]
