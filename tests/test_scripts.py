@@ -64,7 +64,18 @@ class Checkout:
         self.add_program("python3", FAKE_PYTHON)
         self.add_program("environment-python", FAKE_ENVIRONMENT_PYTHON)
         # Not the machine's own PATH: there may be Pythons on it.
-        for tool in ("bash", "cat", "cp", "dirname", "mkdir", "mktemp", "rm", "sleep"):
+        for tool in (
+            "bash",
+            "cat",
+            "cp",
+            "dirname",
+            "env",
+            "mkdir",
+            "mktemp",
+            "rm",
+            "sleep",
+            "true",
+        ):
             found = shutil.which(tool)
             assert found is not None, f"{tool} is not on PATH"
             (self.fakes / tool).symlink_to(found)
@@ -340,6 +351,49 @@ def test_ctrl_c_during_the_set_up_ends_at_once_with_one_line_and_nothing_left(
     *phases, last = output.splitlines()
     assert last == "Stopped during the set-up; nothing is left running."
     assert [phase.split(" ")[1] for phase in phases] == ["making", "updating"]
+
+
+# --- starting the demo
+
+
+def add_cli(checkout: Checkout, code: str) -> dict[str, str]:
+    """Give the environment an ``actorsession.cli`` of our own; the variables that make it seen."""
+    package = checkout.root.parent / "installed" / "actorsession"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "cli.py").write_text(code)
+    return {"PYTHONPATH": str(package.parent)}
+
+
+def test_the_demo_gets_its_arguments_and_its_exit_status_is_the_script_s(
+    checkout: Checkout,
+) -> None:
+    env = add_cli(checkout, "import sys\ndef main(): print(sys.argv); return 7\n")
+    run = checkout.run([str(checkout.root / "scripts" / "demo"), "--steps", "two words"], **env)
+    assert (run.returncode, run.stderr) == (7, "")
+    assert run.stdout.splitlines()[-1] == "['actorsession', 'demo', '--steps', 'two words']"
+
+
+def test_ctrl_c_while_the_demo_is_being_imported_is_one_line_and_no_traceback(
+    checkout: Checkout,
+) -> None:
+    checkout.bash("prepare_environment demo")
+    started = checkout.root / "started"
+    os.mkfifo(started)
+    code = f"open({str(started)!r}, 'w').close()\nimport time\ntime.sleep(100)\n"
+    demo = subprocess.Popen(
+        [checkout.root / "scripts" / "demo"],
+        env=checkout.env | add_cli(checkout, code),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    with started.open():
+        pass
+    os.kill(demo.pid, signal.SIGINT)  # exec: the script's process is the demo's
+    output, _ = demo.communicate(timeout=30)
+    assert (demo.returncode, output.splitlines()[1:]) == (0, ["Stopped."])
 
 
 # --- running the stages

@@ -61,18 +61,15 @@ class Listener(ABC):
             grace: Seconds that connections have to let bytes out, and then as many for handlers to
                 end; who has not ended by then is cancelled.
         """
-        if not self._closed:
-            self._closed = True
-            await self._stop_accepting()
-        if not connections:
-            return
         own = asyncio.current_task()
         try:
-            await self._close_children(
-                grace, {child for child in self._children if child is not own}
-            )
+            if not self._closed:
+                self._closed = True
+                await self._stop_accepting()
+            if connections:
+                await self._close_children(grace, self._children - {own})
         except asyncio.CancelledError:
-            for child in self._children - {own}:
+            for child in self._children - {own} if connections else ():
                 self._cut_off(child)
             raise
 

@@ -203,7 +203,8 @@ class StreamListener(Listener):
         `Server.wait_closed()` is not awaited: from Python 3.12 on it waits for clients, which we do
         by ourselves; the listening socket is closed when `close()` returns, on every version.
         """
-        assert self._server is not None and self._sock is not None  # listen() has started it
+        assert self._server is not None  # listen() has started it
+        assert self._sock is not None
         with suppress(NotImplementedError, RuntimeError):
             asyncio.get_running_loop().remove_reader(self._sock)
         try:

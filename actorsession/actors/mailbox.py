@@ -39,9 +39,7 @@ class Mailbox(Generic[E]):
 
     def __init__(self, limit: int = MAILBOX_LIMIT) -> None:
         if limit < 1:
-            raise ValueError(
-                f"a mailbox holds at least 1 message, a limit of {limit} was asked for"
-            )
+            raise ValueError(f"a mailbox holds at least 1 message, got a limit of {limit}")
         self.limit = limit
         self.in_flight = 0
         self.queue: deque[E] = deque()

@@ -37,7 +37,7 @@ def publish(address: str, ref: Ref) -> None:
         known = _find(address)
         if known is not None and known != ref:
             raise AlreadyExistsError(
-                f"{known.name!r} is published as {address}, {ref.name!r} cannot be"
+                f"{address} stands for actor {known.name!r}, it cannot for {ref.name!r}"
             )
         _published[address] = (os.getpid(), ref)
 

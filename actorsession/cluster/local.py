@@ -23,6 +23,7 @@ from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
+from actorsession.cluster.blas import core_type
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
@@ -168,7 +169,11 @@ def _environment() -> dict[str, str]:
     """The child's environment: ours, with the package importable however we imported it."""
     root = str(Path(__file__).resolve().parents[2])
     path = os.environ.get("PYTHONPATH", "")
-    return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
+    out = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
+    kernels = core_type()
+    if kernels is not None:
+        out["OPENBLAS_CORETYPE"] = kernels
+    return out
 
 
 class LocalCluster:

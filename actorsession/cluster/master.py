@@ -37,6 +37,8 @@ from actorsession.plan.place import DeviceSet
 __all__ = ["Master"]
 
 _log = logging.getLogger("actorsession.cluster")
+# Seconds kept back of a client's limit to tell it why nothing came of its call.
+_TELL_MARGIN = 0.25
 
 
 class Master(Actor):
@@ -69,7 +71,7 @@ class Master(Actor):
         graph = GraphDef.from_wire(message.graph)
         config = ConfigProto.from_wire(message.config)
         addresses = dict(self._addresses())
-        found = await find_tasks(addresses, self._worker, call.deadline)
+        found = await find_tasks(addresses, self._worker, _sooner(call.deadline))
         devices = [d for t in found for d in t.devices]
         client = next(d.name for d in devices if d.task == self._task and d.device_type == "CPU")
         workers = {t.task: await self._worker(t.task, call.deadline) for t in found}
@@ -142,3 +144,9 @@ class Master(Actor):
     def sessions(self) -> int:
         """How many sessions are open."""
         return len(self._sessions)
+
+
+def _sooner(deadline: Deadline) -> Deadline:
+    """A moment before the client stops listening, so that it still hears who is missing."""
+    left = deadline.time_left
+    return deadline if left is None else Deadline.after(left - min(_TELL_MARGIN, left / 4))

@@ -24,6 +24,7 @@ from actorsession.config import CONNECT_TIMEOUT, ConfigProto, RunOptions, StepSt
 from actorsession.errors import (
     AbortedError,
     CancelledError,
+    DeadlineExceededError,
     FailedPreconditionError,
     InternalError,
     InvalidArgumentError,
@@ -215,7 +216,8 @@ class MasterSession(Actor):
             self._run_graph(part, next(_STEP_IDS), feeds, options), CallContext(call.deadline)
         )
         if isinstance(answer, asyncio.Future):
-            return self._late(graph, part, signature, options, answer)
+            limit = _limited(call.deadline, options)
+            return self._late(graph, part, signature, options, answer, limit)
         return self._done(graph, [_expect(answer, GraphDone)], signature, options)
 
     def _registered(self, signature: RunSignature) -> ClientGraph | None:
@@ -227,10 +229,10 @@ class MasterSession(Actor):
 
     async def _late(
         self, graph: ClientGraph, part: TaskPart, signature: RunSignature, options: RunOptions,
-        answer: asyncio.Future[Any],
+        answer: asyncio.Future[Any], deadline: Deadline,
     ) -> StepDone:  # fmt: skip
         try:
-            done = await answer
+            done = await deadline.wait(answer, what=f"the part of {part.task}")
         except OpError as error:
             raise error.locate(task=part.task) from error.__cause__
         return self._done(graph, [_expect(done, GraphDone)], signature, options)
@@ -242,7 +244,7 @@ class MasterSession(Actor):
         if graph is None:
             graph = await self._client_graph(signature, call.deadline)
         feeds = [message.feeds[name] for name in graph.signature.feeds]
-        answers = await self._run(graph, feeds, options, call.deadline)
+        answers = await self._run(graph, feeds, options, _limited(call.deadline, options))
         return self._done(graph, answers, signature, options)
 
     def _done(
@@ -277,7 +279,7 @@ class MasterSession(Actor):
         try:
             if len(calls) == 1:
                 return [await calls[0]]
-            return await self._run_parts(calls)
+            return await self._run_parts(graph, step_id, calls)
         except BaseException as exc:
             self._clean_up(graph, step_id, exc)
             raise
@@ -307,7 +309,9 @@ class MasterSession(Actor):
         done: GraphDone = _expect(answer, GraphDone)
         return done
 
-    async def _run_parts(self, calls: Sequence[Any]) -> list[GraphDone]:
+    async def _run_parts(
+        self, graph: ClientGraph, step_id: int, calls: Sequence[Any]
+    ) -> list[GraphDone]:
         """All parts at once; the first failure cancels the others, the root cause is raised."""
         children = [
             self.children.start(call, name="a part of a step", awaited=True) for call in calls
@@ -319,7 +323,16 @@ class MasterSession(Actor):
                 child.cancel()
         outcomes = await asyncio.gather(*children, return_exceptions=True)
         errors = [from_exception(o) for o in outcomes if isinstance(o, Exception)]
+        late = [
+            part.task
+            for part, outcome in zip(graph.parts, outcomes, strict=True)
+            if isinstance(outcome, DeadlineExceededError)
+        ]
         error = first_error(errors)
+        if isinstance(error, DeadlineExceededError) and late:
+            raise DeadlineExceededError(
+                f"step {step_id} did not end within its limit; still at work on it: {', '.join(late)}"
+            )
         if error is not None:
             raise error
         return [o for o in outcomes if isinstance(o, GraphDone)]
@@ -365,6 +378,13 @@ class MasterSession(Actor):
     def _check_open(self) -> None:
         if self._closed:
             raise FailedPreconditionError(f"session {self.handle} is closed")
+
+
+def _limited(deadline: Deadline, options: RunOptions) -> Deadline:
+    """The caller's deadline, or the limit of the run if that comes first."""
+    if not options.timeout_in_ms:
+        return deadline
+    return Deadline.after(options.timeout_in_ms / 1000).earliest(deadline)
 
 
 def _expect(answer: Any, kind: type[Any]) -> Any:

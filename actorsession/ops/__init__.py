@@ -1,3 +1,181 @@
-"""temporary"""
-from actorsession.ops import arithmetic, array, control, elementwise, gather, matmul, placeholder, state, training, variables
+"""The words that graphs are written with: one file per domain, TensorFlow's names.
 
+Owns all operation types: importing the package registers them and defines Python's operators on
+tensors. Each op's signature, shape function, gradient and numpy kernel stand together in its file.
+Imports the graph room only. Some files are named after their main function; as an attribute of the
+package such a name is the function.
+"""
+
+from __future__ import annotations
+
+from actorsession.ops import nn, training  # noqa: F401 - training only registers its ops
+from actorsession.ops.activations import sigmoid, tanh
+from actorsession.ops.argmax import arg_max, arg_min, argmax, argmin
+from actorsession.ops.arithmetic import (
+    add,
+    add_n,
+    div,
+    divide,
+    floordiv,
+    floormod,
+    maximum,
+    minimum,
+    mod,
+    multiply,
+    pow,
+    realdiv,
+    squared_difference,
+    subtract,
+    truediv,
+)
+from actorsession.ops.array import (
+    concat,
+    fill,
+    identity,
+    ones,
+    ones_like,
+    pad,
+    placeholder,
+    placeholder_with_default,
+    split,
+    stack,
+    stop_gradient,
+    tile,
+    transpose,
+    unstack,
+    zeros,
+    zeros_like,
+)
+from actorsession.ops.array import range_ as range
+from actorsession.ops.build import constant, convert_to_tensor
+from actorsession.ops.cast import (
+    cast,
+    to_bfloat16,
+    to_complex64,
+    to_complex128,
+    to_double,
+    to_float,
+    to_int32,
+    to_int64,
+)
+from actorsession.ops.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    is_finite,
+    is_inf,
+    is_nan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
+    where,
+    where_v2,
+)
+from actorsession.ops.control import group, no_op
+from actorsession.ops.control import tuple_ as tuple
+from actorsession.ops.elementwise import (
+    abs,
+    ceil,
+    conj,
+    cos,
+    exp,
+    expm1,
+    floor,
+    log,
+    log1p,
+    negative,
+    reciprocal,
+    round,
+    rsqrt,
+    sign,
+    sin,
+    sqrt,
+    square,
+    tan,
+)
+from actorsession.ops.gather import gather, gather_nd, one_hot, scatter_nd, unsorted_segment_sum
+from actorsession.ops.gradients import UnconnectedGradients, gradients
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
+from actorsession.ops.initializers import (
+    Initializer,
+    constant_initializer,
+    glorot_normal_initializer,
+    glorot_uniform_initializer,
+    he_normal_initializer,
+    he_uniform_initializer,
+    ones_initializer,
+    random_normal_initializer,
+    random_uniform_initializer,
+    truncated_normal_initializer,
+    variance_scaling_initializer,
+    zeros_initializer,
+)
+from actorsession.ops.layout import invert_permutation
+from actorsession.ops.matmul import matmul
+from actorsession.ops.random import (
+    get_seed,
+    random_normal,
+    random_uniform,
+    set_random_seed,
+    truncated_normal,
+)
+from actorsession.ops.reduction import (
+    reduce_all,
+    reduce_any,
+    reduce_logsumexp,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
+from actorsession.ops.shape import broadcast_to, expand_dims, rank, reshape, shape, size, squeeze
+from actorsession.ops.slicing import slice_ as slice
+from actorsession.ops.slicing import strided_slice
+from actorsession.ops.variables import (
+    Variable,
+    assign,
+    assign_add,
+    assign_sub,
+    global_variables,
+    global_variables_initializer,
+    is_variable_initialized,
+    local_variables,
+    local_variables_initializer,
+    scatter_add,
+    scatter_sub,
+    scatter_update,
+    trainable_variables,
+    variables_initializer,
+)
+
+__all__ = [
+    "GraphKeys", "IndexedSlices", "IndexedSlicesValue", "Initializer", "UnconnectedGradients",
+    "Variable", "abs", "add", "add_n", "arg_max", "arg_min", "argmax", "argmin", "assign",
+    "assign_add", "assign_sub", "broadcast_to", "cast", "ceil", "concat", "conj", "constant",
+    "constant_initializer", "convert_to_tensor", "cos", "div", "divide", "equal", "exp",
+    "expand_dims", "expm1", "fill", "floor", "floordiv", "floormod", "gather", "gather_nd",
+    "get_seed", "global_variables", "global_variables_initializer", "glorot_normal_initializer",
+    "glorot_uniform_initializer", "gradients", "greater", "greater_equal", "group",
+    "he_normal_initializer", "he_uniform_initializer", "identity", "invert_permutation",
+    "is_finite", "is_inf", "is_nan", "is_variable_initialized", "less", "less_equal",
+    "local_variables", "local_variables_initializer", "log", "log1p", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "matmul", "maximum", "minimum", "mod", "multiply", "negative",
+    "nn", "no_op", "not_equal", "one_hot", "ones", "ones_initializer", "ones_like", "pad",
+    "placeholder", "placeholder_with_default", "pow", "random_normal", "random_normal_initializer",
+    "random_uniform", "random_uniform_initializer", "range", "rank", "realdiv", "reciprocal",
+    "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
+    "reduce_prod", "reduce_sum", "reshape", "round", "rsqrt", "scatter_add", "scatter_nd",
+    "scatter_sub", "scatter_update", "set_random_seed", "shape", "sigmoid", "sign", "sin", "size",
+    "slice", "split", "sqrt", "square", "squared_difference", "squeeze", "stack", "stop_gradient",
+    "strided_slice", "subtract", "tan", "tanh", "tile", "to_bfloat16", "to_complex64",
+    "to_complex128", "to_double", "to_float", "to_int32", "to_int64", "trainable_variables",
+    "transpose", "truediv", "truncated_normal", "truncated_normal_initializer", "tuple",
+    "unsorted_segment_sum", "unstack", "variables_initializer", "variance_scaling_initializer",
+    "where", "where_v2", "zeros", "zeros_initializer", "zeros_like",
+]  # fmt: skip

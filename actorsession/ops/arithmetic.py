@@ -1,9 +1,8 @@
 """Arithmetic of two tensors, element by element with broadcasting, and sums of many.
 
-Each op stands here whole: shape function, kernel, gradient and the function that users call.
-Kernels are Python's operators where those do the right thing: on numpy scalars they cost a tenth of
-a ufunc call. Integer division follows TensorFlow op by op: ``FloorDiv`` and ``FloorMod`` round
-down, ``Div`` towards zero, and none of them divides by zero.
+Each op stands here whole: shape function, kernel, gradient and the function that users call; those
+of ``division`` can be had from here too. Kernels are Python's operators where those do the right
+thing: on numpy scalars they cost a tenth of a ufunc call.
 """
 
 from __future__ import annotations
@@ -16,22 +15,20 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, float32, float64
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Operation, Tensor, register_overload
+from actorsession.graph.operation import Tensor, register_overload
 from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
     Gradient,
     InferContext,
     Kernel,
     KernelContext,
     OpDef,
     register,
-)  # fmt: skip
-from actorsession.ops.broadcasting import sum_to_operands
+)
+from actorsession.ops.broadcasting import summed
 from actorsession.ops.build import convert_all, make_one
-from actorsession.ops.cast import cast
-from actorsession.ops.comparison import greater, greater_equal, less_equal, not_equal, where_v2
+from actorsession.ops.comparison import greater, greater_equal, less_equal, not_equal
+from actorsession.ops.division import div, divide, floordiv, floormod, mod, realdiv, truediv
 from actorsession.ops.elementwise import conj, log
 from actorsession.ops.operands import (
     binary,
@@ -39,58 +36,16 @@ from actorsession.ops.operands import (
     converted,
     infer_same,
     merged_shape,
+    register_binary,
     scalar_like,
 )
+from actorsession.ops.selection import where_v2
 from actorsession.ops.shape_operands import with_boxed
 
 __all__ = [
     "add", "add_n", "div", "divide", "floordiv", "floormod", "maximum", "minimum", "mod",
     "multiply", "pow", "realdiv", "squared_difference", "subtract", "truediv",
 ]  # fmt: skip
-
-
-def _register(
-    name: str,
-    kinds: str,
-    kernel: Callable[[KernelContext], Kernel],
-    gradient: Gradient,
-    emit: str | None = None,
-) -> None:
-    """Registers an op of two inputs that broadcast.
-
-    Args:
-        name: operation type.
-        kinds: kinds of dtype that it takes.
-        kernel: makes the function that computes it.
-        gradient: its gradient.
-        emit: format of an inline expression.
-    """
-    register(
-        OpDef(
-            name=name,
-            infer=infer_same(kinds),
-            kernel=kernel,
-            gradient=gradient,
-            emit=None if emit is None else lambda ctx, args: emit.format(*args),
-        )
-    )
-
-
-def _summed(
-    partial: Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]],
-) -> Gradient:
-    """A gradient summed to the operands' shapes.
-
-    Args:
-        partial: from the two operands, the result and the incoming gradient to the gradients by
-            the operands, in the shape of the result.
-    """
-
-    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-        x, y = op.inputs
-        return sum_to_operands(x, y, *partial(x, y, op.outputs[0], grad))
-
-    return gradient
 
 
 # -- sums, differences, products -----------------------------------------------------------------
@@ -145,8 +100,8 @@ def _difference_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Ten
     return back, -back
 
 
-_add_back = _summed(lambda x, y, z, grad: (grad, grad))
-_register("AddV2", "iufc", lambda ctx: operator.add, _add_back, "({0} + {1})")
+_add_back = summed(lambda x, y, z, grad: (grad, grad))
+register_binary("AddV2", "iufc", lambda ctx: operator.add, _add_back, "({0} + {1})")
 register(
     OpDef(
         name="Add",
@@ -158,147 +113,17 @@ register(
         ),
     )
 )
-_register(
-    "Sub", "iufc", lambda ctx: operator.sub, _summed(lambda x, y, z, g: (g, -g)), "({0} - {1})"
+register_binary(
+    "Sub", "iufc", lambda ctx: operator.sub, summed(lambda x, y, z, g: (g, -g)), "({0} - {1})"
 )
-_register(
+register_binary(
     "Mul",
     "iufc",
     lambda ctx: operator.mul,
-    _summed(lambda x, y, z, g: (g * conj(y), g * conj(x))),
+    summed(lambda x, y, z, g: (g * conj(y), g * conj(x))),
     "({0} * {1})",
 )
-_register("SquaredDifference", "iufc", _squared_difference_kernel, _summed(_difference_back))
-
-
-# -- division ------------------------------------------------------------------------------------
-
-
-def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` as in Python 3: integers are divided as floating-point numbers.
-
-    Args:
-        x: numbers; integers of up to 16 bits become float32, wider ones float64.
-        y: the same dtype; a plain Python value takes that of ``x``.
-        name: wanted name.
-
-    Raises:
-        TypeError: if the dtypes differ, or are not numeric.
-    """
-    with converted(x, y, name or "truediv") as (left, right, scope):
-        if left.dtype is not right.dtype:
-            names = f"{left.dtype.name} and {right.dtype.name}"
-            raise TypeError(f"division takes operands of one dtype; got {names}: cast one of them")
-        wide = _quotient_dtype(left.dtype)
-        return make_one("RealDiv", [cast(left, wide), cast(right, wide)], name=scope)
-
-
-def _quotient_dtype(dtype: DType) -> DType:
-    if not dtype.is_integer:
-        return dtype
-    return float32 if dtype.itemsize <= 2 else float64
-
-
-def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` as in Python 3; the same as ``truediv``."""
-    return truediv(x, y, name)
-
-
-def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` of floating-point or complex numbers."""
-    return binary("RealDiv", x, y, name)
-
-
-def div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` as in Python 2: integers are divided rounding down, others exactly."""
-    with converted(x, y, name or "div") as (left, right, scope):
-        op_type = "FloorDiv" if left.dtype.is_integer else "RealDiv"
-        return make_one(op_type, [left, right], name=scope)
-
-
-def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x // y``: the quotient rounded down, in the dtype of the operands.
-
-    An integer divided by zero is an InvalidArgumentError of the step.
-    """
-    return binary("FloorDiv", x, y, name or "floordiv")
-
-
-def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x % y``: what ``floordiv`` leaves; its sign is that of ``y``.
-
-    An integer divided by zero is an InvalidArgumentError of the step.
-    """
-    return binary("FloorMod", x, y, name)
-
-
-mod = floormod
-
-
-def _never_by_zero(ctx: KernelContext, function: Kernel) -> Kernel:
-    """An integer division that raises where numpy would warn and give 0."""
-    if not ctx.inputs[0].dtype.is_integer:
-        return function
-    divisor = ctx.constant(1)
-    if divisor is not None and np.all(divisor):
-        return function
-
-    def divide(x: Any, y: Any) -> Any:
-        # The truth of a scalar takes a tenth of the time of count_nonzero.
-        if not (y if y.ndim == 0 else np.count_nonzero(y) == y.size):
-            raise InvalidArgumentError("Integer division by zero")
-        return function(x, y)
-
-    return divide
-
-
-def _quotient_down(x: Any, y: Any) -> Any:
-    # Not operator.floordiv, which on floats is exact where TensorFlow rounds the quotient first:
-    # 1 // 0.1 is 9 in Python and 10 here.
-    return np.floor(x / y)
-
-
-def _quotient_to_zero(x: Any, y: Any) -> Any:
-    return (x - np.fmod(x, y)) // y
-
-
-def _floordiv_kernel(ctx: KernelContext) -> Kernel:
-    integer = ctx.inputs[0].dtype.is_integer
-    return _never_by_zero(ctx, operator.floordiv if integer else _quotient_down)
-
-
-def _div_kernel(ctx: KernelContext) -> Kernel:
-    integer = ctx.inputs[0].dtype.is_integer
-    return _never_by_zero(ctx, _quotient_to_zero if integer else operator.truediv)
-
-
-def _mod_kernel(ctx: KernelContext) -> Kernel:
-    return _never_by_zero(ctx, operator.mod)
-
-
-def _emit_mod(ctx: KernelContext, args: Sequence[str]) -> str | None:
-    """Inline only with a constant divisor other than zero, as in ``step % 100``."""
-    safe = _mod_kernel(ctx) is operator.mod
-    return f"({args[0]} % {args[1]})" if safe else None
-
-
-def _quotient_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
-    back = grad / conj(y)
-    return back, -back * conj(z)
-
-
-_register("RealDiv", "fc", lambda ctx: operator.truediv, _summed(_quotient_back), "({0} / {1})")
-_register("Div", "iufc", _div_kernel, _summed(_quotient_back))
-_register("FloorDiv", "iuf", _floordiv_kernel, NOT_DIFFERENTIABLE)
-register(
-    OpDef(
-        name="FloorMod",
-        infer=infer_same("iuf"),
-        kernel=_mod_kernel,
-        gradient=_summed(lambda x, y, z, grad: (grad, -grad * floordiv(x, y))),
-        emit=_emit_mod,
-    )
-)
+register_binary("SquaredDifference", "iufc", _squared_difference_kernel, summed(_difference_back))
 
 
 # -- powers --------------------------------------------------------------------------------------
@@ -345,7 +170,7 @@ register(
         name="Pow",
         infer=infer_same("iufc"),
         kernel=_pow_kernel,
-        gradient=_summed(_pow_back),
+        gradient=summed(_pow_back),
         emit=_emit_pow,
     )
 )
@@ -380,16 +205,16 @@ def _extremum_gradient(wins: Callable[[Tensor, Tensor], Tensor]) -> Gradient:
         first = wins(x, y)
         return where_v2(first, grad, zero), where_v2(first, zero, grad)
 
-    return _summed(partial)
+    return summed(partial)
 
 
-_register(
+register_binary(
     "Maximum",
     "iuf",
     _extremum_kernel(np.maximum, operator.ge),
     _extremum_gradient(greater_equal),
 )
-_register(
+register_binary(
     "Minimum", "iuf", _extremum_kernel(np.minimum, operator.le), _extremum_gradient(less_equal)
 )
 
@@ -463,9 +288,6 @@ for _name, _function in {
     "add": add,
     "sub": subtract,
     "mul": multiply,
-    "truediv": truediv,
-    "floordiv": floordiv,
-    "mod": floormod,
     "pow": pow,
 }.items():
     register_overload(_name, functools.partial(_function, name=_name))

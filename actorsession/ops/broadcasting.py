@@ -24,7 +24,7 @@ from actorsession.graph.registry import (
     KernelContext,
     OpDef,
     register,
-)  # fmt: skip
+)
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make, make_one
 from actorsession.ops.dimensions import shape_tensor

@@ -1,4 +1,4 @@
-"""Comparisons, logic, predicates, and the choice between two tensors by a third.
+"""Comparisons, logic and predicates; what chooses by them stands in ``selection``.
 
 Each op stands here whole: shape function, kernel, gradient and the function that users call.
 Nothing flows back through a comparison. ``==`` on tensors stays identity, as in TensorFlow 1;
@@ -8,37 +8,18 @@ Nothing flows back through a comparison. ``==`` on tensors stays identity, as in
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import bool_
-from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Operation, Tensor, register_overload
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
-)  # fmt: skip
-from actorsession.graph.shape import TensorShape, merge_all
-from actorsession.ops.broadcasting import sum_to_operands
-from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make_one
-from actorsession.ops.operands import (
-    binary,
-    broadcast,
-    check_dtype,
-    compare,
-    infer_like,
-    scalar_like,
-    unary,
-)
+from actorsession.graph.operation import Tensor, register_overload
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, OpDef, register
+from actorsession.ops.build import convert_all
+from actorsession.ops.operands import binary, check_dtype, compare, infer_like, unary
+from actorsession.ops.selection import where, where_v2
 from actorsession.ops.shape_operands import boxed
 
 __all__ = [
@@ -200,171 +181,7 @@ _register_predicate("IsNan", np.isnan)
 _register_predicate("IsInf", np.isinf)
 _register_predicate("IsFinite", np.isfinite)
 
-# -- choice --------------------------------------------------------------------------------------
-
-
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """Elements of ``x`` where ``condition`` is true and of ``y`` elsewhere.
-
-    As in TensorFlow 1, a vector chooses whole rows of an ``x`` and ``y`` of higher rank. Otherwise
-    shapes broadcast. Where static ranks leave that open, ``x`` and ``y`` must have one shape.
-
-    Args:
-        condition: bool.
-        x: any dtype; without ``x`` and ``y`` the result is the indices of the true elements, int64
-            of shape ``[n, rank]``.
-        y: the same dtype as ``x``.
-        name: wanted name.
-
-    Raises:
-        ValueError: if only one of ``x`` and ``y`` is given, or the shapes do not fit.
-    """
-    graph = graph_of(condition, x, y)
-    chooser = convert_to_tensor(condition, bool_, graph=graph)
-    if x is None and y is None:
-        return make_one("Where", [chooser], name=name)
-    left, right = _branches(x, y, graph)
-    rows = _may_choose_rows(chooser.shape, left.shape, right.shape)
-    return make_one("Select" if rows else "SelectV2", [chooser, left, right], name=name)
-
-
-def where_v2(condition: Any, x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Elements of ``x`` where ``condition`` is true and of ``y`` elsewhere, with broadcasting.
-
-    Args:
-        condition: bool.
-        x: any dtype.
-        y: the same dtype as ``x``.
-        name: wanted name.
-
-    Raises:
-        ValueError: if the shapes cannot be broadcast.
-    """
-    graph = graph_of(condition, x, y)
-    chooser = convert_to_tensor(condition, bool_, graph=graph)
-    return make_one("SelectV2", [chooser, *_branches(x, y, graph)], name=name)
-
-
-def _branches(x: Any, y: Any, graph: Graph) -> list[Tensor]:
-    """Both as tensors of one dtype, in the graph of the condition."""
-    if x is None or y is None:
-        raise ValueError("where takes both x and y, or neither of them")
-    if not hasattr(x, "_as_graph_element") and not hasattr(y, "_as_graph_element"):
-        x = convert_to_tensor(x, graph=graph)
-    return convert_all([x, y])
-
-
-def _may_choose_rows(condition: TensorShape, x: TensorShape, y: TensorShape) -> bool:
-    ranks = {shape.rank for shape in (x, y) if shape.rank is not None}
-    return condition.rank in (None, 1) and len(ranks) < 2 and ranks.isdisjoint({0, 1})
-
-
-def _select_shape(ctx: InferContext) -> TensorShape:
-    """Of ``Select``: the condition has the shape of the others, or chooses whole rows, or all."""
-    condition, x, y = (s.shape for s in ctx.inputs)
-    try:
-        shape = merge_all([x, y])
-        if condition.rank is not None and condition.rank > 1:
-            shape = shape.merge_with(condition)
-        elif condition.rank == 1 and shape.rank is not None:
-            condition.merge_with(shape[:1])
-    except ValueError:
-        raise ValueError(
-            f"Select takes x and y of one shape and a condition of that shape, of its first "
-            f"dimension or a scalar; got {x}, {y} and {condition}"
-        ) from None
-    return shape
-
-
-def _infer_select(ctx: InferContext) -> list[TensorSpec]:
-    if ctx.inputs[0].dtype is not bool_:
-        raise TypeError(f"the condition of {ctx.op} is bool; got {ctx.inputs[0].dtype.name}")
-    dtype = check_dtype(ctx, "biufcs", (1, 2))
-    return [TensorSpec(dtype, broadcast(ctx) if ctx.op == "SelectV2" else _select_shape(ctx))]
-
-
-def _by_bits(width: np.dtype[Any]) -> Kernel:
-    """The choice by masks instead of branches, for elements as wide as the integer ``width``.
-
-    np.where takes 4 ns per float32 when the condition is hard to predict; this never more than 0.6.
-    """
-
-    def select(condition: Array, x: Any, y: Any) -> Any:
-        left, right = x.view(width), y.view(width)
-        # right ^ ((left ^ right) & mask)
-        out = np.negative(condition.view(np.int8)).astype(width, copy=False)
-        out &= left ^ right
-        out ^= right
-        return out.view(x.dtype)
-
-    return select
-
-
-_MASKED = {size: _by_bits(np.dtype(f"i{size}")) for size in (1, 2, 4, 8)}
-# Below, np.where takes less time than the calls.
-_FEW = 1024
-
-
-def _select_kernel(ctx: KernelContext) -> Kernel:
-    dtype = ctx.inputs[1].dtype
-    if dtype.kind == "s":
-        return lambda c, x, y: np.where(c, boxed(x), boxed(y))
-    if all(spec.shape.rank == 0 for spec in ctx.inputs):
-        return lambda c, x, y: (x if c else y)[()]
-    masked = _MASKED.get(dtype.itemsize)
-    if masked is None:
-        return np.where
-
-    def select(c: Any, x: Any, y: Any) -> Any:
-        if c.size < _FEW or any(v.ndim and v.shape != c.shape for v in (x, y)):
-            return np.where(c, x, y)
-        return masked(c, x, y)
-
-    return select
-
-
-def _rows_kernel(ctx: KernelContext) -> Kernel:
-    select = _select_kernel(ctx)
-
-    def rows(c: Any, x: Any, y: Any) -> Any:
-        if x.shape != y.shape or (c.ndim and c.shape not in (x.shape, x.shape[:1])):
-            raise InvalidArgumentError(
-                f"Select takes x and y of one shape and a condition of that shape, of its first "
-                f"dimension or a scalar; got {x.shape}, {y.shape} and {c.shape}"
-            )
-        return select(c if c.ndim in (0, x.ndim) else c.reshape(-1, *[1] * (x.ndim - 1)), x, y)
-
-    return rows
-
-
-def _select_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    condition = op.inputs[0]
-    zero = make_one("ZerosLike", [grad])
-    by_x = make_one("Select", [condition, grad, zero])
-    return [None, by_x, make_one("Select", [condition, zero, grad])]
-
-
-def _select_v2_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    condition, x, y = op.inputs
-    result, zero = op.outputs[0], scalar_like(0, grad)
-    by_x, by_y = where_v2(condition, grad, zero), where_v2(condition, zero, grad)
-    # Three shapes were broadcast: the way back is from the result, whatever the other two are.
-    return [
-        None,
-        sum_to_operands(x, result, by_x, None)[0],
-        sum_to_operands(y, result, by_y, None)[0],
-    ]
-
-
-register(
-    OpDef(
-        name="SelectV2",
-        infer=_infer_select,
-        kernel=_select_kernel,
-        gradient=_select_v2_gradient,
-    )
-)
-register(OpDef(name="Select", infer=_infer_select, kernel=_rows_kernel, gradient=_select_gradient))
+# -- operators -----------------------------------------------------------------------------------
 
 for _name, _function in {
     "lt": less,

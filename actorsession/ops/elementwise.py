@@ -24,7 +24,7 @@ from actorsession.graph.registry import (
     KernelContext,
     OpDef,
     register,
-)  # fmt: skip
+)
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.operands import by_rank, infer_like, unary
 

@@ -29,6 +29,7 @@ from actorsession.ops.shape_operands import (
     constant_ints_of,
     normal_axis,
     require_index,
+    shape_of_rank,
 )
 
 __all__ = ["gather", "gather_nd", "one_hot", "scatter_nd", "unsorted_segment_sum"]
@@ -70,8 +71,11 @@ def _infer_gather(ctx: InferContext) -> list[TensorSpec]:
     require_index(ctx, 1, 2)
     params, indices = ctx.inputs[0], ctx.inputs[1].shape
     axis, batch = constant_ints(ctx, 2), ctx.attrs["batch_dims"]
-    if params.shape.rank is None or indices.rank is None or axis is None:
+    if params.shape.rank is None or indices.rank is None:
         return [TensorSpec(params.dtype, unknown_shape)]
+    if axis is None:
+        left = params.shape.rank - 1 + indices.rank - _leading(batch, indices.rank)
+        return [TensorSpec(params.dtype, shape_of_rank(left))]
     where = normal_axis(axis[0], params.shape.rank, "GatherV2")
     batch = _leading(batch, indices.rank)
     if not 0 <= batch <= min(where, indices.rank):

@@ -78,7 +78,9 @@ class IndexedSlices:
     def shape(self) -> TensorShape:
         """What is known of the shape of the whole."""
         found = TensorShape([None]).concatenate(self._values.shape[1:])
-        return found if self._dense_shape is None else found.merge_with(shape_from(self._dense_shape))
+        return (
+            found if self._dense_shape is None else found.merge_with(shape_from(self._dense_shape))
+        )
 
     @property
     def dtype(self) -> DType:

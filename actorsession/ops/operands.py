@@ -14,7 +14,14 @@ from typing import Any, TypeAlias
 from actorsession.graph.dtypes import DType, bool_
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import Gradient, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import (
+    Gradient,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
 from actorsession.graph.shape import TensorShape, broadcast_shapes, merge_all
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 

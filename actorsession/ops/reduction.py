@@ -29,10 +29,11 @@ from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops import reducers
 from actorsession.ops.build import constant, convert_to_tensor, make_one
 from actorsession.ops.cast import cast
-from actorsession.ops.comparison import equal, is_finite, where_v2
+from actorsession.ops.comparison import equal, is_finite
 from actorsession.ops.dimensions import rank, shape, shape_tensor, size
 from actorsession.ops.elementwise import conj, exp, log
 from actorsession.ops.operands import check_dtype, scalar_like
+from actorsession.ops.selection import where_v2
 from actorsession.ops.shape import broadcast_to, reshape
 from actorsession.ops.shape_operands import (
     constant_ints,

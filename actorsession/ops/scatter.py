@@ -43,8 +43,9 @@ __all__ = ["one_hot", "scatter_nd", "unsorted_segment_sum"]
 _FLAT_ROW = 512
 
 # Up to this depth one_hot copies rows of a table made once (a few microseconds for a batch); above
-# it the table would fall out of the cache, and single ones are written into zeros.
-_TABLE_DEPTH = 128
+# it the table would fall out of the cache, and single ones are written into zeros. An int8 index can
+# still name the table's last row.
+_TABLE_DEPTH = 127
 
 
 def add_rows(out: Array, places: Array, rows: Array) -> None:
@@ -151,7 +152,7 @@ def _written(indices: Any, depth: Any, on: Any, off: Any) -> Any:
     if extent < 0:
         raise InvalidArgumentError(f"OneHot: depth is at least 0, got {extent}")
     out = np.full((indices.size, extent), off, off.dtype)
-    flat = indices.reshape(-1)
+    flat = indices.reshape(-1).astype(np.int64)  # a small type could not hold the depth
     rows = np.flatnonzero(_unsigned(flat) < extent)
     out.reshape(-1)[rows * extent + flat[rows]] = on
     return out.reshape(*indices.shape, extent)
@@ -160,8 +161,7 @@ def _written(indices: Any, depth: Any, on: Any, off: Any) -> Any:
 def _one_hot_kernel(ctx: KernelContext) -> Kernel:
     depth, on, off = constant_ints(ctx, 1), ctx.constant(2), ctx.constant(3)
     made = _written
-    # The last row of a table needs an index that the index type can hold.
-    if depth is not None and on is not None and off is not None and depth[0] <= _TABLE_DEPTH - 1:
+    if depth is not None and on is not None and off is not None and depth[0] <= _TABLE_DEPTH:
         made = _table_kernel(depth[0], on, off)
     axis = ctx.attrs["axis"]
     if axis == -1 or axis == ctx.inputs[0].shape.rank:

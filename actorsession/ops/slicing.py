@@ -17,7 +17,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor, register_overload
 from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
-from actorsession.ops.build import constant, convert_all, convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,

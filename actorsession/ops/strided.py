@@ -114,6 +114,12 @@ def numpy_index(begin: Ints, end: Ints, strides: Ints, masks: Mapping[str, Any])
 def _infer_strided(ctx: InferContext) -> list[TensorSpec]:
     value, *bounds = ctx.inputs
     require_index(ctx, 1, 2, 3, rank=1)
+    if ctx.attrs["ellipsis_mask"].bit_count() > 1:
+        raise ValueError("StridedSlice: only one ellipsis is allowed")
+    try:
+        _fixed_index(ctx)
+    except InvalidArgumentError as exc:
+        raise ValueError(f"StridedSlice: {exc.message}") from None
     known = [constant_ints(ctx, i) for i in (1, 2, 3)]
     lengths = {n for n in map(vector_length, bounds) if n is not None}
     if len(lengths) > 1:
@@ -135,8 +141,6 @@ def strided_shape(
         masks: the five masks.
     """
     begin, end, strides = ([None] * length if entries is None else entries for entries in known)
-    if bin(masks["ellipsis_mask"] & ((1 << length) - 1)).count("1") > 1:
-        raise ValueError("StridedSlice: only one ellipsis is allowed")
     dims = shape.as_list()
     special = masks["ellipsis_mask"] | masks["new_axis_mask"]
     taken = sum(not special & (1 << i) for i in range(length))

@@ -3,9 +3,10 @@
 Owns TensorFlow's ``ResourceApply*`` op types; ``train/`` builds them. The formulas are
 TensorFlow's, in the variable's own dtype.
 
-Kernels go over the arrays in blocks that fit the second-level cache together with their scratch, and
-do all arithmetic in place. Adam took 0.21 ms so on 200,704 floats and 7 ms on 4 million, against 0.25
-and 12 ms in whole-array expressions (numpy 2.4, an AMD EPYC with 1 MiB of second-level cache a core).
+Kernels go over the arrays in blocks that fit the second-level cache together with their scratch,
+and do all arithmetic in place. Adam took 0.21 ms so on 200,704 floats and 7 ms on 4 million,
+against 0.25 and 12 ms in whole-array expressions (numpy 2.4, an AMD EPYC with 1 MiB of second-level
+cache a core).
 
 Two steps may run the same node at the same time in two threads: slots are held, in the order of the
 op's inputs and the variable last, while a node updates them, and scratch belongs to the thread.
@@ -44,8 +45,9 @@ from actorsession.ops.state import (
 
 __all__: list[str] = []
 
-# All blocks that an update touches at a time, scratch included: so they stay in a second-level cache
-# of 1 MiB. A third of it doubles the share of the calls themselves; three times as much gains nothing.
+# All blocks that an update touches at a time, scratch included: so they stay in a second-level
+# cache of 1 MiB. A third of it doubles the share of the calls themselves; three times as much gains
+# nothing.
 _CACHE_BYTES = 768 * 1024
 # Gradient descent touches the fewest: variable, gradient, scratch.
 _SCRATCH_BYTES = _CACHE_BYTES // 3
@@ -93,14 +95,19 @@ def _flat(array: Any) -> Array:
 
 
 def _target(old: Any, out: Array | None) -> Array:
-    """Where the new value is written: ``out`` if it can be written through a flat view."""
+    """Where the new value is computed: in ``out`` if it can be written through a flat view."""
     if out is not None and out.flags.c_contiguous:
         return out
     return np.empty(np.shape(old), old.dtype)
 
 
-def _stored(target: Array, old: Any) -> Any:
-    return target if isinstance(old, np.ndarray) else target[()]
+def _stored(target: Array, out: Array | None) -> Any:
+    """The new value, in ``out`` where that was given: holders need not look at the result."""
+    if out is None:
+        return target[()]
+    if out is not target:
+        out[...] = target
+    return out
 
 
 def _with_slots(holders: Sequence[VariableHolder], update: Callable[..., None]) -> None:
@@ -121,7 +128,7 @@ def _with_slots(holders: Sequence[VariableHolder], update: Callable[..., None]) 
             if not array.flags.c_contiguous:
                 array = np.ascontiguousarray(array)
             enter(index + 1, (*arrays, array))
-            return _stored(array, value)
+            return array if isinstance(value, np.ndarray) else array[()]
 
         holders[index].access(write)
 
@@ -185,7 +192,7 @@ def _descend(old: Any, delta: Any, alpha: Any, out: Array | None = None) -> Any:
     for before, after, slope, scratch in pieces:
         np.multiply(slope, alpha, scratch)
         np.subtract(before, scratch, after)
-    return _stored(target, old)
+    return _stored(target, out)
 
 
 def _descent_kernel(ctx: KernelContext) -> Kernel:
@@ -227,7 +234,7 @@ def _accelerate(
         else:
             np.multiply(speed, lr, scratch)
         np.subtract(before, scratch, after)
-    return _stored(target, old)
+    return _stored(target, out)
 
 
 def _momentum_kernel(ctx: KernelContext) -> Kernel:
@@ -345,7 +352,7 @@ def _adapt(
             np.divide(first, scratch, scratch)
         multiply(scratch, rates.rate, scratch)
         subtract(before, scratch, after)
-    return _stored(target, old)
+    return _stored(target, out)
 
 
 def _adam_kernel(ctx: KernelContext) -> Kernel:

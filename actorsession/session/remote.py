@@ -64,6 +64,8 @@ __all__ = ["RemotePlan", "RemoteSession", "RemoteStatistics"]
 _RETRY = 0.1
 # Seconds that closing may take when the master does not answer.
 _CLOSE = 5.0
+# Seconds that the client waits longer than the limit of a run, for the master's word on what was late.
+_ANSWER_MARGIN = 0.25
 _GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
 
 
@@ -243,12 +245,13 @@ class RemoteSession:
             feeds=dict(zip(signature.feeds, kept, strict=True)),
             fetches=list(signature.fetches),
             targets=list(signature.targets),
-            options=options.to_wire() if options is not None else {},
+            options=_wire_options(options, limit),
             request_id=self._request_id(),
         )
         self._steps += 1
         try:
-            done = await self._ask(message, self._deadline(limit), StepDone)
+            deadline = self._deadline(None if limit is None else limit + _ANSWER_MARGIN)
+            done = await self._ask(message, deadline, StepDone)
         finally:
             self._steps -= 1
         if metadata is not None:
@@ -296,6 +299,13 @@ def _hello() -> Hello:
 
 def _wire(operations: Sequence[Any], seed: int | None) -> list[Any]:
     return GraphDef(tuple(op.node_def for op in operations), seed=seed).to_wire()
+
+
+def _wire_options(options: RunOptions | None, limit: float | None) -> dict[str, Any]:
+    """The options as the master gets them; it keeps the limit, for it knows what the step waits for."""
+    if limit is None:
+        return options.to_wire() if options is not None else {}
+    return {**(options or RunOptions()).to_wire(), "timeout_in_ms": max(1, round(limit * 1000))}
 
 
 def _kept(feed: Any) -> Any:

@@ -72,14 +72,10 @@ class AdamOptimizer(Optimizer):
 
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
         graph = self._power1.graph
-        with graph.control_dependencies(update_ops), graph.colocate_with(self._power1.op):
-            powers = [
-                power.assign(arithmetic.multiply(before, decay), read_value=False)
-                for power, before, decay in zip(
-                    (self._power1, self._power2),
-                    self._powers,
-                    (self._decay1, self._decay2),
-                    strict=True,
-                )
-            ]
-        return control.group(*update_ops, *powers, name=name_scope)
+        with graph.colocate_with(self._power1.op):
+            next1 = arithmetic.multiply(self._powers[0], self._decay1)
+            next2 = arithmetic.multiply(self._powers[1], self._decay2)
+            with graph.control_dependencies(update_ops):
+                moved1 = self._power1.assign(next1, read_value=False)
+                moved2 = self._power2.assign(next2, read_value=False)
+        return control.group(*update_ops, moved1, moved2, name=name_scope)

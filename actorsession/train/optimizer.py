@@ -208,9 +208,10 @@ class Optimizer:
     ) -> Operation:
         if global_step is None:
             return self._finish(updates, scope)
+        one = convert_to_tensor(1, global_step.dtype, "one", graph=graph)
         # The step counts up after everything else, so that who waits for it finds all of it done.
         with graph.control_dependencies([self._finish(updates, "update")]):
-            counted: Operation = global_step.assign_add(1, name=scope, read_value=False)
+            counted: Operation = global_step.assign_add(one, name=scope, read_value=False)
         return counted
 
     # -- what subclasses override --------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the tests of actors and links share: messages, an actor that can be held up, linked pairs."""
+"""What the tests of actors and links share: messages, an actor that can be held, linked pairs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Note:
 @message("test.stranger", reply="test.said")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stranger:
-    """What no actor here handles."""
+    """What a desk does not handle."""
 
 
 ERRORS: dict[str, type[Exception]] = {

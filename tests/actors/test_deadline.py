@@ -91,7 +91,7 @@ async def test_an_error_of_what_is_awaited_passes(deadline: Deadline) -> None:
 async def test_the_error_says_what_was_awaited_and_for_how_long() -> None:
     started = time.monotonic()
     with pytest.raises(
-        DeadlineExceededError, match=r"waited 0\.02 s for the moon; it did not come"
+        DeadlineExceededError, match=r"waited 0\.0\d* s for the moon; it did not come"
     ):
         await Deadline.after(0.02).wait(asyncio.Event().wait(), what="the moon")
     assert 0.015 < time.monotonic() - started < 5
@@ -142,10 +142,9 @@ async def test_a_cancellation_at_the_moment_of_the_deadline_is_not_swallowed() -
     """
     loop = asyncio.get_running_loop()
     future = loop.create_future()
-    child = asyncio.create_task(Deadline.after(0.01).wait(future, what="it"))
-    await asyncio.sleep(0)
-    # Both cancel the same future; it ends once, after both have asked.
+    # The alarm cancels the future, and its first callback cancels the waiter before that wakes up.
     future.add_done_callback(lambda _: child.cancel())
+    child = asyncio.create_task(Deadline.after(0.01).wait(future, what="it"))
     with pytest.raises(asyncio.CancelledError):
         await soon(child)
     assert child.cancelled()

@@ -27,7 +27,10 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import ShapeLike, TensorShape
+from actorsession.ops import activations, argmax, reduction  # noqa: F401 - registers their ops
 from actorsession.ops.build import make_one
+from actorsession.ops.gradients import gradients
+from actorsession.ops.indexed_slices import to_dense
 
 __all__ = ["Holder", "Program", "Variables", "check_gradient", "evaluate", "source"]
 
@@ -155,6 +158,10 @@ class Program:
                     _check_inline(op, inline(*inputs), result)
         return [values[f] if isinstance(f, Tensor) else None for f in self.fetches]
 
+    def run_on(self, tensors: Sequence[Tensor], values: Sequence[Any]) -> list[Any]:
+        """The same with the feeds in two lists."""
+        return self.run(dict(zip(tensors, values, strict=True)))
+
 
 def evaluate(
     fetches: Sequence[Any],
@@ -277,24 +284,37 @@ def check_gradient(
         with graph.as_default():
             xs = [source(as_dtype(v.dtype), None if hidden else v.shape) for v in values]
             made = f(*xs)
-            ys = list(made) if isinstance(made, (list, tuple)) else [made]
-            rng = np.random.default_rng(seed)
-            feeds = dict(zip(xs, values, strict=True))
-            weights = [rng.normal(size=np.shape(v)) for v in evaluate(ys, feeds)]
-            grad_ys = [source(y.dtype, y.shape) for y in ys]
-            analytic = _gradients(ys, [xs[i] for i in chosen], grad_ys)
-            feeds |= dict(zip(grad_ys, weights, strict=True))
-            program = Program(ys, xs)
-            for i, tensor in zip(chosen, analytic, strict=True):
-                expected = _differences(program, xs, values, i, weights, step)
-                found = np.zeros_like(values[i])
-                if tensor is not None:
-                    found = evaluate([tensor], feeds)[0]
-                    assert found.shape == values[i].shape, f"gradient of argument {i}"
-                np.testing.assert_allclose(
-                    found, expected, rtol=rtol, atol=atol,
-                    err_msg=f"argument {i}, static shapes {'hidden' if hidden else 'known'}",
-                )  # fmt: skip
+        ys = list(made) if isinstance(made, (list, tuple)) else [made]
+        shown = "hidden" if hidden else "known"
+        rng = np.random.default_rng(seed)
+        weights = [rng.normal(size=np.shape(v)) for v in Program(ys, xs).run_on(xs, values)]
+        for i, found in zip(chosen, _derivatives(ys, xs, values, chosen, weights), strict=True):
+            expected = _differences(Program(ys, xs), xs, values, i, weights, step)
+            np.testing.assert_allclose(
+                found, expected, rtol, atol, err_msg=f"argument {i}, static shapes {shown}"
+            )
+
+
+def _derivatives(
+    ys: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    values: Sequence[Array],
+    chosen: Sequence[int],
+    weights: Sequence[Array],
+) -> list[Array]:
+    """The gradients that the graph gives, zeros where nothing flows."""
+    grad_ys = [source(y.dtype, y.shape, y.graph) for y in ys]
+    tensors = gradients(ys, [xs[i] for i in chosen], grad_ys)
+    found = []
+    for i, tensor in zip(chosen, tensors, strict=True):
+        out = np.zeros_like(values[i])
+        if tensor is not None:
+            assert tensor.dtype is xs[i].dtype, f"gradient of argument {i}: {tensor!r}"
+            fed = [*xs, *grad_ys]
+            [out] = Program([to_dense(tensor)], fed).run_on(fed, [*values, *weights])
+            assert out.shape == values[i].shape, f"gradient of argument {i}"
+        found.append(out)
+    return found
 
 
 def _double(value: Any) -> Array:
@@ -312,7 +332,7 @@ def _differences(
 ) -> Array:
     def total(argument: Array) -> float:
         given = [argument if i == index else v for i, v in enumerate(values)]
-        results = program.run({x: v for x, v in zip(xs, given, strict=True) if x in program.fed})
+        results = program.run_on(xs, given)
         return float(sum(np.sum(w * r) for w, r in zip(weights, results, strict=True)))
 
     out = np.zeros_like(values[index])
@@ -322,30 +342,3 @@ def _differences(
         below[position] -= step
         out[position] = (total(above) - total(below)) / (2 * step)
     return out
-
-
-def _gradients(
-    ys: Sequence[Tensor], xs: Sequence[Tensor], grad_ys: Sequence[Tensor]
-) -> list[Tensor | None]:
-    """Back-propagation without any shortcut: every op from the last to the first."""
-    parts: dict[Tensor, list[Tensor]] = {}
-    for y, grad in zip(ys, grad_ys, strict=True):
-        parts.setdefault(y, []).append(grad)
-    for op in sorted(_needed(ys, frozenset(xs)), key=lambda op: -op.number):
-        grads = [_total(parts.get(t, [])) for t in op.outputs]
-        if any(g is not None for g in grads):
-            assert op.op_def.gradient is not None, f"{op.type} has no gradient"
-            back = op.op_def.gradient(op, *grads)
-            for tensor, part in zip(op.inputs, back, strict=True):
-                if part is not None:
-                    assert part.dtype is tensor.dtype, (
-                        f"gradient of {op!r}: {part!r} for {tensor!r}"
-                    )
-                    parts.setdefault(tensor, []).append(part)
-    return [_total(parts.get(x, [])) for x in xs]
-
-
-def _total(parts: Sequence[Tensor]) -> Tensor | None:
-    if len(parts) > 1:
-        return make_one("AddN", list(parts))
-    return parts[0] if parts else None

@@ -13,11 +13,13 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import spec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import OpDef, register
-from actorsession.ops import arithmetic, array, elementwise, gather, matmul
+from actorsession.ops import arithmetic, array, elementwise
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.cast import cast
+from actorsession.ops.gather import gather
 from actorsession.ops.gradients import UnconnectedGradients, gradients
 from actorsession.ops.indexed_slices import IndexedSlices, to_dense
+from actorsession.ops.matmul import matmul
 from actorsession.ops.reduction import reduce_sum
 from actorsession.ops.variables import Variable
 from tests.ops.interpreter import Variables, evaluate, source
@@ -121,7 +123,7 @@ def test_a_network_agrees_with_its_closed_form() -> None:
     rng = np.random.default_rng(0)
     x, w, t = (rng.normal(size=s) for s in [(5, 3), (3, 2), (5, 2)])
     weights = constant(w)
-    difference = matmul.matmul(constant(x), weights) - constant(t)
+    difference = matmul(constant(x), weights) - constant(t)
     loss = reduce_sum(elementwise.square(difference))
     np.testing.assert_allclose(
         evaluate(gradients(loss, weights))[0], 2 * x.T @ (x @ w - t), rtol=1e-12
@@ -239,7 +241,7 @@ def test_the_gradient_of_a_lookup_in_a_variable_is_its_rows() -> None:
     w = Variable(np.arange(8.0).reshape(4, 2))
     state = Variables()
     evaluate([w.initializer], None, state)
-    rows = gather.gather(w.value(), [3, 1, 3])
+    rows = gather(w.value(), [3, 1, 3])
     found = gradients(rows * [[1.0], [2.0], [3.0]], w)[0]
     assert isinstance(found, IndexedSlices)
     values, indices, dense = evaluate([found.values, found.indices, to_dense(found)], None, state)
@@ -250,7 +252,7 @@ def test_the_gradient_of_a_lookup_in_a_variable_is_its_rows() -> None:
 
 def test_slices_of_several_lookups_are_put_behind_each_other() -> None:
     w = constant(np.zeros((4, 2)))
-    y = reduce_sum(gather.gather(w, [0, 1]) * 2.0) + reduce_sum(gather.gather(w, [1]) * 5.0)
+    y = reduce_sum(gather(w, [0, 1]) * 2.0) + reduce_sum(gather(w, [1]) * 5.0)
     found = gradients(y, w)[0]
     assert isinstance(found, IndexedSlices)
     assert found.shape == [4, 2]
@@ -259,14 +261,14 @@ def test_slices_of_several_lookups_are_put_behind_each_other() -> None:
 
 def test_slices_and_a_dense_gradient_become_dense() -> None:
     w = constant(np.ones((3, 1)))
-    found = gradients(reduce_sum(gather.gather(w, [2])) + reduce_sum(w * w), w)[0]
+    found = gradients(reduce_sum(gather(w, [2])) + reduce_sum(w * w), w)[0]
     assert isinstance(found, Tensor)
     assert evaluate([found])[0].tolist() == [[2], [2], [3]]
 
 
 def test_slices_pass_through_other_operations_as_dense_gradients() -> None:
     w = constant(np.ones((3, 1)))
-    found = gradients(gather.gather(w * 3.0, [0, 0]), w)[0]
+    found = gradients(gather(w * 3.0, [0, 0]), w)[0]
     assert evaluate([found])[0].tolist() == [[6], [0], [0]]
 
 

@@ -107,7 +107,9 @@ def test_truncated_values_stay_within_two_deviations() -> None:
     np.testing.assert_allclose([found.mean(), found.std()], [5.0, 0.8796 * 0.5], atol=0.01)
 
 
-@pytest.mark.parametrize("distribution", ["truncated_normal", "untruncated_normal", "uniform", "normal"])
+@pytest.mark.parametrize(
+    "distribution", ["truncated_normal", "untruncated_normal", "uniform", "normal"]
+)
 @pytest.mark.parametrize(("mode", "n"), [("fan_in", 200), ("fan_out", 300), ("fan_avg", 250)])
 def test_the_variance_is_scale_over_the_number_of_units(
     mode: str, n: int, distribution: str

@@ -43,7 +43,9 @@ class Cell:
         return make(op_type, [self.handle, *tensors], self.attrs)
 
     def run(self, op_type: str, *inputs: Any) -> Any:
-        return evaluate(list(self.op(op_type, *inputs).outputs) or [self.last], None, self.variables)
+        return evaluate(
+            list(self.op(op_type, *inputs).outputs) or [self.last], None, self.variables
+        )
 
     @property
     def last(self) -> Operation:

@@ -1,0 +1,688 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.actors import Children, Deadline, Link, RemoteRef
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    ProtocolError,
+    UnavailableError,
+)
+from actorsession.graph.codec import pack
+from actorsession.messages import Call, Cancel, Reply, Tell, encode
+from tests.actors.kit import (
+    CLIENT,
+    SERVER,
+    Break,
+    Desk,
+    HandClock,
+    Hold,
+    Note,
+    Said,
+    Say,
+    connected,
+    each_transport,
+    linked,
+    soon,
+    turns,
+)
+from transports import Connection, Frame
+
+
+def frame_of(envelope: Any) -> Frame:
+    return Frame(*encode(envelope))
+
+
+async def start(link: Link, owner: Children) -> None:
+    owner.start(link.run(), name=repr(link))
+    await asyncio.sleep(0)
+
+
+# --- asking and telling --------------------------------------------------------------------------
+
+
+@each_transport
+async def test_an_ask_is_answered(scheme: str) -> None:
+    async with linked(scheme, serves={"desk": Desk().ref}) as (here, _):
+        assert await soon(here.ask("desk", Say(text="hi"))) == Said(text="hi")
+
+
+@each_transport
+async def test_both_ends_may_ask_at_the_same_time(scheme: str) -> None:
+    desk = Desk()
+    serves = {"desk": desk.ref}
+    async with linked(scheme, serves=serves, serves_here=serves) as (here, there):
+        asks = [link.ask("desk", Say(text=f"{i}")) for i in range(20) for link in (here, there)]
+        answers = await soon(asyncio.gather(*asks))
+        assert [a.text for a in answers] == [str(i) for i in range(20) for _ in range(2)]
+
+
+@each_transport
+async def test_tells_arrive_in_order_and_before_a_later_ask(scheme: str) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, _):
+        for number in range(100):
+            here.tell("desk", Note(number=number))
+        await soon(here.ask("desk", Say(text="last")))
+        assert [n for n in desk.seen if not str(n).startswith("note")] == [*range(100), "last"]
+
+
+@each_transport
+async def test_a_handler_that_waits_does_not_hold_up_other_calls(scheme: str) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, _):
+        held = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        assert await soon(here.ask("desk", Say(text="meanwhile"))) == Said(text="meanwhile")
+        desk.let_go("a")
+        assert await soon(held) == Said(text="a")
+
+
+@each_transport
+async def test_large_arrays_arrive_whole(scheme: str) -> None:
+    class Mirror(Desk):
+        def on_say(self, message: Say, call: Any) -> Said:
+            return Said(text=np.arange(1_000_000))
+
+    async with linked(scheme, serves={"desk": Mirror().ref}) as (here, _):
+        answer = await soon(here.ask("desk", Say(text="")))
+        assert np.array_equal(answer.text, np.arange(1_000_000))
+
+
+@each_transport
+@pytest.mark.parametrize("late", [False, True])
+async def test_an_error_arrives_as_its_class_with_the_task_named(scheme: str, late: bool) -> None:
+    async with linked(scheme, serves={"desk": Desk().ref}) as (here, _):
+        with pytest.raises(FailedPreconditionError, match="broken") as caught:
+            await soon(here.ask("desk", Break(kind="ours", late=late)))
+        assert caught.value.task == SERVER
+
+
+async def test_the_context_names_the_peer_and_its_address() -> None:
+    desk = Desk()
+    async with linked("tcp", serves={"desk": desk.ref}) as (here, there):
+        await soon(here.ask("desk", Say(text="")))
+        (context,) = desk.contexts
+        assert (context.peer, context.address) == (CLIENT, there.address)
+        assert there.address.startswith("tcp://127.0.0.1:")
+
+
+async def test_the_name_of_the_peer_may_be_given() -> None:
+    async with connected("inproc") as (dialled, _):
+        assert Link(dialled, serves={}).peer_name == SERVER
+        assert Link(dialled, serves={}, peer_name="ps0").peer_name == "ps0"
+
+
+@each_transport
+async def test_cancelling_an_ask_cancels_the_remote_handler(scheme: str) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+        asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        asker.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asker
+        await desk.until("a cancelled")
+        assert (here.statistics().pending, there.statistics().serving) == (0, 0)
+
+
+@each_transport
+async def test_the_deadline_holds_at_both_ends(scheme: str) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, _):
+        with pytest.raises(DeadlineExceededError, match="Hold to .*'desk'.* within"):
+            await soon(here.ask("desk", Hold(name="a"), Deadline.after(0.05)))
+        await desk.until("a cancelled")
+        left = desk.contexts[0].deadline.time_left
+        assert left is not None
+        assert left < 0.05
+
+
+async def test_a_deadline_that_is_over_sends_nothing() -> None:
+    async with linked("inproc", serves={"desk": Desk().ref}) as (here, _):
+        with pytest.raises(DeadlineExceededError, match=f"was not sent to {SERVER} at inproc://"):
+            await here.ask("desk", Say(text=""), Deadline.after(0))
+        assert here.statistics().calls_sent == 0
+
+
+async def test_without_a_deadline_thirty_seconds_travel() -> None:
+    desk = Desk()
+    async with linked("inproc", serves={"desk": desk.ref}) as (here, _):
+        await soon(here.ask("desk", Say(text="")))
+        assert 25 < (desk.contexts[0].deadline.time_left or 0) <= 30
+
+
+async def test_what_does_not_travel_is_the_senders_error_and_the_link_stays() -> None:
+    async with linked("inproc", serves={"desk": Desk().ref}) as (here, _):
+        with pytest.raises(InvalidArgumentError):
+            await here.ask("desk", Say(text=object()))  # type: ignore[arg-type]
+        with pytest.raises(InvalidArgumentError):
+            here.tell("desk", object())
+        assert await soon(here.ask("desk", Say(text="next"))) == Said(text="next")
+
+
+async def test_a_remote_ref_asks_and_tells_its_target() -> None:
+    desk = Desk()
+    async with linked("inproc", serves={"desk": desk.ref}) as (here, _):
+        ref = RemoteRef(here, "desk")
+        assert await soon(ref.ask(Say(text="hi"))) == Said(text="hi")
+        ref.tell(Note(number=7))
+        await desk.until("note 7")
+        with pytest.raises(DeadlineExceededError):
+            await soon(ref.ask(Hold(name="a"), Deadline.after(0.02)))
+
+
+async def test_an_actor_of_a_third_process_is_reached_through_a_ref() -> None:
+    """Client, middle and server: the middle serves its ref to the server's actor."""
+    desk = Desk()
+    async with linked("inproc", serves={"desk": desk.ref}) as (middle, _):
+        async with linked("tcp", serves={"desk": RemoteRef(middle, "desk")}) as (client, _):
+            assert await soon(client.ask("desk", Say(text="far"))) == Said(text="far")
+            asker = asyncio.create_task(client.ask("desk", Hold(name="a")))
+            await desk.until("a began")
+            asker.cancel()
+            await desk.until("a cancelled")
+            with pytest.raises(NotFoundError, match="no actor 'nobody' here; there are: desk"):
+                await soon(client.ask("nobody", Say(text="")))
+
+
+# --- the end of the link -------------------------------------------------------------------------
+
+
+async def cut_by_peer(here: Link, there: Link) -> None:
+    await there.aclose()
+
+
+async def cut_hard(here: Link, there: Link) -> None:
+    there._connection.abort()
+
+
+@each_transport
+@pytest.mark.parametrize("cut", [cut_by_peer, cut_hard])
+async def test_a_lost_link_fails_every_pending_ask_at_once(
+    scheme: str, cut: Callable[[Link, Link], Any]
+) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+        askers = [asyncio.create_task(here.ask("desk", Hold(name=f"{i}"))) for i in range(3)]
+        for i in range(3):
+            await desk.until(f"{i} began")
+        await cut(here, there)
+        for outcome in await soon(asyncio.gather(*askers, return_exceptions=True)):
+            assert isinstance(outcome, UnavailableError)
+            assert outcome.task == SERVER
+            assert f"the link to {SERVER} at {here.address} is over: " in str(outcome)
+            assert "closed by the peer" in str(outcome)
+            assert "Hold to 'desk' has no answer" in str(outcome)
+        for i in range(3):
+            await desk.until(f"{i} cancelled")
+        assert here.closed
+        assert isinstance(await soon(here.wait_closed()), UnavailableError)
+
+
+@each_transport
+async def test_after_the_loss_asks_and_tells_fail_with_the_same_reason(scheme: str) -> None:
+    async with linked(scheme, serves={"desk": Desk().ref}) as (here, there):
+        await there.aclose()
+        await soon(here.wait_closed())
+        with pytest.raises(UnavailableError, match="Say to 'desk' has no answer"):
+            await here.ask("desk", Say(text=""))
+        with pytest.raises(UnavailableError, match="is over: "):
+            here.tell("desk", Note(number=1))
+
+
+@each_transport
+async def test_closing_it_ourselves_cancels_pending_asks_and_says_who_did(scheme: str) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+        asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        await here.aclose()
+        with pytest.raises(CancelledError, match="is over: it was closed here; Hold to 'desk' has"):
+            await soon(asker)
+        with pytest.raises(CancelledError, match="closed here"):
+            await here.ask("desk", Say(text=""))
+        await desk.until("a cancelled")
+        assert isinstance(await soon(there.wait_closed()), UnavailableError)
+
+
+@each_transport
+async def test_what_was_told_before_a_close_arrives(scheme: str) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, _):
+        for number in range(50):
+            here.tell("desk", Note(number=number))
+        await here.aclose()
+        await desk.until("note 49")
+
+
+async def test_aclose_may_be_called_again_and_from_several_places() -> None:
+    async with linked("tcp") as (here, _):
+        await soon(asyncio.gather(here.aclose(), here.aclose()))
+        await soon(here.aclose())
+        assert here.closed
+
+
+async def test_cancelling_the_receive_loop_ends_the_link() -> None:
+    desk = Desk()
+    async with connected("tcp") as (dialled, accepted):
+        owner = Children("test")
+        here, there = Link(dialled, serves={}), Link(accepted, serves={"desk": desk.ref})
+        await start(there, owner)
+        runner = asyncio.create_task(here.run())
+        asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        runner.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await runner
+        with pytest.raises(CancelledError, match="its receive loop was cancelled"):
+            await soon(asker)
+        assert isinstance(await soon(there.wait_closed()), UnavailableError)
+        await owner.stop()
+
+
+async def test_the_receive_loop_runs_once() -> None:
+    async with linked("inproc") as (here, _):
+        with pytest.raises(RuntimeError, match="is run by somebody already"):
+            await here.run()
+
+
+@each_transport
+async def test_callbacks_are_called_once_with_the_reason_after_pending_asks_have_failed(
+    scheme: str,
+) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+        heard: list[tuple[type[OpError], int]] = []
+
+        def callback(error: OpError) -> None:
+            heard.append((type(error), here.statistics().pending))
+
+        here.on_closed(callback)
+        here.on_closed(callback)()  # taken back
+        asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        await there.aclose()
+        await soon(here.wait_closed())
+        here.on_closed(callback)  # too late: called soon
+        await turns()
+        await here.aclose()
+        assert heard == [(UnavailableError, 0)] * 2
+        await soon(asyncio.gather(asker, return_exceptions=True))
+
+
+async def test_a_callback_that_fails_does_not_hold_up_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with linked("inproc") as (here, there):
+        heard: list[OpError] = []
+
+        def fail(_: OpError) -> None:
+            raise KeyError("mine")
+
+        here.on_closed(fail)
+        here.on_closed(heard.append)
+        await there.aclose()
+        await soon(here.wait_closed())
+        assert len(heard) == 1
+        assert f"a callback for the end of the link to {SERVER} failed" in caplog.text
+
+
+@each_transport
+async def test_a_handler_hears_that_its_caller_is_gone(scheme: str) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+        here.tell("desk", Note(number=1))
+        await soon(here.ask("desk", Say(text="")))
+        told, asked = desk.contexts
+        gone: list[str] = []
+        told.on_gone(lambda: gone.append("told"))
+        asked.on_gone(lambda: gone.append("asked"))
+        asked.on_gone(lambda: gone.append("taken back"))()
+        await here.aclose()
+        await soon(there.wait_closed())
+        assert gone == ["told", "asked"]
+        asked.on_gone(lambda: gone.append("late"))
+        asked.on_gone(lambda: gone.append("late, taken back"))()
+        await turns()
+        assert gone == ["told", "asked", "late"]
+
+
+# --- races over a real link ----------------------------------------------------------------------
+
+ENDINGS: dict[str, Callable[[Desk, Link, Link, asyncio.Task[Any]], Any]] = {
+    "answer": lambda desk, here, there, asker: desk.let_go("a"),
+    "cancel": lambda desk, here, there, asker: asker.cancel(),
+    "peer goes": lambda desk, here, there, asker: there._connection.abort(),
+    "we go": lambda desk, here, there, asker: here._end("test", ours=True, abort=True),
+}
+
+
+@pytest.mark.parametrize("second", ENDINGS)
+@pytest.mark.parametrize("first", ENDINGS)
+async def test_an_ask_over_a_link_ends_once_whatever_comes_first(first: str, second: str) -> None:
+    """Each pair of endings in both orders within one turn of the loop, over tcp."""
+    desk = Desk()
+    async with linked("tcp", serves={"desk": desk.ref}) as (here, there):
+        asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        for name in (first, second):
+            ENDINGS[name](desk, here, there, asker)
+        (outcome,) = await soon(asyncio.gather(asker, return_exceptions=True))
+        expected: dict[str, Any] = {
+            "answer": Said, "cancel": asyncio.CancelledError, "peer goes": UnavailableError,
+            "we go": CancelledError,
+        }  # fmt: skip
+        assert type(outcome) in {expected[first], expected[second]}
+        if "cancel" in (first, second):
+            assert type(outcome) is asyncio.CancelledError
+        assert here.statistics().pending == 0
+
+
+# --- signs of life -------------------------------------------------------------------------------
+
+
+@each_transport
+async def test_beats_keep_an_idle_link_alive(scheme: str) -> None:
+    async with linked(scheme, serves={"desk": Desk().ref}, beat=0.02, lease=0.2) as (here, there):
+        async with asyncio.timeout(10):
+            while min(here.statistics().frames_received, there.statistics().frames_received) < 20:
+                await asyncio.sleep(0.02)
+        assert (here.closed, there.closed) == (False, False)
+        assert await soon(here.ask("desk", Say(text="hi"))) == Said(text="hi")
+
+
+@each_transport
+async def test_a_peer_that_says_nothing_is_lost_when_the_lease_is_over(scheme: str) -> None:
+    async with connected(scheme) as (dialled, _):
+        owner = Children("test")
+        here = Link(dialled, serves={}, beat=0.02, lease=0.1)
+        await start(here, owner)
+        started = time.monotonic()
+        with pytest.raises(UnavailableError, match=r"nothing came from it for 0\.\d+ s; Say to"):
+            await soon(here.ask("desk", Say(text="")))
+        assert 0.05 < time.monotonic() - started < 5
+        await owner.stop()
+
+
+async def test_bytes_of_a_large_unfinished_frame_are_a_sign_of_life() -> None:
+    """
+    1. A peer begins a frame, and goes on with it a few bytes at a time for several leases.
+    2. No frame is complete, no beat can come in between; the link stays.
+    3. The frame's end comes, and it is handled.
+    """
+    desk = Desk()
+    loop = asyncio.get_running_loop()
+    async with connected("tcp") as (dialled, accepted):
+        owner = Children("test")
+        there = Link(accepted, serves={"desk": desk.ref}, beat=0.02, lease=0.1)
+        await start(there, owner)
+        writer = dialled._writer  # type: ignore[attr-defined]  # a peer with a narrow line
+        from transports import encode_frame
+
+        data = b"".join(encode_frame(frame_of(Tell("desk", Note(number=1)))))
+        until = loop.time() + 0.5
+        sent = 0
+        while loop.time() < until or sent < len(data):
+            if sent < len(data) - 1 or loop.time() >= until:
+                writer.write(data[sent : sent + 1])
+                sent += 1
+            await asyncio.sleep(0.02)
+            assert not there.closed, there.statistics().over
+        await desk.until("note 1")
+        await there.aclose()
+        await owner.stop()
+
+
+async def test_the_lease_is_measured_by_the_clock_that_was_given() -> None:
+    """An hour passes on the link's own clock, beat by beat, in which the peer is silent."""
+    clock = HandClock()
+    async with connected("inproc") as (dialled, _):
+        owner = Children("test")
+        here = Link(dialled, serves={}, beat=0.01, lease=3600.0, clock=clock)
+        await start(here, owner)
+        beats = 0
+        while not here.closed:
+            clock.time += 0.015 if beats < 3 else 0.0
+            before = here.statistics().frames_sent
+            async with asyncio.timeout(10):
+                while not here.closed and here.statistics().frames_sent == before:
+                    await asyncio.sleep(0.005)
+            beats += 1
+            if beats == 3:
+                break
+        assert not here.closed
+        here._lease._heard -= 3600.0
+        assert isinstance(await soon(here.wait_closed()), UnavailableError)
+        await owner.stop()
+
+
+# --- slow peers ----------------------------------------------------------------------------------
+
+
+@each_transport
+async def test_an_ask_waits_for_a_peer_that_reads_slowly_beats_and_cancels_do_not(
+    scheme: str,
+) -> None:
+    """
+    1. The peer reads nothing; what we tell it fills the buffers beyond the high-water mark.
+    2. An ask waits for room, and its deadline names the peer.
+    3. A tell, a beat and the cancel of an earlier ask are written all the same.
+    """
+    async with connected(scheme) as (dialled, accepted):
+        owner = Children("test")
+        here = Link(dialled, serves={}, beat=0.02, lease=60.0)
+        await start(here, owner)
+        early = asyncio.create_task(here.ask("desk", Hold(name="early")))
+        await turns()
+        big = Say(text="x" * 2**20)
+        for _ in range(16):
+            here.tell("desk", big)
+        written = here.statistics().frames_sent
+        with pytest.raises(DeadlineExceededError, match=f"{SERVER} at .* to read on, before the"):
+            await soon(here.ask("desk", Say(text=""), Deadline.after(0.05)))
+        assert here.statistics().calls_sent == 1
+        early.cancel()
+        await soon(asyncio.gather(early, return_exceptions=True))
+        async with asyncio.timeout(10):
+            while here.statistics().frames_sent < written + 3:  # the cancel, and beats
+                await asyncio.sleep(0.02)
+        waiting = asyncio.create_task(here.ask("desk", Say(text="")))
+        await turns()
+        there = Link(accepted, serves={"desk": Desk().ref})
+        await start(there, owner)
+        assert await soon(waiting) == Said(text="")
+        await here.aclose()
+        await owner.stop()
+
+
+async def test_an_ask_that_waits_for_room_fails_when_the_link_is_lost() -> None:
+    async with connected("inproc") as (dialled, accepted):
+        owner = Children("test")
+        here = Link(dialled, serves={})
+        await start(here, owner)
+        here.tell("desk", Say(text="x" * 2**22))
+        asker = asyncio.create_task(here.ask("desk", Say(text="")))
+        await turns()
+        assert here.statistics().calls_sent == 0
+        accepted.abort()
+        with pytest.raises(UnavailableError, match="Say to 'desk' has no answer"):
+            await soon(asker)
+        await owner.stop()
+
+
+async def test_a_flood_of_frames_lets_the_loop_have_its_turn() -> None:
+    desk = Desk()
+    async with linked("inproc", serves={"desk": desk.ref}) as (here, _):
+        for number in range(1000):
+            here.tell("desk", Note(number=number))
+        seen = []
+        while 999 not in desk.seen:
+            await asyncio.sleep(0)
+            seen.append(len([n for n in desk.seen if isinstance(n, int)]))
+        steps = [after - before for before, after in zip(seen, seen[1:], strict=False)]
+        assert max(steps) <= 64
+
+
+# --- bad peers -----------------------------------------------------------------------------------
+
+
+async def bad_peer(envelope: bytes, desk: Desk) -> tuple[Connection, Link, Children]:
+    raise NotImplementedError
+
+
+async def send_raw(header: bytes, scheme: str = "inproc") -> tuple[Any, OpError | None]:
+    """Sends a header to a link; returns what it answered to that and to a good call, or its end."""
+    desk = Desk()
+    async with connected(scheme) as (dialled, accepted):
+        owner = Children("test")
+        there = Link(accepted, serves={"desk": desk.ref})
+        await start(there, owner)
+        dialled.write(Frame(header))
+        answers = []
+        try:
+            dialled.write(frame_of(Call(99, "desk", None, Say(text="good"))))
+            while not answers or getattr(answers[-1], "call_id", None) != 99:
+                from actorsession.messages import decode
+
+                frame = await soon(dialled.recv())
+                answers.append(decode(frame.header, frame.segments))
+            over = None
+        except Exception:
+            over = await soon(there.wait_closed())
+        await there.aclose()
+        await owner.stop()
+        return answers, over
+
+
+@pytest.mark.parametrize(
+    ("wire", "words"),
+    [
+        ([1, 5, "desk", None, ["nope"]], "unknown message tag 'nope'"),
+        ([1, 5, "desk", None, ["test.say", 3]], "field 'text' is declared str"),
+        ([1, 5, "desk", "soon", ["test.say", "x"]], "a time left is seconds"),
+        ([1, 5, 7, None, ["test.say", "x"]], "a target is the name"),
+    ],
+    ids=repr,
+)
+async def test_a_bad_call_is_answered_with_a_protocol_error_and_the_link_stays(
+    wire: Any, words: str
+) -> None:
+    (failure, good), over = await send_raw(pack(wire))
+    assert over is None
+    assert (failure.call_id, type(failure.error)) == (5, ProtocolError)
+    assert words in str(failure.error)
+    assert good == Reply(99, Said(text="good"))
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        (b"", "cannot decode"),
+        (b"\xc1", "cannot decode"),
+        (pack({"call": 1}), "an envelope is a list"),
+        (pack([9]), "an envelope's kind"),
+        (pack([2, "desk", ["nope"]]), "unknown message tag"),
+        (pack([1, "x", "desk", None, ["test.say", "x"]]), "a call id is an int"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("scheme", ["inproc", "tcp"])
+async def test_what_cannot_be_understood_at_all_ends_the_link_and_is_logged(
+    header: bytes, words: str, scheme: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers, over = await send_raw(header, scheme)
+    assert answers == []
+    assert isinstance(over, UnavailableError)
+    assert words in str(over)
+    assert f"closing the link to {CLIENT}" in caplog.text
+
+
+@pytest.mark.parametrize("answer", [[3, 0, ["nope"]], [3, 0, ["done"]], [4, 0, "x"]], ids=repr)
+async def test_a_bad_answer_fails_its_ask_and_the_link_stays(answer: Any) -> None:
+    async with connected("inproc") as (dialled, accepted):
+        owner = Children("test")
+        here = Link(dialled, serves={})
+        await start(here, owner)
+        asker = asyncio.create_task(here.ask("desk", Say(text="")))
+        await soon(accepted.recv())
+        accepted.write(Frame(pack(answer)))
+        with pytest.raises(ProtocolError, match="Say to 'desk'") as caught:
+            await soon(asker)
+        assert caught.value.task == SERVER
+        assert not here.closed
+        await here.aclose()
+        await owner.stop()
+
+
+async def test_answers_to_calls_that_nobody_made_are_harmless() -> None:
+    for envelope in (Reply(3, Said(text="")), Cancel(4)):
+        (good,), over = await send_raw(encode(envelope)[0])
+        assert (good.message, over) == (Said(text="good"), None)
+
+
+async def test_a_tell_that_finds_no_room_ends_the_link() -> None:
+    desk = Desk(limit=1)
+    async with linked("inproc", serves={"desk": desk.ref}) as (here, there):
+        asker = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        here.tell("desk", Note(number=1))
+        with pytest.raises(UnavailableError):
+            await soon(asker)
+        assert "the mailbox of actor 'desk' is full" in str(await soon(there.wait_closed()))
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "unix"])
+async def test_bytes_that_are_no_frame_end_the_link(scheme: str) -> None:
+    async with connected(scheme) as (dialled, accepted):
+        owner = Children("test")
+        there = Link(accepted, serves={})
+        await start(there, owner)
+        dialled._writer.write(b"GET / HTTP/1.1\r\n\r\n")  # type: ignore[attr-defined]
+        assert isinstance(await soon(there.wait_closed()), UnavailableError)
+        await owner.stop()
+
+
+# --- statistics ----------------------------------------------------------------------------------
+
+
+@each_transport
+async def test_statistics_count_both_directions(scheme: str) -> None:
+    desk = Desk()
+    async with linked(scheme, serves={"desk": desk.ref}) as (here, there):
+        held = asyncio.create_task(here.ask("desk", Hold(name="a")))
+        await desk.until("a began")
+        await soon(here.ask("desk", Say(text="")))
+        here.tell("desk", Note(number=1))
+        await desk.until("note 1")
+        ours, theirs = here.statistics(), there.statistics()
+        assert (ours.calls_sent, ours.tells_sent, ours.pending) == (2, 1, 1)
+        assert (theirs.calls_received, theirs.tells_received, theirs.serving) == (2, 1, 1)
+        assert (ours.frames_sent, ours.frames_received) == (3, 1)
+        assert (ours.bytes_sent, ours.bytes_received) == (theirs.bytes_received, theirs.bytes_sent)
+        assert (ours.peer, ours.address, ours.over) == (SERVER, here.address, None)
+        assert repr(here) == f"<Link open to {SERVER} at {here.address}, 1 pending>"
+        desk.let_go("a")
+        await soon(held)
+        await here.aclose()
+        assert here.statistics().over == f"the link to {SERVER} at {here.address} is over: " + (
+            "it was closed here"
+        )
+        assert repr(here) == f"<Link over to {SERVER} at {here.address}, 0 pending>"
+
+
+async def test_a_lease_that_is_too_short_is_refused() -> None:
+    async with connected("inproc") as (dialled, _):
+        with pytest.raises(InvalidArgumentError, match="at least two beats"):
+            Link(dialled, serves={}, beat=1.0, lease=1.0)

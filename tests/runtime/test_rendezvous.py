@@ -1,0 +1,206 @@
+"""The rendezvous: senders and receivers meet under keys, in order, once, and abort ends everything once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from actorsession.actors.deadline import Deadline
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    UnavailableError,
+)
+from actorsession.plan.keys import build_key
+from actorsession.runtime.rendezvous import Arrival, Rendezvous
+
+CPU0 = "/job:worker/replica:0/task:0/device:CPU:0"
+CPU1 = "/job:worker/replica:0/task:0/device:CPU:1"
+
+
+def key(edge: str = "x") -> str:
+    return build_key(CPU0, 0x1ED2, CPU1, edge)
+
+
+class Taken:
+    """A receiver that notes what it was called with."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[Arrival | OpError] = []
+
+    def __call__(self, outcome: Arrival | OpError) -> None:
+        self.outcomes.append(outcome)
+
+    @property
+    def values(self) -> list[object]:
+        return [o.value for o in self.outcomes if isinstance(o, Arrival)]
+
+
+def test_recv_before_send_gets_the_value() -> None:
+    rendezvous, taken = Rendezvous(), Taken()
+    rendezvous.recv_async(key(), taken)
+    assert taken.outcomes == []
+    rendezvous.send(key(), 7)
+    assert taken.outcomes == [Arrival(7)]
+    assert rendezvous.pending == (0, 0)
+
+
+def test_send_before_recv_gets_the_value() -> None:
+    rendezvous, taken = Rendezvous(), Taken()
+    rendezvous.send(key(), 7)
+    assert rendezvous.pending == (1, 0)
+    rendezvous.recv_async(key(), taken)
+    assert taken.values == [7]
+    assert rendezvous.pending == (0, 0)
+
+
+def test_several_sends_under_one_key_are_delivered_in_order_each_once() -> None:
+    rendezvous = Rendezvous()
+    receivers = [Taken() for _ in range(4)]
+    rendezvous.send(key(), 1)
+    rendezvous.send(key(), 2)
+    for receiver in receivers:
+        rendezvous.recv_async(key(), receiver)
+    rendezvous.send(key(), 3)
+    rendezvous.send(key(), 4)
+    assert [r.values for r in receivers] == [[1], [2], [3], [4]]
+
+
+def test_keys_do_not_see_each_other() -> None:
+    rendezvous, taken = Rendezvous(), Taken()
+    rendezvous.recv_async(key("x"), taken)
+    rendezvous.send(key("y"), 1)
+    assert taken.outcomes == []
+    assert rendezvous.pending == (1, 1)
+    assert rendezvous.waiting_keys() == (key("x"),)
+
+
+def test_a_dead_value_arrives_as_dead() -> None:
+    rendezvous, taken = Rendezvous(), Taken()
+    rendezvous.send(key(), None, dead=True)
+    rendezvous.recv_async(key(), taken)
+    assert taken.outcomes == [Arrival(None, dead=True)]
+
+
+@pytest.mark.parametrize("bad", ["", "a;b;c;d;e", f"{CPU0};1;{CPU1};x;0:0", key() + ";more"])
+def test_a_malformed_key_is_refused_and_nothing_is_stored(bad: str) -> None:
+    rendezvous = Rendezvous()
+    with pytest.raises(InvalidArgumentError, match="invalid rendezvous key"):
+        rendezvous.send(bad, 1)
+    with pytest.raises(InvalidArgumentError, match="invalid rendezvous key"):
+        rendezvous.recv_async(bad, Taken())
+    assert rendezvous.pending == (0, 0)
+
+
+def test_abort_ends_all_waiting_with_the_error_and_drops_what_was_sent() -> None:
+    rendezvous, first, second = Rendezvous(), Taken(), Taken()
+    rendezvous.recv_async(key("x"), first)
+    rendezvous.recv_async(key("y"), second)
+    rendezvous.send(key("z"), 1)
+    error = UnavailableError("gone")
+    rendezvous.abort(error)
+    assert first.outcomes == [error]
+    assert second.outcomes == [error]
+    assert rendezvous.pending == (0, 0)
+
+
+def test_after_an_abort_sends_and_receives_fail_with_its_error() -> None:
+    rendezvous, taken = Rendezvous(), Taken()
+    error = AbortedError("step given up")
+    rendezvous.abort(error)
+    with pytest.raises(AbortedError, match="step given up"):
+        rendezvous.send(key(), 1)
+    rendezvous.recv_async(key(), taken)
+    assert taken.outcomes == [error]
+
+
+def test_the_first_abort_wins() -> None:
+    rendezvous = Rendezvous()
+    first = UnavailableError("the root cause")
+    rendezvous.abort(first)
+    rendezvous.abort(CancelledError("a consequence", derived=True))
+    assert rendezvous.aborted is first
+
+
+def test_a_receiver_that_sends_from_its_callback_finds_the_table_whole() -> None:
+    rendezvous, taken = Rendezvous(), Taken()
+    rendezvous.recv_async(key("x"), lambda outcome: rendezvous.send(key("y"), outcome))
+    rendezvous.recv_async(key("y"), taken)
+    rendezvous.send(key("x"), 5)
+    assert taken.values == [Arrival(5)]
+
+
+def test_a_receiver_can_be_taken_out() -> None:
+    rendezvous, taken, other = Rendezvous(), Taken(), Taken()
+    rendezvous.recv_async(key(), taken)
+    rendezvous.recv_async(key(), other)
+    assert rendezvous.forget(key(), taken)
+    assert not rendezvous.forget(key(), taken)
+    rendezvous.send(key(), 1)
+    assert taken.outcomes == []
+    assert other.values == [1]
+
+
+def test_closing_ends_receivers_with_a_derived_cancellation() -> None:
+    rendezvous, taken = Rendezvous(), Taken()
+    rendezvous.recv_async(key(), taken)
+    rendezvous.close()
+    (outcome,) = taken.outcomes
+    assert isinstance(outcome, CancelledError)
+    assert outcome.derived
+
+
+async def test_recv_awaits_a_value_that_is_sent_later() -> None:
+    rendezvous = Rendezvous()
+    async with asyncio.TaskGroup() as group:
+        receiving = group.create_task(rendezvous.recv(key()))
+        group.create_task(asyncio.to_thread(lambda: None))
+        while rendezvous.pending != (0, 1):
+            await asyncio.sleep(0)
+        rendezvous.send(key(), 3)
+    assert receiving.result() == Arrival(3)
+
+
+async def test_recv_raises_the_error_of_an_abort() -> None:
+    rendezvous = Rendezvous()
+    asyncio.get_running_loop().call_soon(rendezvous.abort, UnavailableError("ps is gone"))
+    with pytest.raises(UnavailableError, match="ps is gone"):
+        await rendezvous.recv(key())
+
+
+async def test_recv_past_its_deadline_names_the_key_and_leaves_nothing() -> None:
+    rendezvous = Rendezvous()
+    with pytest.raises(DeadlineExceededError, match="edge_that_never_comes"):
+        await rendezvous.recv(key("edge_that_never_comes"), Deadline.after(0.01))
+    assert rendezvous.pending == (0, 0)
+
+
+async def test_a_cancelled_recv_leaves_others_on_its_key_untouched() -> None:
+    rendezvous = Rendezvous()
+    first = asyncio.create_task(rendezvous.recv(key()))
+    second = asyncio.create_task(rendezvous.recv(key()))
+    while rendezvous.pending != (0, 2):
+        await asyncio.sleep(0)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    rendezvous.send(key(), 1)
+    assert await second == Arrival(1)
+
+
+async def test_a_value_that_meets_a_receiver_in_the_moment_of_its_cancellation_is_kept() -> None:
+    """1. recv waits. 2. A value completes its future. 3. Before it resumes, it is cancelled.
+    4. The next recv gets that value."""
+    rendezvous = Rendezvous()
+    first = asyncio.create_task(rendezvous.recv(key()))
+    while rendezvous.pending != (0, 1):
+        await asyncio.sleep(0)
+    rendezvous.send(key(), 9)
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    assert await rendezvous.recv(key()) == Arrival(9)

@@ -1,0 +1,184 @@
+"""State of a device: containers, and variables that are copy-on-write."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError
+from actorsession.graph.node import spec
+from actorsession.runtime.resources import ResourceManager, Variable
+
+VECTOR = spec("float32", [3])
+
+
+def vector(*values: float) -> np.ndarray:
+    return np.array(values, np.float32)
+
+
+def made(value: np.ndarray | None = None) -> Variable:
+    variable = Variable("v", VECTOR)
+    variable.assign(vector(1, 2, 3) if value is None else value)
+    return variable
+
+
+def test_reading_an_uninitialised_variable_names_it_and_says_what_to_do() -> None:
+    variable = Variable("weights", VECTOR)
+    assert not variable.initialized
+    with pytest.raises(FailedPreconditionError, match=r"'weights'.*initializer"):
+        variable.read()
+    with pytest.raises(FailedPreconditionError, match="weights"):
+        variable.update(np.add, vector(1, 1, 1))
+    with pytest.raises(FailedPreconditionError, match="weights"):
+        variable.access(lambda value: value)
+
+
+def test_an_update_nobody_watches_happens_in_place() -> None:
+    variable = made()
+    address = variable.read().__array_interface__["data"][0]
+    variable.update(np.add, vector(1, 1, 1))
+    assert variable.read().__array_interface__["data"][0] == address
+    np.testing.assert_array_equal(variable.read(), [2, 3, 4])
+
+
+def test_a_value_read_earlier_never_changes() -> None:
+    variable = made()
+    before = variable.read()
+    variable.update(np.add, vector(1, 1, 1))
+    np.testing.assert_array_equal(before, [1, 2, 3])
+    np.testing.assert_array_equal(variable.read(), [2, 3, 4])
+
+
+def test_a_view_of_a_value_read_earlier_never_changes() -> None:
+    variable = made()
+    view = variable.read()[1:]
+    variable.update(np.multiply, vector(10, 10, 10))
+    np.testing.assert_array_equal(view, [2, 3])
+
+
+def test_access_gives_a_copy_while_somebody_holds_the_value() -> None:
+    variable = made()
+    held = variable.read()
+
+    def double(value: np.ndarray) -> np.ndarray:
+        value *= 2
+        return value
+
+    variable.access(double)
+    np.testing.assert_array_equal(held, [1, 2, 3])
+    np.testing.assert_array_equal(variable.read(), [2, 4, 6])
+
+
+def test_access_gives_the_array_itself_when_nobody_holds_it() -> None:
+    variable = made()
+    address = variable.read().__array_interface__["data"][0]
+    seen: list[int] = []
+
+    def look(value: np.ndarray) -> np.ndarray:
+        seen.append(value.__array_interface__["data"][0])
+        return value
+
+    variable.access(look)
+    assert seen == [address]
+
+
+def test_a_scalar_variable_is_updated_by_value() -> None:
+    variable = Variable("step", spec("int64", []))
+    variable.assign(np.int64(4))
+    before = variable.read()
+    variable.update(np.add, np.int64(1))
+    assert (before, variable.read()) == (4, 5)
+    assert variable.read().dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    "value", [np.zeros(4, np.float32), np.zeros(3, np.float64), np.zeros((3, 1), np.float32)]
+)
+def test_a_value_of_another_type_is_refused_and_the_old_one_stays(value: np.ndarray) -> None:
+    variable = made()
+    with pytest.raises(InvalidArgumentError, match=r"holds float32 of shape \(3,\)"):
+        variable.assign(value)
+    np.testing.assert_array_equal(variable.read(), [1, 2, 3])
+
+
+def test_a_read_only_value_is_copied_so_that_updates_can_write() -> None:
+    value = vector(1, 2, 3)
+    value.flags.writeable = False
+    variable = made(value)
+    variable.update(np.add, vector(1, 1, 1))
+    np.testing.assert_array_equal(value, [1, 2, 3])
+    np.testing.assert_array_equal(variable.read(), [2, 3, 4])
+
+
+def test_an_update_that_fails_leaves_the_value() -> None:
+    variable = made()
+    with pytest.raises(ValueError, match="broadcast"):
+        variable.update(np.add, np.zeros(5, np.float32))
+    np.testing.assert_array_equal(variable.read(), [1, 2, 3])
+
+
+def test_one_name_is_one_variable_and_containers_are_apart() -> None:
+    manager = ResourceManager()
+    first = manager.variable("", "v", VECTOR)
+    assert manager.variable("", "v", VECTOR) is first
+    assert manager.variable("localhost", "v", VECTOR) is first  # the default container's name
+    assert manager.variable("other", "v", VECTOR) is not first
+
+
+def test_clearing_a_container_leaves_its_holders_uninitialised_but_valid() -> None:
+    manager = ResourceManager()
+    kept, cleared = manager.variable("a", "v", VECTOR), manager.variable("b", "v", VECTOR)
+    kept.assign(vector(1, 2, 3))
+    cleared.assign(vector(1, 2, 3))
+    manager.clear(["b"])
+    assert (kept.initialized, cleared.initialized) == (True, False)
+    assert manager.variable("b", "v", VECTOR) is cleared
+    cleared.assign(vector(4, 5, 6))
+    np.testing.assert_array_equal(cleared.read(), [4, 5, 6])
+
+
+def test_clearing_without_names_clears_the_default_container() -> None:
+    manager = ResourceManager()
+    default, named = manager.variable("", "v", VECTOR), manager.variable("a", "v", VECTOR)
+    default.assign(vector(1, 2, 3))
+    named.assign(vector(1, 2, 3))
+    manager.clear()
+    assert (default.initialized, named.initialized) == (False, True)
+
+
+def test_a_name_in_use_cannot_get_another_type() -> None:
+    manager = ResourceManager()
+    manager.variable("", "v", VECTOR).assign(vector(1, 2, 3))
+    with pytest.raises(InvalidArgumentError, match=r"'v' exists with float32"):
+        manager.variable("", "v", spec("int32", [3]))
+
+
+def test_statistics_count_values_and_bytes() -> None:
+    manager = ResourceManager()
+    manager.variable("", "v", VECTOR).assign(vector(1, 2, 3))
+    manager.variable("", "w", VECTOR)
+    assert (manager.statistics().variables, manager.statistics().nbytes) == (1, 12)
+
+
+def test_updates_of_many_threads_are_all_counted() -> None:
+    variable = Variable("total", spec("int64", [1000]))
+    variable.assign(np.zeros(1000, np.int64))
+    one = np.ones(1000, np.int64)
+    torn: list[np.ndarray] = []
+
+    def add() -> None:
+        for _ in range(200):
+            variable.update(np.add, one)
+            value = variable.read()
+            if value.min() != value.max():
+                torn.append(value)
+
+    threads = [threading.Thread(target=add) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert torn == []
+    np.testing.assert_array_equal(variable.read(), np.full(1000, 1600))
