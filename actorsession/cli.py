@@ -81,7 +81,7 @@ def _cluster(text: str) -> dict[str, Any]:
 def _run_worker(options: argparse.Namespace) -> int:
     from actorsession.actors.loops import run
     from actorsession.cluster.child import WorkerOptions, serve
-    from transports import TransportError
+    from actorsession.errors import OpError
 
     try:
         run(
@@ -93,7 +93,7 @@ def _run_worker(options: argparse.Namespace) -> int:
                 )
             )
         )  # fmt: skip
-    except (ValueError, TransportError) as exc:
+    except (ValueError, OpError) as exc:
         print(f"actorsession worker: {exc}", file=sys.stderr)
         return 1
     return 0

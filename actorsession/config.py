@@ -1,15 +1,16 @@
 """Settings of sessions and runs, with TensorFlow's names, and what a run reports back.
 
-Frozen values; ``to_wire``/``from_wire`` carry them to a master. A field that is not here is refused by
-Python itself, so nothing is accepted that has no effect.
+Settings are frozen values; ``to_wire``/``from_wire`` carry them to a master. A field that is not
+here is refused by Python itself, so nothing is accepted that has no effect. Imports errors alone;
+sessions, servers and the runtime read it.
 """
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.errors import InvalidArgumentError
 
@@ -25,7 +26,10 @@ CONNECT_TIMEOUT = 30.0
 # this bounds what no link can notice.
 DEFAULT_STEP_TIMEOUT = 600.0
 
-S = TypeVar("S")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    S = TypeVar("S", bound=DataclassInstance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +58,9 @@ class ConfigProto:
 
     def __post_init__(self) -> None:
         for kind, count in self.device_count.items():
-            if count < 0:
-                raise InvalidArgumentError(f"device_count[{kind!r}] is at least 0, got {count}")
-        if self.operation_timeout_in_ms < 0:
-            raise InvalidArgumentError(
-                f"operation_timeout_in_ms is at least 0, got {self.operation_timeout_in_ms}"
-            )
-        if self.plan_cache_size < 1:
-            raise InvalidArgumentError(f"plan_cache_size is at least 1, got {self.plan_cache_size}")
+            _at_least(0, f"device_count[{kind!r}]", count)
+        _at_least(0, "operation_timeout_in_ms", self.operation_timeout_in_ms)
+        _at_least(1, "plan_cache_size", self.plan_cache_size)
 
     @property
     def operation_timeout(self) -> float | None:
@@ -70,11 +69,15 @@ class ConfigProto:
 
     def to_wire(self) -> dict[str, Any]:
         """The settings as plain values."""
-        return asdict(self) | {"device_count": dict(self.device_count)}
+        return _to_wire(self) | {"device_count": dict(self.device_count)}
 
     @classmethod
     def from_wire(cls, value: Mapping[str, Any]) -> ConfigProto:
-        """Reads what ``to_wire`` made."""
+        """Reads what ``to_wire`` made.
+
+        Raises:
+            InvalidArgumentError: for another form, an unknown field or a value that is not allowed.
+        """
         return _from_wire(cls, value)
 
 
@@ -101,6 +104,9 @@ class RunOptions:
     timeout_in_ms: int = 0
     output_partition_graphs: bool = False
 
+    def __post_init__(self) -> None:
+        _at_least(0, "timeout_in_ms", self.timeout_in_ms)
+
     @property
     def traced(self) -> bool:
         """Whether step statistics are wanted."""
@@ -108,19 +114,36 @@ class RunOptions:
 
     def to_wire(self) -> dict[str, Any]:
         """The options as plain values."""
-        return asdict(self) | {"trace_level": int(self.trace_level)}
+        return _to_wire(self) | {"trace_level": int(self.trace_level)}
 
     @classmethod
     def from_wire(cls, value: Mapping[str, Any]) -> RunOptions:
-        """Reads what ``to_wire`` made."""
-        given = dict(value)
-        given["trace_level"] = TraceLevel(given.get("trace_level", 0))
-        return _from_wire(cls, given)
+        """Reads what ``to_wire`` made.
+
+        Raises:
+            InvalidArgumentError: for another form, an unknown field or a value that is not allowed.
+        """
+        options = _from_wire(cls, value)
+        try:
+            return replace(options, trace_level=TraceLevel(options.trace_level))
+        except ValueError as exc:
+            raise InvalidArgumentError(f"bad RunOptions: {exc}") from exc
 
 
-def _from_wire(cls: type[S], value: Mapping[str, Any]) -> S:
-    known = {f.name for f in fields(cls)}  # type: ignore[arg-type]
-    unknown = sorted(set(value) - known)
+def _at_least(least: int, name: str, value: int) -> None:
+    if value < least:
+        raise InvalidArgumentError(f"{name} is at least {least}, got {value}")
+
+
+def _to_wire(settings: DataclassInstance) -> dict[str, Any]:
+    return {f.name: getattr(settings, f.name) for f in fields(settings)}
+
+
+def _from_wire(cls: type[S], value: Any) -> S:
+    if not isinstance(value, Mapping):
+        raise InvalidArgumentError(f"the wire form of {cls.__name__} is a map, got {value!r:.100}")
+    known = {f.name for f in fields(cls)}
+    unknown = sorted(str(name) for name in value if name not in known)
     if unknown:
         raise InvalidArgumentError(f"{cls.__name__} has no field {unknown}; it has {sorted(known)}")
     try:
@@ -201,7 +224,9 @@ class StepStats:
         """Reads what ``to_wire`` made."""
         try:
             step_id, nodes, transfers = value
-            return cls(step_id, [NodeStats(*n) for n in nodes], [TransferStats(*t) for t in transfers])
+            return cls(
+                step_id, [NodeStats(*n) for n in nodes], [TransferStats(*t) for t in transfers]
+            )
         except (TypeError, ValueError) as exc:
             raise InvalidArgumentError(f"bad step statistics: {value!r:.100}") from exc
 

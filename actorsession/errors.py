@@ -1,13 +1,13 @@
 """The canonical error codes as exception classes, and their wire form.
 
-Owns every exception that the runtime raises on purpose. All rooms above import it; it imports nothing
-of ours.
+Owns every exception that the runtime raises on purpose. All rooms above import it; it imports
+nothing of ours.
 
-Each class stands for one of the sixteen canonical codes that TensorFlow's ``tf.errors`` (and gRPC) use,
-with the same names and numbers. An error knows whose it was: node, device, task and the user's source
-line travel with it, also over the wire, and show as exception notes. Two markers order errors of one
-step: a *derived* error is a consequence (a cancellation after a failure elsewhere) and never replaces a
-real one.
+Each class stands for one of the sixteen canonical codes that TensorFlow's ``tf.errors`` (and gRPC)
+use, with the same names and numbers. An error knows whose it was: node, device, task and the user's
+source line travel with it, also over the wire, and stand behind the message. One marker orders the
+errors of a step: a *derived* error is a consequence (a cancellation after a failure elsewhere) and
+never replaces a real one.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "NotFoundError",
-    "OperatorNotAllowedInGraphError",
     "OpError",
+    "OperatorNotAllowedInGraphError",
     "OutOfRangeError",
     "PermissionDeniedError",
     "ProtocolError",
@@ -96,7 +96,7 @@ class OpError(Exception):
         task: str | None = None,
         source: str | None = None,
     ) -> OpError:
-        """Fills in what is not yet known about where the error happened, and returns the error itself."""
+        """Fills in what is not yet known about where it happened, and returns the error itself."""
         self.node = self.node or node
         self.device = self.device or device
         self.task = self.task or task
@@ -153,7 +153,7 @@ class ResourceExhaustedError(OpError):
 
 
 class FailedPreconditionError(OpError):
-    """The system is not in the state that the call needs, such as a variable not yet initialised."""
+    """The system is not in the state that the call needs: a variable not initialised, say."""
 
     error_code = 9
 
@@ -205,7 +205,7 @@ class WorkerRestartedError(AbortedError):
 
 
 class ProtocolError(InternalError):
-    """A message of a peer could not be understood: an unknown tag, a missing field, a wrong type."""
+    """A peer's message could not be understood: an unknown tag, a missing field, a wrong type."""
 
 
 class InaccessibleTensorError(ValueError):
@@ -227,14 +227,15 @@ _WIRE_CLASSES: dict[str, type[OpError]] = {
 }  # fmt: skip
 
 # How foreign exceptions of kernels map to codes: TensorFlow's table for py_func
-# (tensorflow/python/lib/core/py_func.cc), which users of the graph API know.
+# (tensorflow/python/lib/core/py_func.cc), which users of the graph API know, and after it what
+# numpy and Python raise for bad operands.
 _FOREIGN: tuple[tuple[type[BaseException], type[OpError]], ...] = (
     (StopIteration, OutOfRangeError),
     (MemoryError, ResourceExhaustedError),
     (NotImplementedError, UnimplementedError),
-    (TimeoutError, DeadlineExceededError),
     (ValueError, InvalidArgumentError),
     (TypeError, InvalidArgumentError),
+    (TimeoutError, DeadlineExceededError),
     (ArithmeticError, InvalidArgumentError),
     (IndexError, InvalidArgumentError),
 )
@@ -258,36 +259,40 @@ def from_exception(exc: BaseException) -> OpError:
 
 
 def error_to_wire(error: OpError) -> list[Any]:
-    """Encodes an error as plain values: class name, message, node, device, task, source, derived."""
-    name = type(error).__name__
+    """Encodes an error as plain values: class name, message, node, device, task, source, derived.
+
+    A class that peers do not know travels as the nearest of its bases that they do.
+    """
+    names = (cls.__name__ for cls in type(error).__mro__ if _WIRE_CLASSES.get(cls.__name__) is cls)
     return [
-        name if name in _WIRE_CLASSES else "UnknownError",
+        next(names, "UnknownError"),
         error.message, error.node, error.device, error.task, error.source, error.derived,
     ]  # fmt: skip
 
 
 def error_from_wire(value: Any) -> OpError:
-    """Decodes what ``error_to_wire`` made.
+    """Decodes what ``error_to_wire`` made; a class name from a newer peer becomes ``UnknownError``.
 
     Raises:
         ProtocolError: if the value has another form.
     """
     if not (isinstance(value, (list, tuple)) and len(value) == 7 and isinstance(value[6], bool)):
-        raise ProtocolError(f"a wire error is a list of 7 values ending in a bool, got {value!r:.200}")
+        raise ProtocolError(
+            f"a wire error is a list of 7 values ending in a bool, got {value!r:.200}"
+        )
     name, message, *where = value[:6]
-    if not isinstance(message, str) or not all(w is None or isinstance(w, str) for w in where):
+    strings = isinstance(name, str) and isinstance(message, str)
+    if not strings or not all(w is None or isinstance(w, str) for w in where):
         raise ProtocolError(f"a wire error holds strings or nothing, got {value!r:.200}")
     kind = _WIRE_CLASSES.get(name, UnknownError)
     node, device, task, source = where
-    return kind(
-        message, node=node, device=device, task=task, source=source, derived=value[6]
-    )
+    return kind(message, node=node, device=device, task=task, source=source, derived=value[6])
 
 
 def first_error(errors: list[OpError]) -> OpError | None:
     """Picks the root cause among the errors of one step, in order of arrival.
 
     Returns:
-        The first that is not derived; the first of all when every one is; nothing for an empty list.
+        The first that is not derived; the first of all when every one is; nothing for no errors.
     """
     return next((e for e in errors if not e.derived), errors[0] if errors else None)

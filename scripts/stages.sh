@@ -26,7 +26,7 @@ static_stages() {
     stage "ruff check" "$VENV/bin/ruff" check .
     stage "ruff format" "$VENV/bin/ruff" format --check .
     stage "mypy" "$VENV/bin/mypy" --strict
-    stage "import rules" "$VENV/bin/lint-imports" --no-logo
+    stage "import rules" "$VENV/bin/lint-imports" --no-logo --no-cache
 }
 
 all_stages_passed() {

@@ -27,12 +27,12 @@ FUNCTION_LINES = 80
 MAY_START_CHILDREN = {
     "actorsession/actors/supervision.py",
     "transports/stream.py",
-    "transports/inproc.py",
+    "transports/listener.py",
 }
 STARTS_CHILDREN = {"create_task", "ensure_future"}
 
-# Loads the source that the plan compiler generated; nothing that was received.
-MAY_EXEC = {"actorsession/plan/link.py"}
+# They load source that they, or the plan compiler, generated; nothing that was received.
+MAY_EXEC = {"actorsession/plan/link.py", "actorsession/messages/registry.py"}
 RUNS_TEXT = {"eval", "exec", "__import__"}
 
 UNPICKLERS = {"pickle", "_pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
@@ -134,7 +134,7 @@ def test_every_folder_of_modules_is_a_package_that_the_import_rules_can_see() ->
 def test_imports_keep_the_contracts_of_pyproject() -> None:
     command = Path(sys.executable).with_name("lint-imports")
     run = subprocess.run(
-        [command, "--no-logo"], cwd=ROOT, capture_output=True, text=True, timeout=50, check=False
+        [command, "--no-logo", "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=50, check=False
     )
     assert run.returncode == 0, run.stdout + run.stderr
 

@@ -8,7 +8,8 @@ with a reason.
 The rooms, ground floor first: `errors`, `address`, `frame`, `decoder`, `hello`, `handshake` (no
 input or output in any of them), `connection` and `listener` (what every transport promises),
 `inproc`, `sockets`, `stream`, `stream_transport`, and `registry`, which chooses. Nothing here
-imports `actorsession`."""
+imports `actorsession`.
+"""
 
 from __future__ import annotations
 

@@ -123,9 +123,10 @@ class Connection(ABC):
 
     @abstractmethod
     async def aclose(self, *, grace: float = CLOSE_GRACE) -> None:
-        """Close the connection: queued frames are let out first, pending calls raise at once.
+        """Close the connection; queued frames are let out first.
 
-        May be called again, and from several children. Cancelling it aborts the connection.
+        A pending `recv` raises at once, a pending `drain` when the queue is empty or dropped. May
+        be called again, and from several children. Cancelling it aborts the connection.
 
         Args:
             grace: Seconds after which what is still queued is dropped; the call takes no longer.

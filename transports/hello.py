@@ -2,7 +2,7 @@
 
 Callers fill in a `Hello` for their own side and find the other side's on the connection.
 `handshake` exchanges them; this file knows only the value and its wire form, and imports `errors`
-alone of ours. A `Hello` that exists is valid: one built here from wrong values raises ValueError,
+and `frame`. A `Hello` that exists is valid: one built here from wrong values raises ValueError,
 one received raises ProtocolError.
 """
 

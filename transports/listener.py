@@ -4,8 +4,8 @@
 `listen` returns. It imports `connection` and `errors`.
 
 Invariants. Every child is in `_children` from its creation to its end, and `aclose` awaits them
-all. A handler's exception is logged here and goes no further. A connection whose handler has ended
-is closed.
+all. A handler's exception is logged here and goes no further; that its own connection has ended is
+no failure. A connection whose handler has ended is closed.
 """
 
 from __future__ import annotations
@@ -119,9 +119,7 @@ class Listener(ABC):
         try:
             await self._on_connection(connection)
         except Exception as error:
-            # A handler that just receives ends like this; one that lost another connection has
-            # failed.
-            if isinstance(error, ConnectionClosed) and connection.closed:
+            if connection.closed and _is_the_end_of_connections(error):
                 logger.debug("handler of %s ended: %s", connection.peer_address, error)
             else:
                 logger.exception(
@@ -157,6 +155,13 @@ class Listener(ABC):
         return (
             f"<{type(self).__name__} {state} {self.address}, {len(self._connections)} connections>"
         )
+
+
+def _is_the_end_of_connections(error: Exception) -> bool:
+    """Say whether a handler ended as one that receives for ever does, in a task group or not."""
+    if isinstance(error, ExceptionGroup):
+        return error.split(ConnectionClosed)[1] is None
+    return isinstance(error, ConnectionClosed)
 
 
 async def _wait_for(

@@ -59,7 +59,7 @@ class Lease:
         self.beat = beat
         self.seconds = lease
         self._looked = self._heard = now
-        self._received = self._sent = -1
+        self._received = self._sent = 0
 
     def look(self, now: float, *, received: int, sent: int) -> Look:
         """Judges the time since the last look.
@@ -75,6 +75,7 @@ class Lease:
             self._received, self._heard = received, now
         elif late > self.beat:
             self._heard += late
-        beat_due, self._sent = sent == self._sent, sent
+        beat_due = sent == self._sent
+        self._sent = sent + beat_due  # the beat that is sent now is no sign of other traffic
         silence = now - self._heard
         return Look(beat_due, silence, silence >= self.seconds)

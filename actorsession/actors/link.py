@@ -358,7 +358,8 @@ class Link:
             return
         kind: type[OpError] = CancelledError if ours else UnavailableError
         place = f"the link to {self.peer_name} at {self.address}"
-        self._over = kind(f"{place} is over: {reason}", task=self.peer_name)
+        # An end that we wanted is no error of the peer's task.
+        self._over = kind(f"{place} is over: {reason}", task=None if ours else self.peer_name)
         if abort:
             self._connection.abort()
         if self._tick is not None:
@@ -375,7 +376,7 @@ class Link:
         """Why the link is over, as a fresh error for one more caller."""
         assert self._over is not None  # asked for only then
         unanswered = f"; {what} has no answer" if what else ""
-        return type(self._over)(self._over.message + unanswered, task=self.peer_name)
+        return type(self._over)(self._over.message + unanswered, task=self._over.task)
 
     def _watch(self, callback: Callable[[], None]) -> Callable[[], None]:
         if self._over is not None:

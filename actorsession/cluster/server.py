@@ -22,13 +22,13 @@ from actorsession.cluster.spec import ClusterSpec
 from actorsession.cluster.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config import ConfigProto
-from actorsession.errors import FailedPreconditionError, OpError, error_to_wire
+from actorsession.errors import FailedPreconditionError, OpError, UnknownError, error_to_wire
 from actorsession.graph.device import task_name
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
 from actorsession.runtime.devices import make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
-from transports import Hello, Listener, listen
+from transports import Hello, Listener, TransportError, listen
 
 __all__ = ["Server", "ServerStatistics"]
 
@@ -94,15 +94,21 @@ class Server:
 
         Raises:
             FailedPreconditionError: if it was started before.
-            BindError: if the address cannot be had.
+            UnknownError: if the address cannot be had (TensorFlow's class for it).
         """
         if self._listener is not None:
             raise FailedPreconditionError(f"the server of {self.task} was started already")
         assert self._bind_to is not None
         self._make_actors()
-        self._listener = await listen(
-            self._bind_to, self._hello, self._cache.serve, token=self._token
-        )
+        try:
+            self._listener = await listen(
+                self._bind_to, self._hello, self._cache.serve, token=self._token
+            )
+        except TransportError as exc:
+            await self._stop_actors(f"the server of {self.task} has no address")
+            raise UnknownError(
+                f"{self.task} cannot listen at {self._bind_to}: {exc}", task=self.task
+            ) from exc
         self._cache.learn({**self._spec.tasks(), self.task: self.target})
         registry.publish(self.target, self._serves[MASTER])
 
@@ -168,12 +174,15 @@ class Server:
         self._stopping.set()
         registry.withdraw(self.target, self._serves[MASTER])
         why = f"the server of {self.task} is stopping"
+        await self._stop_actors(why)
+        await self._cache.aclose(grace)
+        await self._listener.aclose(grace=grace)
+
+    async def _stop_actors(self, why: str) -> None:
         assert self._master is not None
         assert self._worker is not None
         await self._master.aclose(why)
         await self._worker.aclose(why)
-        await self._cache.aclose(grace)
-        await self._listener.aclose(grace=grace)
         if self._pool is not None:
             self._pool.shutdown(wait=False)
 

@@ -144,11 +144,20 @@ def unpack(data: Buffer, segments: tuple[Buffer, ...] | list[Buffer] = ()) -> An
         return msgpack.unpackb(data, ext_hook=extension, strict_map_key=False)
     except ProtocolError:
         raise
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError, msgpack.UnpackException) as exc:
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        RecursionError,
+        msgpack.UnpackException,
+    ) as exc:
         raise ProtocolError(f"cannot decode a message: {type(exc).__name__}: {exc}") from exc
 
 
-def _unpack_tensor(body: bytes, segments: tuple[Buffer, ...] | list[Buffer]) -> np.ndarray[Any, Any]:
+def _unpack_tensor(
+    body: bytes, segments: tuple[Buffer, ...] | list[Buffer]
+) -> np.ndarray[Any, Any]:
     name, shape, content = msgpack.unpackb(body)
     dtype = as_dtype(name)
     if dtype.kind in "sr":
@@ -165,7 +174,9 @@ def _unpack_tensor(body: bytes, segments: tuple[Buffer, ...] | list[Buffer]) -> 
     for dim in shape:
         needed *= dim
     if len(content) != needed:
-        raise ProtocolError(f"a {name} tensor of shape {shape} takes {needed} bytes, got {len(content)}")
+        raise ProtocolError(
+            f"a {name} tensor of shape {shape} takes {needed} bytes, got {len(content)}"
+        )
     return np.frombuffer(content, np.uint8).view(dtype.np_dtype).reshape(shape)
 
 

@@ -174,4 +174,6 @@ class DeviceAttributes:
         match value:
             case [str(name), str(kind), int(incarnation), int(limit)]:
                 return cls(name=name, device_type=kind, incarnation=incarnation, memory_limit=limit)
-        raise ProtocolError(f"device attributes are [name, type, incarnation, limit], got {value!r:.200}")
+        raise ProtocolError(
+            f"device attributes are [name, type, incarnation, limit], got {value!r:.200}"
+        )

@@ -99,7 +99,9 @@ _BY_NAME: dict[str, DType] = {
         uint64, bool_, complex64, complex128, string, resource,
     )
 }  # fmt: skip
-_BY_NUMPY: dict[np.dtype[Any], DType] = {t.np_dtype: t for t in _BY_NAME.values() if t.kind not in "sr"}
+_BY_NUMPY: dict[np.dtype[Any], DType] = {
+    t.np_dtype: t for t in _BY_NAME.values() if t.kind not in "sr"
+}
 _BY_PYTHON: dict[object, DType] = {float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string}  # fmt: skip
 
 

@@ -197,7 +197,9 @@ class Graph:
 
     def _check_input(self, tensor: Any, op_type: str) -> None:
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"inputs of {op_type} are tensors, got {type(tensor).__name__}: {tensor!r:.100}")
+            raise TypeError(
+                f"inputs of {op_type} are tensors, got {type(tensor).__name__}: {tensor!r:.100}"
+            )
         if tensor.op.graph is not self:
             raise ValueError(f"input {tensor!r} of {op_type} belongs to another graph")
 
@@ -226,7 +228,9 @@ class Graph:
         prefix = scope_of(self).name
         pattern = _VALID_SCOPE if prefix else _VALID_OP
         if not pattern.match(name):
-            raise ValueError(f"{name!r} is not a valid operation name; it must match {pattern.pattern}")
+            raise ValueError(
+                f"{name!r} is not a valid operation name; it must match {pattern.pattern}"
+            )
         return self.unique_name(name)
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
@@ -398,7 +402,9 @@ def _fill_attrs(op_def: registry.OpDef, given: Mapping[str, Any]) -> dict[str, A
     filled = dict(op_def.attrs)
     for key, value in given.items():
         if key not in filled and not key.startswith("_"):
-            raise ValueError(f"op {op_def.name} has no attribute {key!r}; it has {sorted(op_def.attrs)}")
+            raise ValueError(
+                f"op {op_def.name} has no attribute {key!r}; it has {sorted(op_def.attrs)}"
+            )
         filled[key] = value
     missing = [key for key, value in filled.items() if value is registry.REQUIRED]
     if missing:
@@ -411,7 +417,9 @@ def _apply_colocation(scope: Scope, attrs: dict[str, Any]) -> tuple[str, dict[st
         return "", attrs
     groups = list(attrs.get("_class", ()))
     for target in scope.colocation:
-        groups.extend(g for g in target.colocation_groups() or (f"loc:@{target.name}",) if g not in groups)
+        groups.extend(
+            g for g in target.colocation_groups() or (f"loc:@{target.name}",) if g not in groups
+        )
     return scope.colocation[-1].device, {**attrs, "_class": tuple(sorted(groups))}
 
 

@@ -74,7 +74,16 @@ class NodeDef:
             ProtocolError: for any other form.
         """
         match value:
-            case [str(name), str(op), list(ins), list(ctl), str(dev), dict(attrs), list(outs), str(src)]:
+            case [
+                str(name),
+                str(op),
+                list(ins),
+                list(ctl),
+                str(dev),
+                dict(attrs),
+                list(outs),
+                str(src),
+            ]:
                 inputs = tuple((n, i) for n, i in _pairs(ins, str, int))
                 outputs = tuple(TensorSpec(d, s) for d, s in _pairs(outs, DType, TensorShape))
                 if all(isinstance(c, str) for c in ctl):
@@ -91,7 +100,9 @@ def _pairs(items: list[Any], first: type, second: type) -> Iterator[tuple[Any, A
             case [a, b] if isinstance(a, first) and isinstance(b, second):
                 yield a, b
             case _:
-                raise ProtocolError(f"expected a ({first.__name__}, {second.__name__}) pair: {item!r:.100}")
+                raise ProtocolError(
+                    f"expected a ({first.__name__}, {second.__name__}) pair: {item!r:.100}"
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ Gradient: TypeAlias = "Callable[..., Sequence[Tensor | None]]"
 REQUIRED: Any = object()
 
 
-def NOT_DIFFERENTIABLE(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:  # noqa: N802
+def NOT_DIFFERENTIABLE(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
     """The gradient of an op through which nothing flows: ``None`` for each input."""
     return [None] * len(op.inputs)
 

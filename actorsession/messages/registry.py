@@ -190,7 +190,7 @@ def _source(tag: str, hints: Mapping[str, Any]) -> str:
 def _define(source: str, filename: str, namespace: dict[str, Any]) -> None:
     # linecache lets a traceback show the generated line.
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    exec(compile(source, filename, "exec"), namespace)  # noqa: S102 - made of our annotations only
+    exec(compile(source, filename, "exec"), namespace)
 
 
 def _miscounted(tag: str, names: tuple[str, ...], wire: list[Any]) -> ProtocolError:

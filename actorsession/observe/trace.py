@@ -146,7 +146,9 @@ class _Trace:
                 for number, lane in enumerate(lanes, start=1):
                     label = device.rpartition("/device:")[2] + kind
                     tid = next(tids)
-                    yield _name("thread_name", pid, tid, f"{label} #{number}" if len(lanes) > 1 else label)
+                    yield _name(
+                        "thread_name", pid, tid, f"{label} #{number}" if len(lanes) > 1 else label
+                    )
                     yield from self._span_events(lane, pid, tid)
 
     def _span_events(self, lane: Iterable[Span], pid: int, tid: int) -> Iterator[Event]:

@@ -47,6 +47,14 @@ from actorsession.ops.array import (
     zeros_like,
 )
 from actorsession.ops.array import range_ as range
+from actorsession.ops.assignment import (
+    assign,
+    assign_add,
+    assign_sub,
+    scatter_add,
+    scatter_sub,
+    scatter_update,
+)
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.cast import (
     cast,
@@ -139,17 +147,12 @@ from actorsession.ops.slicing import slice_ as slice
 from actorsession.ops.slicing import strided_slice
 from actorsession.ops.variables import (
     Variable,
-    assign,
-    assign_add,
-    assign_sub,
     global_variables,
     global_variables_initializer,
     is_variable_initialized,
     local_variables,
     local_variables_initializer,
-    scatter_add,
-    scatter_sub,
-    scatter_update,
+    report_uninitialized_variables,
     trainable_variables,
     variables_initializer,
 )
@@ -170,12 +173,13 @@ __all__ = [
     "placeholder", "placeholder_with_default", "pow", "random_normal", "random_normal_initializer",
     "random_uniform", "random_uniform_initializer", "range", "rank", "realdiv", "reciprocal",
     "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
-    "reduce_prod", "reduce_sum", "reshape", "round", "rsqrt", "scatter_add", "scatter_nd",
-    "scatter_sub", "scatter_update", "set_random_seed", "shape", "sigmoid", "sign", "sin", "size",
-    "slice", "split", "sqrt", "square", "squared_difference", "squeeze", "stack", "stop_gradient",
-    "strided_slice", "subtract", "tan", "tanh", "tile", "to_bfloat16", "to_complex64",
-    "to_complex128", "to_double", "to_float", "to_int32", "to_int64", "trainable_variables",
-    "transpose", "truediv", "truncated_normal", "truncated_normal_initializer", "tuple",
-    "unsorted_segment_sum", "unstack", "variables_initializer", "variance_scaling_initializer",
-    "where", "where_v2", "zeros", "zeros_initializer", "zeros_like",
+    "reduce_prod", "reduce_sum", "report_uninitialized_variables", "reshape", "round", "rsqrt",
+    "scatter_add", "scatter_nd", "scatter_sub", "scatter_update", "set_random_seed", "shape",
+    "sigmoid", "sign", "sin", "size", "slice", "split", "sqrt", "square", "squared_difference",
+    "squeeze", "stack", "stop_gradient", "strided_slice", "subtract", "tan", "tanh", "tile",
+    "to_bfloat16", "to_complex64", "to_complex128", "to_double", "to_float", "to_int32", "to_int64",
+    "trainable_variables", "transpose", "truediv", "truncated_normal",
+    "truncated_normal_initializer", "tuple", "unsorted_segment_sum", "unstack",
+    "variables_initializer", "variance_scaling_initializer", "where", "where_v2", "zeros",
+    "zeros_initializer", "zeros_like",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Small ops of neural networks: biases, dropout, L2 loss; and the front of the room's nn files.
 
-What ``cross_entropy``, ``softmax`` and ``topk`` own can be had from here.
+What ``activations``, ``cross_entropy``, ``softmax`` and ``topk`` own can be had from here.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops.activations import elu, relu, relu6, sigmoid, softplus, tanh
 from actorsession.ops.array import identity
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.cross_entropy import (
@@ -34,9 +35,10 @@ from actorsession.ops.softmax import log_softmax, softmax
 from actorsession.ops.topk import TopK, in_top_k, top_k
 
 __all__ = [
-    "TopK", "bias_add", "bias_add_grad", "dropout", "in_top_k", "l2_loss", "log_softmax",
-    "sigmoid_cross_entropy_with_logits", "softmax", "softmax_cross_entropy_with_logits",
-    "softmax_cross_entropy_with_logits_v2", "sparse_softmax_cross_entropy_with_logits", "top_k",
+    "TopK", "bias_add", "bias_add_grad", "dropout", "elu", "in_top_k", "l2_loss", "log_softmax",
+    "relu", "relu6", "sigmoid", "sigmoid_cross_entropy_with_logits", "softmax",
+    "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2", "softplus",
+    "sparse_softmax_cross_entropy_with_logits", "tanh", "top_k",
 ]  # fmt: skip
 
 

@@ -11,12 +11,14 @@ of the time of numpy's loop, which starts anew for every row.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, bfloat16, float16, float32, float64
 from actorsession.graph.registry import Array, Kernel, KernelContext
 from actorsession.ops.shape_operands import constant_ints, ints
@@ -51,10 +53,15 @@ def bound_to_axes(ctx: KernelContext, reducer: Reducer) -> Kernel:
     return lambda x, _: reducer(x, axes, keep)
 
 
+@functools.lru_cache(maxsize=1024)  # a program has few; working one out takes 1 us
 def _normal(axes: tuple[int, ...], rank: int) -> Axes:
-    """Axes counted from the front, sorted; ``None`` for all. numpy refuses bad ones."""
-    found = tuple(sorted(a + rank if -rank <= a < 0 else a for a in axes))
-    return None if found == tuple(range(rank)) else found
+    """Axes counted from the front, sorted; ``None`` for all."""
+    found = tuple(sorted({a + rank if a < 0 else a for a in axes}))
+    if len(found) < len(axes) or (found and not 0 <= found[0] <= found[-1] < rank):
+        raise InvalidArgumentError(
+            f"axes {list(axes)} are not different axes of a tensor of rank {rank}"
+        )
+    return None if len(found) == rank else found
 
 
 def _wide(dtype: DType) -> np.dtype[Any]:
@@ -77,20 +84,17 @@ def total(dtype: DType) -> Reducer:
 
 def _blas_total(dtype: np.dtype[Any]) -> Reducer:
     def reduce(x: Any, axes: Axes, keep: bool) -> Any:
-        rank = x.ndim
         # All axes, none, or memory that BLAS would copy first: numpy's own loop is right.
         if axes and x.flags.c_contiguous:
-            count = len(axes)
+            count, shape = len(axes), x.shape
             if axes[-1] == count - 1:
-                rows = prod(x.shape[:count])
+                rows, rest = prod(shape[:count]), shape[count:]
                 if rows <= _MOST_ROWS:
-                    rest = x.shape[count:]
                     out = np.dot(_ones(rows, dtype), x.reshape(rows, prod(rest)))
                     return out.reshape((1,) * count + rest if keep else rest)
-            elif axes[0] == rank - count:
-                length = prod(x.shape[axes[0] :])
+            elif axes[0] == x.ndim - count:
+                length, rest = prod(shape[-count:]), shape[:-count]
                 if length <= _LONGEST_ROW:
-                    rest = x.shape[: axes[0]]
                     out = np.dot(x.reshape(prod(rest), length), _ones(length, dtype))
                     return out.reshape(rest + (1,) * count if keep else rest)
         return _ADD(x, axes, dtype, None, keep)

@@ -193,6 +193,8 @@ def _reduce(op_type: str, x: Any, axis: Any, keep: bool | None, name: str | None
 
 
 def _axes_operand(x: Tensor, axis: Any) -> Tensor:
+    if isinstance(axis, (list, tuple)) and not axis:
+        axis = np.empty(0, np.int32)  # an empty list would become floats
     if axis is not None:
         return convert_to_tensor(axis, graph=x.graph)
     if x.shape.rank is not None:

@@ -155,6 +155,12 @@ def _select_kernel(ctx: KernelContext) -> Kernel:
     return select
 
 
+def _emit_select(ctx: KernelContext, args: Sequence[str]) -> str | None:
+    """Inline only numbers of rank 0; ``[()]`` makes a scalar of what may be an array."""
+    scalars = all(s.shape.rank == 0 for s in ctx.inputs) and ctx.inputs[1].dtype.kind != "s"
+    return f"({args[1]} if {args[0]} else {args[2]})[()]" if scalars else None
+
+
 def _rows_kernel(ctx: KernelContext) -> Kernel:
     select = _select_kernel(ctx)
 
@@ -194,6 +200,7 @@ register(
         infer=_infer_select,
         kernel=_select_kernel,
         gradient=_select_v2_gradient,
+        emit=_emit_select,
     )
 )
 register(OpDef(name="Select", infer=_infer_select, kernel=_rows_kernel, gradient=_select_gradient))

@@ -136,6 +136,7 @@ register(
         attrs={"container": "", "shared_name": "", **VARIABLE_ATTRS},
         stateful=True,
         aliases=True,
+        once=True,  # a holder outlives all plans; clearing its container only empties it
         cost=lambda inputs, outputs: 0.05,
     )
 )

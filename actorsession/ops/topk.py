@@ -102,6 +102,15 @@ def _largest(keys: Array, k: int) -> Array:
     return np.take_along_axis(chosen, order, -1)
 
 
+def _picked(x: Array, chosen: Array) -> Array:
+    """The chosen entries of each row; a flat take is faster than ``take_along_axis``."""
+    if not chosen.size:
+        return np.empty(chosen.shape, x.dtype)
+    rows = chosen.reshape(-1, chosen.shape[-1])
+    places = rows + np.arange(0, x.size, x.shape[-1])[:, None]
+    return x.reshape(-1).take(places).reshape(chosen.shape)
+
+
 def _top_k_kernel(ctx: KernelContext) -> Kernel:
     index_type = ctx.outputs[1].dtype.np_dtype
 
@@ -111,11 +120,13 @@ def _top_k_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"the last axis of shape {list(x.shape)} has no {count} largest entries"
             )
-        if count == 1 and x.dtype.kind in "iu":
+        if count == 1 and x.size:
             chosen = x.argmax(axis=-1)[..., None]
-        else:
-            chosen = _largest(_descending(x), count)
-        return np.take_along_axis(x, chosen, -1), chosen.astype(index_type)
+            values = _picked(x, chosen)
+            if x.dtype.kind in "iu" or not np.isnan(values).any():  # argmax finds NaN first
+                return values, chosen.astype(index_type)
+        chosen = _largest(_descending(x), count)
+        return _picked(x, chosen), chosen.astype(index_type)
 
     return kernel
 

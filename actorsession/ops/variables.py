@@ -1,7 +1,7 @@
 """Variables: state that outlives a step, as users hold it.
 
-Owns ``Variable``, the functions on collections of variables, and the module-level spellings of
-updates. Stands on ``state``; optimisers and savers stand on it.
+Owns ``Variable`` and the functions on collections of variables. Stands on ``state``; optimisers and
+savers stand on it.
 
 A variable is four nodes: the handle (which names the state), its first value, the op that assigns
 it, and one read that stands for the variable where a graph element is wanted, as in a fetch or a
@@ -14,22 +14,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from actorsession.graph.dtypes import DType, as_dtype, resource
+import numpy as np
+
+from actorsession.graph.dtypes import DType, as_dtype, resource, string
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, OperatorMixin, Tensor
 from actorsession.graph.scopes import scope_of
 from actorsession.graph.shape import ShapeLike, TensorShape, unknown_shape
 from actorsession.ops import control
-from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
+from actorsession.ops.build import constant, convert_to_tensor, graph_of, make, make_one
+from actorsession.ops.comparison import logical_not, where
+from actorsession.ops.gather import gather
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.joining import stack
+from actorsession.ops.shape import reshape
 from actorsession.ops.state import variable_spec
 
 __all__ = [
-    "Variable", "assign", "assign_add", "assign_sub", "global_variables",
-    "global_variables_initializer", "is_variable_initialized", "local_variables",
-    "local_variables_initializer", "scatter_add", "scatter_sub", "scatter_update",
+    "Variable", "global_variables", "global_variables_initializer", "is_variable_initialized",
+    "local_variables", "local_variables_initializer", "report_uninitialized_variables",
     "trainable_variables", "variables_initializer",
 ]  # fmt: skip
 
@@ -107,8 +112,7 @@ class Variable(OperatorMixin):
             self._initial_value = _first_value(graph, initial_value, dtype)
             spec = _static_spec(self._initial_value, shape, validate_shape)
             self._handle = _make_handle(graph, scope, spec)
-        with graph.colocate_with(self._handle.op):
-            self._initializer = self._update("AssignVariableOp", [self._initial_value], "Assign")
+        self._initializer = self.add_update("AssignVariableOp", [self._initial_value], "Assign")
         with graph.name_scope("Read"):
             self._element = self._read()
 
@@ -226,7 +230,7 @@ class Variable(OperatorMixin):
             TypeError: for another dtype.
             ValueError: for a shape that contradicts the variable's.
         """
-        return self._updated("AssignVariableOp", [self._converted(value)], name, read_value)
+        return self._assigned("AssignVariableOp", value, name, read_value)
 
     def assign_add(
         self,
@@ -236,7 +240,7 @@ class Variable(OperatorMixin):
         read_value: bool = True,
     ) -> Any:
         """Adds ``delta`` to the value; see ``assign``."""
-        return self._updated("AssignAddVariableOp", [self._converted(delta)], name, read_value)
+        return self._assigned("AssignAddVariableOp", delta, name, read_value)
 
     def assign_sub(
         self,
@@ -246,7 +250,7 @@ class Variable(OperatorMixin):
         read_value: bool = True,
     ) -> Any:
         """Subtracts ``delta`` from the value; see ``assign``."""
-        return self._updated("AssignSubVariableOp", [self._converted(delta)], name, read_value)
+        return self._assigned("AssignSubVariableOp", delta, name, read_value)
 
     def scatter_add(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
@@ -279,29 +283,38 @@ class Variable(OperatorMixin):
         """Replaces some rows of the value, the last one where an index occurs twice."""
         return self._scattered("ResourceScatterUpdate", sparse_delta, name)
 
+    def add_update(
+        self, op_type: str, operands: Sequence[Tensor], name: str | None = None, **attrs: Any
+    ) -> Operation:
+        """Builds an operation that changes the variable, where the variable is; for optimisers.
+
+        Args:
+            op_type: an op that takes a handle first and has ``VARIABLE_ATTRS``.
+            operands: its other inputs.
+            name: wanted name.
+            **attrs: its other attributes.
+        """
+        with self.graph.colocate_with(self.op):
+            return make(op_type, [self._handle, *operands], {**self._attrs(), **attrs}, name)
+
+    def read_after(self, update: Operation) -> Tensor:
+        """A new read, which runs after ``update``."""
+        with self.graph.control_dependencies([update]):
+            return self._read()
+
     def _converted(self, value: Any) -> Tensor:
         return convert_to_tensor(value, self.dtype, graph=self.graph)
+
+    def _assigned(self, op_type: str, value: Any, name: str | None, read_value: bool) -> Any:
+        update = self.add_update(op_type, [self._converted(value)], name)
+        return self.read_after(update) if read_value else update
 
     def _scattered(self, op_type: str, delta: Any, name: str | None) -> Tensor:
         if not isinstance(delta, IndexedSlices):
             raise TypeError(
                 f"scattered updates take IndexedSlices, got {type(delta).__name__}: {delta!r:.100}"
             )
-        read: Tensor = self._updated(op_type, [delta.indices, delta.values], name, True)
-        return read
-
-    def _update(self, op_type: str, operands: Sequence[Tensor], name: str | None) -> Operation:
-        with self.graph.colocate_with(self.op):
-            return make(op_type, [self._handle, *operands], self._attrs(), name)
-
-    def _updated(
-        self, op_type: str, operands: Sequence[Tensor], name: str | None, read_value: bool
-    ) -> Any:
-        update = self._update(op_type, operands, name)
-        if not read_value:
-            return update
-        with self.graph.control_dependencies([update]):
-            return self._read()
+        return self.read_after(self.add_update(op_type, [delta.indices, delta.values], name))
 
 
 def _joined_collections(given: Iterable[str] | None, trainable: bool) -> list[str]:
@@ -396,81 +409,24 @@ def local_variables_initializer() -> Operation:
     return variables_initializer(local_variables())
 
 
-# -- updates, TensorFlow's functions -------------------------------------------------------------
-
-
 def is_variable_initialized(variable: Variable) -> Tensor:
     """A bool scalar that says whether a value was assigned."""
     return variable.is_initialized()
 
 
-def assign(
-    ref: Variable,
-    value: Any,
-    validate_shape: bool | None = None,
-    use_locking: bool | None = None,
-    name: str | None = None,
-) -> Any:
-    """Replaces a variable's value; see ``Variable.assign``.
+def report_uninitialized_variables(
+    var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """The names of variables that have no value yet, as a string vector.
 
     Args:
-        ref: the variable.
-        value: the new value.
-        validate_shape: accepted for TensorFlow's sake; a variable made with
-            ``validate_shape=False`` takes any shape, all others only their own.
-        use_locking: accepted for TensorFlow's sake.
-        name: wanted name of the update.
+        var_list: the variables to look at; all global and local ones if left out.
+        name: name scope of the new nodes.
     """
-    return ref.assign(value, use_locking, name)
-
-
-def assign_add(
-    ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
-) -> Any:
-    """Adds to a variable's value; see ``Variable.assign``."""
-    return ref.assign_add(value, use_locking, name)
-
-
-def assign_sub(
-    ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
-) -> Any:
-    """Subtracts from a variable's value; see ``Variable.assign``."""
-    return ref.assign_sub(value, use_locking, name)
-
-
-def _scatter(op_type: str, ref: Variable, indices: Any, updates: Any, name: str | None) -> Tensor:
-    where = convert_to_tensor(indices, graph=ref.graph)
-    read: Tensor = ref._updated(op_type, [where, ref._converted(updates)], name, True)
-    return read
-
-
-def scatter_add(
-    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
-) -> Tensor:
-    """Adds ``updates`` to the rows ``indices`` of a variable.
-
-    Args:
-        ref: the variable, of rank 1 or more.
-        indices: int32 or int64, any shape.
-        updates: shape ``indices.shape + ref.shape[1:]``, or a scalar for all of them.
-        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-        name: wanted name of the update.
-
-    Returns:
-        A tensor that reads the variable after the update.
-    """
-    return _scatter("ResourceScatterAdd", ref, indices, updates, name)
-
-
-def scatter_sub(
-    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
-) -> Tensor:
-    """Subtracts ``updates`` from the rows ``indices`` of a variable; see ``scatter_add``."""
-    return _scatter("ResourceScatterSub", ref, indices, updates, name)
-
-
-def scatter_update(
-    ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
-) -> Tensor:
-    """Replaces the rows ``indices`` of a variable by ``updates``; see ``scatter_add``."""
-    return _scatter("ResourceScatterUpdate", ref, indices, updates, name)
+    chosen = [*global_variables(), *local_variables()] if var_list is None else list(var_list)
+    if not chosen:
+        return constant(np.zeros(0, object), string, name=name)
+    graph = chosen[0].graph
+    with graph.as_default(), graph.name_scope(name):
+        missing = where(logical_not(stack([v.is_initialized() for v in chosen])))
+        return gather(constant([v.op.name for v in chosen]), reshape(missing, [-1]))

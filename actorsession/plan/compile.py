@@ -197,7 +197,9 @@ class _Compiler:
 
     def _context(self, node: NodeDef) -> NodeContext:
         constants = tuple(
-            producer.attrs["value"] if (producer := self.nodes[self.number[name]]).op == "Const" else None
+            producer.attrs["value"]
+            if (producer := self.nodes[self.number[name]]).op == "Const"
+            else None
             for name, _ in node.inputs
         )
         inputs = tuple(self.specs[ref] for ref in node.inputs)
@@ -228,7 +230,9 @@ class _Compiler:
             writer.write(fetch_slots)
             segments.append(
                 writer.segment(
-                    waits=tuple(slot for bit, (slot, _) in enumerate(recvs) if masks[index] >> bit & 1),
+                    waits=tuple(
+                        slot for bit, (slot, _) in enumerate(recvs) if masks[index] >> bit & 1
+                    ),
                     after=self._predecessors(index, nodes, segment_of),
                 )
             )
@@ -255,7 +259,9 @@ class _Compiler:
                 groups.setdefault(mask, []).append(i)
             mask_of[node.name] = mask
         for _, name, _ in self.partition.fetches:
-            groups.setdefault(mask_of[name], [])  # a fetch of an arrival needs a place to be handed out
+            groups.setdefault(
+                mask_of[name], []
+            )  # a fetch of an arrival needs a place to be handed out
         # Fewer arrivals first: a set can only depend on its subsets.
         order = sorted(
             (m for m, nodes in groups.items() if nodes or self._fetches_in(m, mask_of)),

@@ -42,7 +42,7 @@ def _out(value: Any) -> Any:
 class LinkedSegment:
     """A segment that can be called: ``function(C, *arguments) -> tuple of results``."""
 
-    __slots__ = ("filename", "function", "segment", "seconds", "traced_filename", "traced_function")
+    __slots__ = ("filename", "function", "seconds", "segment", "traced_filename", "traced_function")
 
     def __init__(self, segment: Segment, namespace: dict[str, Any], label: str) -> None:
         self.segment = segment

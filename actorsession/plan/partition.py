@@ -213,7 +213,9 @@ def validate(graph: StepGraph, parts: tuple[Partition, ...]) -> None:
         for node in part.nodes:
             for producer in [p for p, _ in node.inputs] + list(node.control_inputs):
                 if producer not in made:
-                    raise InternalError(f"{node.name!r} on {part.device} reads {producer!r}, not made there")
+                    raise InternalError(
+                        f"{node.name!r} on {part.device} reads {producer!r}, not made there"
+                    )
             made.add(node.name)
             if node.op in (SEND, RECV):
                 table = sent if node.op == SEND else received
@@ -222,7 +224,9 @@ def validate(graph: StepGraph, parts: tuple[Partition, ...]) -> None:
             elif not _is_copied(node) and places.setdefault(node.name, part.device) != part.device:
                 raise InternalError(f"{node.name!r} is on {places[node.name]} and on {part.device}")
     if sent.keys() != received.keys():
-        raise InternalError(f"sends and receives do not match: {sorted(sent.keys() ^ received.keys())}")
+        raise InternalError(
+            f"sends and receives do not match: {sorted(sent.keys() ^ received.keys())}"
+        )
     fetched = sorted(position for part in parts for position, _, _ in part.fetches)
     if fetched != list(range(len(graph.fetches))):
         raise InternalError(f"fetches {fetched} of {len(graph.fetches)} are in some part")

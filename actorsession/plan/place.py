@@ -28,7 +28,9 @@ class DeviceSet:
             the first.
     """
 
-    def __init__(self, devices: Sequence[DeviceAttributes], client_device: str | None = None) -> None:
+    def __init__(
+        self, devices: Sequence[DeviceAttributes], client_device: str | None = None
+    ) -> None:
         if not devices:
             raise InvalidArgumentError("a device set holds at least one device, got none")
         self.devices = tuple(devices)
@@ -158,9 +160,7 @@ class Placer:
                 tied.append(name)
         for producer, index in node.inputs:
             made = batch.get(producer)
-            if made is not None and made.outputs[index].dtype is resource:
-                tied.append(producer)
-            elif made is None and producer in self._resource_nodes:
+            if (made is not None and made.outputs[index].dtype is resource) or (made is None and producer in self._resource_nodes):
                 tied.append(producer)
         return tied
 
@@ -221,7 +221,9 @@ class Placer:
         if self._soft:
             found = self._devices.matching(request.task_spec)
             if found:
-                return Placed(found[0], f"asked for {request}, which does not exist; soft placement")
+                return Placed(
+                    found[0], f"asked for {request}, which does not exist; soft placement"
+                )
         names = ", ".join(self._devices.by_name)
         raise InvalidArgumentError(
             f"{asked_by or node.name!r} asks for device {request}, which does not exist here; "

@@ -38,7 +38,9 @@ class GraphView(dict[str, NodeDef]):
         added = {}
         for node in nodes:
             if node.name in self or node.name in added:
-                raise InvalidArgumentError(f"a node named {node.name!r} exists in the graph already")
+                raise InvalidArgumentError(
+                    f"a node named {node.name!r} exists in the graph already"
+                )
             added[node.name] = node
         for name in added:
             self.position[name] = len(self.position)
@@ -124,7 +126,9 @@ def _tensor(view: GraphView, name: str, what: str) -> tuple[str, int]:
     return ref
 
 
-def _check_roots(view: GraphView, signature: RunSignature, fed: Mapping[tuple[str, int], str]) -> None:
+def _check_roots(
+    view: GraphView, signature: RunSignature, fed: Mapping[tuple[str, int], str]
+) -> None:
     for target in signature.targets:
         if target not in view:
             raise InvalidArgumentError(f"target {target!r} is not an operation of the graph")
@@ -176,7 +180,9 @@ def _in_order(view: GraphView, nodes: Mapping[str, NodeDef]) -> dict[str, NodeDe
     done: set[str] = set()
     for name in order:
         node = nodes[name]
-        if any(p not in done for p, _ in node.inputs) or any(c not in done for c in node.control_inputs):
+        if any(p not in done for p, _ in node.inputs) or any(
+            c not in done for c in node.control_inputs
+        ):
             order = _topological(nodes, order)
             break
         done.add(name)

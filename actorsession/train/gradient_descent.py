@@ -38,4 +38,4 @@ class GradientDescentOptimizer(Optimizer):
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         rows = arithmetic.multiply(grad.values, self._like(self._rate, var))
-        return var.scatter_sub(IndexedSlices(rows, grad.indices, grad.dense_shape)).op
+        return var.add_update("ResourceScatterSub", [grad.indices, rows])

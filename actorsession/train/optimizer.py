@@ -17,7 +17,7 @@ from actorsession.graph.dtypes import DType
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops import control, fills
-from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.cast import cast
 from actorsession.ops.gradients import gradients
 from actorsession.ops.graph_keys import GraphKeys
@@ -248,8 +248,7 @@ class Optimizer:
     def _apply(self, op_type: str, var: Variable, inputs: Sequence[Any], **attrs: Any) -> Operation:
         """Adds an update op; variables among ``inputs`` are given as handles."""
         operands = [item.handle if isinstance(item, Variable) else item for item in inputs]
-        given = {"use_locking": self._use_locking, "dtype": var.dtype, "shape": var.shape, **attrs}
-        return make(op_type, [var.handle, *operands], given)
+        return var.add_update(op_type, operands, use_locking=self._use_locking, **attrs)
 
     def _zeros_slot(self, var: Variable, slot_name: str) -> Variable:
         """The slot of a variable, made of zeros beside it if there is none."""

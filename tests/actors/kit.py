@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -157,6 +157,13 @@ async def soon(awaitable: Awaitable[Any]) -> Any:
         return await awaitable
 
 
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Waits for what no event tells of, such as a counter."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.002)
+
+
 async def turns(count: int = 5) -> None:
     """Lets everything happen that needs no event from outside."""
     for _ in range(count):
@@ -216,6 +223,7 @@ async def linked(
         there = Link(accepted, serves=serves or {}, **options)
         runners = Children("test")
         children = [runners.start(link.run(), name=repr(link)) for link in (here, there)]
+        await asyncio.sleep(0)  # both are receiving
         try:
             yield here, there
         finally:

@@ -18,15 +18,7 @@ from actorsession.errors import (
     ProtocolError,
     UnavailableError,
 )
-from actorsession.messages import (
-    Call,
-    Cancel,
-    Done,
-    Envelope,
-    Failure,
-    Reply,
-    UnreadableMessage,
-)
+from actorsession.messages import Call, Cancel, Done, Envelope, Failure, Reply, UnreadableMessage
 from tests.actors.kit import Note, Said, Say, soon, turns
 
 PEER, ADDRESS = "/job:ps/task:0", "tcp://127.0.0.1:7000"

@@ -32,7 +32,7 @@ from actorsession.messages import (
     Tell,
     UnreadableMessage,
 )
-from tests.actors.kit import Break, Desk, Hold, Note, Said, Say, Stranger, soon, turns
+from tests.actors.kit import Break, Desk, Hold, Note, Said, Say, Stranger, turns
 
 PEER, ADDRESS = "client", "tcp://127.0.0.1:7000"
 
@@ -118,8 +118,10 @@ async def test_the_handler_sees_peer_address_and_the_time_left() -> None:
     assert 4.0 < (limited.deadline.remaining() or 0) <= 5.0
     assert unlimited.deadline.remaining() is None
     assert told.deadline.remaining() is None
-    limited.on_gone(turns)  # type: ignore[arg-type]
-    assert wire.watched == [turns]
+    unregister = limited.on_gone(wire.children.cancel)
+    assert wire.watched == [wire.children.cancel]
+    unregister()
+    assert wire.watched == []
 
 
 async def test_the_time_left_becomes_the_handlers_deadline() -> None:
@@ -135,7 +137,7 @@ async def test_the_time_left_becomes_the_handlers_deadline() -> None:
     ("kind", "error"), [("ours", FailedPreconditionError), ("foreign", InvalidArgumentError)]
 )
 async def test_an_error_becomes_a_failure(kind: str, error: type[OpError], late: bool) -> None:
-    desk, wire = desk_and_wire()
+    _, wire = desk_and_wire()
     wire.call(Break(kind=kind, late=late))
     await turns()
     assert type(wire.error) is error

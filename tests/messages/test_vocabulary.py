@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 
 import pytest
@@ -84,7 +85,7 @@ def test_each_reply_is_a_registered_message(spec: Spec) -> None:
 def test_each_field_is_explained(tag: str) -> None:
     cls = VOCABULARY.specs[tag].cls
     for field in fields(cls):
-        assert f"\n        {field.name}: " in (cls.__doc__ or "")
+        assert re.search(rf"^ +{field.name}: \S", cls.__doc__ or "", re.MULTILINE)
 
 
 def test_the_two_targets_have_different_names() -> None:

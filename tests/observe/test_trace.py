@@ -153,9 +153,7 @@ def test_every_span_lies_on_a_lane_that_has_a_name() -> None:
 
 
 def test_nodes_that_ran_at_the_same_time_get_lanes_of_their_own() -> None:
-    stats = StepStats(
-        1, [node(PS, "a", 0, 30), node(PS, "b", 10, 20), node(PS, "c", 30, 40)]
-    )
+    stats = StepStats(1, [node(PS, "a", 0, 30), node(PS, "b", 10, 20), node(PS, "c", 30, 40)])
     lanes = [[span["name"] for span in lane] for lane in spans_by_lane(stats).values()]
     assert lanes == [["a", "c"], ["b"]]
     assert [e["args"]["name"] for e in events(stats, "M")][1:] == ["CPU:0 #1", "CPU:0 #2"]
@@ -241,6 +239,6 @@ def test_no_lane_has_overlapping_spans_and_every_transfer_one_arrow(
         stats.transfers.append(transfer("send", src, dst, f"e{number}", min(a, b)))
         stats.transfers.append(transfer("recv", src, dst, f"e{number}", max(a, b)))
     assert [found for lane in spans_by_lane(stats).values() if (found := overlaps(lane))] == []
-    assert Counter(e["id"] for e in events(stats, "s", "f")) == {
-        number: 2 for number in range(1, len(edges) + 1)
-    }
+    assert Counter(e["id"] for e in events(stats, "s", "f")) == dict.fromkeys(
+        range(1, len(edges) + 1), 2
+    )

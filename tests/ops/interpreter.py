@@ -27,7 +27,6 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import ShapeLike, TensorShape
-from actorsession.ops import activations, argmax, reduction  # noqa: F401 - registers their ops
 from actorsession.ops.build import make_one
 from actorsession.ops.gradients import gradients
 from actorsession.ops.indexed_slices import to_dense

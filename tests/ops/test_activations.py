@@ -63,6 +63,15 @@ def test_infinities_are_limits_and_nan_stays_nan(op: Op, shape: Any) -> None:
     np.testing.assert_array_equal(np.reshape(found, -1), [*limits[op.__name__], np.nan])
 
 
+@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize("op", [activations.relu, activations.relu6], ids=lambda op: op.__name__)
+def test_large_arrays_are_rectified_as_small_ones(op: Op, dtype: str) -> None:
+    given = np.resize(np.array([*POINTS, np.nan, np.inf, -np.inf]), 20_000)
+    given = given.astype(as_dtype(dtype).np_dtype)
+    [found] = evaluate([op(constant(given))])
+    np.testing.assert_array_equal(found.astype(float), ACTIVATIONS[op](given.astype(float)))
+
+
 def test_a_small_sigmoid_keeps_its_digits() -> None:
     [found] = evaluate([activations.sigmoid(constant([-80.0, -20.0]))])
     np.testing.assert_allclose(found, np.exp([-80.0, -20.0]), rtol=1e-5)

@@ -126,35 +126,6 @@ def test_unknown_dimensions_give_what_can_be_known(x: Any, y: Any, expected: Any
     assert (source(float32, x) + source(float32, y)).shape == expected
 
 
-def test_a_plain_value_takes_the_dtype_of_the_tensor_beside_it() -> None:
-    x = source(float64, ())
-    for result, expected in ((x + 1, 3.5), (1 + x, 3.5), (x - 1, 1.5), (2 - x, -0.5), (2 * x, 5)):
-        assert result.dtype is float64
-        assert evaluate([result], {x: 2.5}) == [expected]
-
-
-def test_a_fraction_beside_an_integer_tensor_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match="int32"):
-        constant(1) + 0.5
-
-
-def test_numpy_operands_on_the_left_give_way_to_tensors() -> None:
-    [found] = evaluate([np.array([1, 2], np.float32) * constant([3.0, 4.0])])
-    np.testing.assert_array_equal(found, np.array([3, 8], np.float32), strict=True)
-
-
-def test_nodes_and_their_constants_have_tensorflows_names() -> None:
-    x = source(float32, ())
-    result = x + 1
-    assert result.name == "add:0"
-    assert result.op.type == "AddV2"
-    assert [t.op.name for t in result.op.inputs] == [x.op.name, "add/y"]
-    assert (x + 1).op.name == "add_1"
-    assert arithmetic.multiply(2, x, name="twice").op.name == "twice"
-    assert (x / 2).op.name == "truediv"
-    assert arithmetic.multiply(x, x).op.name == "Mul"
-
-
 def test_strings_are_joined() -> None:
     words, word = constant(["a", "b"]), source(string, ())
     joined = [arithmetic.add(words, "x"), words + word, word + constant("v")]

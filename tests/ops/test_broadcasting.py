@@ -43,8 +43,8 @@ def graph() -> Iterator[Graph]:
 def test_the_axes_to_sum_are_those_that_were_broadcast(
     s0: list[int], s1: list[int], r0: list[int], r1: list[int], dtype: Any
 ) -> None:
-    shapes = [constant(np.array(s, dtype)) for s in (s0, s1)]
-    found = evaluate(broadcast_gradient_args(*shapes))
+    first, second = (constant(np.array(s, dtype)) for s in (s0, s1))
+    found = evaluate(broadcast_gradient_args(first, second))
     for axes, expected in zip(found, (r0, r1), strict=True):
         np.testing.assert_array_equal(axes, np.array(expected, dtype), strict=True)
 

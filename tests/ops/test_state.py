@@ -30,7 +30,7 @@ class Cell:
     """A variable made of bare ops."""
 
     def __init__(self, dtype: Any = float32, shape: Any = None, **attrs: Any) -> None:
-        self.attrs = {"dtype": as_dtype(dtype), "shape": TensorShape(shape)}
+        self.attrs: dict[str, Any] = {"dtype": as_dtype(dtype), "shape": TensorShape(shape)}
         self.handle = make_one("VarHandleOp", (), {**self.attrs, **attrs}, "cell")
         self.variables = Variables()
 

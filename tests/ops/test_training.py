@@ -87,12 +87,14 @@ def gradient_descent(var: Any, lr: float, grad: Any) -> Any:
     return var - lr * grad
 
 
-def momentum(var: Any, acc: Any, lr: float, grad: Any, mom: float, nesterov: bool) -> Any:
+def momentum(*given: Any) -> Any:
+    var, acc, lr, grad, mom, nesterov = given
     acc = mom * acc + grad
     return var - lr * (grad + mom * acc if nesterov else acc), acc
 
 
-def adam(var: Any, m: Any, v: Any, rates: Any, grad: Any, nesterov: bool = False) -> Any:
+def adam(*given: Any) -> Any:
+    var, m, v, rates, grad, nesterov = given
     power1, power2, lr, b1, b2, eps = rates
     m = b1 * m + (1 - b1) * grad
     v = b2 * v + (1 - b2) * grad**2
@@ -209,7 +211,7 @@ def test_adam_writes_in_place_when_nobody_else_has_the_values() -> None:
 def test_a_value_that_is_not_contiguous_is_updated_right(view: Any, holder: Any) -> None:
     """An initial value may be a transposed view; so may a gradient."""
     var, m, v, grad = (view(x) for x in arrays((400, 300), float32, 4))
-    expected = adam(*double(var, m, v), double(*adam_rates(1)), np.asarray(grad, float))
+    expected = adam(*double(var, m, v), double(*adam_rates(1)), np.asarray(grad, float), False)
     cells = [holder(x) for x in (var, m, v)]
     kernel("ResourceApplyAdam")(*cells, *adam_rates(1), grad)
     for cell, value in zip(cells, expected, strict=True):

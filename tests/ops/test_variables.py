@@ -269,13 +269,6 @@ def test_an_update_without_reading_is_an_operation(method: str) -> None:
     assert update.name == "change"
 
 
-@pytest.mark.parametrize("function", [v.assign, v.assign_add, v.assign_sub])
-def test_the_functions_do_what_the_methods_do(function: Any) -> None:
-    expected = {v.assign: 2.0, v.assign_add: 12.0, v.assign_sub: 8.0}[function]
-    w = Variable(10.0)
-    assert evaluate([function(w, 2.0)], None, started(w)) == [expected]
-
-
 def test_plain_values_take_the_dtype_of_the_variable() -> None:
     w = Variable(1, dtype=int64)
     assert evaluate([w.assign_add(1)], None, started(w)) == [2]
@@ -304,14 +297,6 @@ def test_rows_are_scattered_by_slices() -> None:
     assert evaluate([w.scatter_add(delta)], None, state)[0].tolist() == [[0, 0], [0, 0], [4, 6]]
     assert evaluate([w.scatter_sub(delta)], None, state)[0].tolist() == [[0, 0], [0, 0], [0, 0]]
     assert evaluate([w.scatter_update(delta)], None, state)[0][2].tolist() == [3, 4]
-
-
-def test_rows_are_scattered_by_functions() -> None:
-    w = Variable([1.0, 2.0, 3.0])
-    state = started(w)
-    assert evaluate([v.scatter_add(w, [0, 0], [1.0, 1.0])], None, state)[0].tolist() == [3, 2, 3]
-    assert evaluate([v.scatter_sub(w, [1], [2.0])], None, state)[0].tolist() == [3, 0, 3]
-    assert evaluate([v.scatter_update(w, 2, 7.0)], None, state)[0].tolist() == [3, 0, 7]
 
 
 def test_scattering_takes_slices_only() -> None:
@@ -363,3 +348,26 @@ def test_initializers_give_first_values_to_what_exists_when_they_are_built() -> 
 
 def test_initialising_nothing_is_an_operation_too() -> None:
     assert evaluate([v.variables_initializer([])]) == [None]
+
+
+def test_variables_without_value_are_reported_by_name() -> None:
+    a, b, c = (Variable(1.0, name=n) for n in "abc")
+    state = started(b)
+    everything, some = v.report_uninitialized_variables(), v.report_uninitialized_variables([b, c])
+    assert evaluate([everything], None, state)[0].tolist() == [b"a", b"c"]
+    assert evaluate([some], None, state)[0].tolist() == [b"c"]
+    evaluate([a.initializer, c.initializer], None, state)
+    assert evaluate([everything], None, state)[0].shape == (0,)
+
+
+def test_without_variables_none_is_reported() -> None:
+    assert evaluate([v.report_uninitialized_variables()])[0].shape == (0,)
+
+
+def test_an_update_by_any_op_is_placed_beside_the_variable(graph: Graph) -> None:
+    with graph.device("/job:ps/task:1"):
+        w = Variable([1.0], name="w")
+    rate, slope = constant(0.5), constant([1.0])
+    update = w.add_update("ResourceApplyGradientDescent", [rate, slope], "step", use_locking=True)
+    assert (update.name, update.device) == ("step", "/job:ps/task:1")
+    assert evaluate([w.read_after(update)], None, started(w))[0].tolist() == [0.5]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from actorsession.graph.device import LOCAL_TASK
@@ -46,3 +47,17 @@ class Loaded:
         self.states: dict[str, dict[str, Any]] = {}
         self.graph = LoadedGraph(self.parts, self.executors, self.states)
         self.fetches = len(fetches)
+
+    def run_once(self) -> Sequence[Any]:
+        """Runs a plan without feeds that is a single call."""
+        assert self.graph.inline is not None
+        return self.graph.inline.run([])
+
+
+async def turns_until(condition: Callable[[], bool], turns: int = 1000) -> None:
+    """Gives the loop turns until a condition holds; fails when it does not come to hold."""
+    for _ in range(turns):
+        if condition():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError(f"the condition does not hold after {turns} turns of the loop")

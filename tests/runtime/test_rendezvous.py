@@ -17,6 +17,7 @@ from actorsession.errors import (
 )
 from actorsession.plan.keys import build_key
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
+from tests.runtime.kit import turns_until
 
 CPU0 = "/job:worker/replica:0/task:0/device:CPU:0"
 CPU1 = "/job:worker/replica:0/task:0/device:CPU:1"
@@ -158,9 +159,7 @@ async def test_recv_awaits_a_value_that_is_sent_later() -> None:
     rendezvous = Rendezvous()
     async with asyncio.TaskGroup() as group:
         receiving = group.create_task(rendezvous.recv(key()))
-        group.create_task(asyncio.to_thread(lambda: None))
-        while rendezvous.pending != (0, 1):
-            await asyncio.sleep(0)
+        await turns_until(lambda: rendezvous.pending == (0, 1))
         rendezvous.send(key(), 3)
     assert receiving.result() == Arrival(3)
 
@@ -183,8 +182,7 @@ async def test_a_cancelled_recv_leaves_others_on_its_key_untouched() -> None:
     rendezvous = Rendezvous()
     first = asyncio.create_task(rendezvous.recv(key()))
     second = asyncio.create_task(rendezvous.recv(key()))
-    while rendezvous.pending != (0, 2):
-        await asyncio.sleep(0)
+    await turns_until(lambda: rendezvous.pending == (0, 2))
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
@@ -197,8 +195,7 @@ async def test_a_value_that_meets_a_receiver_in_the_moment_of_its_cancellation_i
     4. The next recv gets that value."""
     rendezvous = Rendezvous()
     first = asyncio.create_task(rendezvous.recv(key()))
-    while rendezvous.pending != (0, 1):
-        await asyncio.sleep(0)
+    await turns_until(lambda: rendezvous.pending == (0, 1))
     rendezvous.send(key(), 9)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -248,9 +248,9 @@ def test_stateful_kernels_are_shared_by_all_plans_with_the_same_states() -> None
         drawn = ops.random_normal([3], seed=7)
         doubled = drawn * 2.0
     first = Loaded(graph, [drawn])
-    (value,) = first.graph.inline.run([]) if first.graph.inline else (None,)
-    (after,) = first.graph.inline.run([]) if first.graph.inline else (None,)
+    (value,) = first.run_once()
+    (after,) = first.run_once()
     assert not np.array_equal(value, after)  # another step draws anew
     again = Loaded(graph, [doubled])
-    (restarted,) = again.graph.inline.run([]) if again.graph.inline else (None,)
+    (restarted,) = again.run_once()
     np.testing.assert_allclose(restarted, value * 2)  # other states begin the sequence anew

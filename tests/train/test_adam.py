@@ -11,6 +11,8 @@ from actorsession.ops.variables import Variable, global_variables_initializer
 from actorsession.train import AdamOptimizer
 from tests.ops.interpreter import Variables, evaluate, source
 
+RATES = (0.1, 0.8, 0.95, 1e-4)
+
 
 class Oracle:
     """The formula of the class's docstring in numpy."""
@@ -32,14 +34,15 @@ class Oracle:
 def test_steps_follow_the_formula() -> None:
     with Graph().as_default():
         w, grad = Variable([1.0, 2.0, 3.0], dtype=float64), source(float64, [3])
-        optimizer = AdamOptimizer(*(constant(x, float64) for x in (0.1, 0.8, 0.95, 1e-4)))
+        rate, beta1, beta2, epsilon = (constant(x, float64) for x in RATES)
+        optimizer = AdamOptimizer(rate, beta1, beta2, epsilon)
         train = optimizer.apply_gradients([(grad, w)])
         state = Variables()
         evaluate([global_variables_initializer()], None, state)
         oracle = Oracle([1.0, 2.0, 3.0])
         for step in range(5):
             slope = np.array([1.0, -2.0, 0.0]) * (step + 1)
-            oracle.move(slope, 0.1, 0.8, 0.95, 1e-4)
+            oracle.move(slope, *RATES)
             evaluate([train], {grad: slope}, state)
             np.testing.assert_allclose(evaluate([w], None, state)[0], oracle.value, rtol=1e-12)
         for name, expected in (("m", oracle.m), ("v", oracle.v)):

@@ -388,9 +388,9 @@ def test_an_integer_variable_is_refused() -> None:
 def test_what_is_no_variable_cannot_be_trained() -> None:
     loss = squares(Variable([1.0]))
     with pytest.raises(TypeError, match="var_list holds variables, got Tensor"):
-        GradientDescentOptimizer(0.1).minimize(loss, var_list=[loss])  # type: ignore[list-item]
+        GradientDescentOptimizer(0.1).minimize(loss, var_list=[loss])
     with pytest.raises(TypeError, match="expected a variable, got Tensor"):
-        GradientDescentOptimizer(0.1).apply_gradients([(loss, loss)])  # type: ignore[list-item]
+        GradientDescentOptimizer(0.1).apply_gradients([(loss, loss)])
 
 
 def test_a_gate_that_does_not_exist_is_refused() -> None:

@@ -87,6 +87,18 @@ async def raw_peer(
             done.set()
 
 
+async def recv_until_the_loop_turns(connection: Connection) -> int:
+    """Return how many frames come before another callback has its turn."""
+    loop = asyncio.get_running_loop()
+    turned = loop.create_future()
+    loop.call_soon(turned.set_result, None)
+    count = 0
+    while not turned.done():
+        await connection.recv()
+        count += 1
+    return count
+
+
 class _Records(logging.Handler):
     """Puts what is logged where a test can wait for it."""
 

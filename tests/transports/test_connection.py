@@ -9,7 +9,7 @@ import pytest
 
 from tests.transports.peers import PS, WORKER, linked, numbered, start
 from transports import Connection, ConnectionClosed, Frame
-from transports.connection import HIGH_WATER, MAX_BURST
+from transports.connection import HIGH_WATER
 from transports.frame import measure_frame
 
 
@@ -35,7 +35,7 @@ async def test_frames_arrive_equal_and_in_order_both_ways(address: str) -> None:
 
 
 async def test_many_small_frames_arrive(address: str) -> None:
-    count = 10 * MAX_BURST
+    count = 5000
 
     async def send(connection: Connection) -> None:
         for number in range(count):
@@ -245,21 +245,6 @@ async def test_one_child_at_a_time_receives(address: str) -> None:
             await accepted.recv()
         dialled.write(numbered(1))
         assert await pending == numbered(1)
-
-
-async def test_a_flood_lets_the_loop_turn(address: str) -> None:
-    """Frames that have come are returned without awaiting, but not for ever."""
-    async with linked(address) as (dialled, accepted):
-        for number in range(3 * MAX_BURST):
-            dialled.write(numbered(number))
-        assert await accepted.recv() == numbered(0)
-        turned = asyncio.get_running_loop().create_future()
-        asyncio.get_running_loop().call_soon(turned.set_result, None)
-        before_turn = 0
-        while not turned.done():
-            await accepted.recv()
-            before_turn += 1
-        assert before_turn <= MAX_BURST + 1
 
 
 async def test_statistics_count_frames_and_bytes(address: str) -> None:

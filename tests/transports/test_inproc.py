@@ -8,9 +8,17 @@ import socket
 
 import pytest
 
-from tests.transports.peers import PS, WORKER, echo, linked, start
+from tests.transports.peers import (
+    PS,
+    WORKER,
+    echo,
+    linked,
+    numbered,
+    recv_until_the_loop_turns,
+    start,
+)
 from transports import BindError, ConnectError, Frame, connect, listen
-from transports.connection import HIGH_WATER
+from transports.connection import HIGH_WATER, MAX_BURST
 from transports.inproc import HIGH_WATER_FRAMES, _listeners
 
 
@@ -31,6 +39,13 @@ async def test_many_empty_frames_fill_the_queue_as_bytes_do() -> None:
         for _ in range(HIGH_WATER_FRAMES + 1):
             await accepted.recv()
         await draining
+
+
+async def test_a_flood_lets_the_loop_turn() -> None:
+    async with linked("inproc://flood") as (dialled, accepted):
+        for number in range(3 * MAX_BURST):
+            dialled.write(numbered(number))
+        assert 1 < await recv_until_the_loop_turns(accepted) <= MAX_BURST + 1
 
 
 async def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:

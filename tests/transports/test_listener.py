@@ -167,10 +167,15 @@ async def test_a_failing_handler_is_logged_and_the_listener_serves_on(
 async def test_a_handler_that_ends_with_its_connection_is_no_failure(
     address: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with await listen(address, PS, echo) as listener:
-        async with await connect(listener.address, WORKER) as connection:
-            connection.write(numbered(1))
-            await connection.recv()
+    async def echo_in_a_group(connection: Connection) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(echo(connection), name="echo")
+
+    for handler in (echo, echo_in_a_group):
+        async with await listen(address, PS, handler) as listener:
+            async with await connect(listener.address, WORKER) as connection:
+                connection.write(numbered(1))
+                await connection.recv()
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 

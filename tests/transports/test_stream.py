@@ -6,8 +6,17 @@ import asyncio
 
 import pytest
 
-from tests.transports.peers import PS, WORKER, linked, numbered, raw_peer, start
+from tests.transports.peers import (
+    PS,
+    WORKER,
+    linked,
+    numbered,
+    raw_peer,
+    recv_until_the_loop_turns,
+    start,
+)
 from transports import ConnectionClosed, Frame, ProtocolError
+from transports.connection import MAX_BURST
 from transports.frame import MAGIC, PREFIX, WIRE_VERSION, encode_frame
 from transports.handshake import NONCE_SIZE, Establish, Handshake, Role
 from transports.stream import shake_hands
@@ -101,6 +110,34 @@ async def test_decoded_frames_are_returned_without_awaiting(socket_address: str)
             with pytest.raises(StopIteration) as returned:
                 step.send(None)
             assert returned.value.value == numbered(number)
+
+
+async def test_a_flood_lets_the_loop_turn(socket_address: str) -> None:
+    """Frames that have come are returned without awaiting, but not for ever."""
+    async with raw_peer(socket_address) as (connection, _, writer):
+        burst = (bytes(p) for n in range(3 * MAX_BURST) for p in encode_frame(numbered(n)))
+        writer.write(b"".join(burst))
+        assert await connection.recv() == numbered(0)
+        assert MAX_BURST / 2 < await recv_until_the_loop_turns(connection) <= MAX_BURST + 1
+
+
+async def test_cancelling_recv_while_it_lets_the_loop_turn_loses_no_frame(
+    socket_address: str,
+) -> None:
+    found: list[Frame] = []
+    sent = [numbered(number) for number in range(3 * MAX_BURST)]
+    async with raw_peer(socket_address) as (connection, _, writer):
+        writer.write(b"".join(bytes(piece) for frame in sent for piece in encode_frame(frame)))
+        cancelled = 0
+        while len(found) < len(sent):
+            pending = await start(connection.recv(), "recv")
+            if cancelled < 2 < len(found):
+                cancelled += pending.cancel()
+            await asyncio.wait([pending])
+            if not pending.cancelled():
+                found.append(pending.result())
+    assert cancelled == 2
+    assert found == sent
 
 
 async def test_a_peer_that_never_hears_the_end_costs_a_close_little(socket_address: str) -> None:

@@ -107,6 +107,23 @@ async def test_silent_strangers_do_not_hold_up_a_close(socket_address: str) -> N
         writer.transport.abort()
 
 
+async def test_who_connects_while_a_listener_closes_is_hung_up_on(socket_address: str) -> None:
+    """The stock loop accepts in two steps; a close may come before, between or after them."""
+    for turns in range(6):
+        listener = await listen(socket_address, PS, echo)
+        address = parse_address(listener.address)
+        with socket.socket(socket.AF_UNIX if address.path else socket.AF_INET) as stranger:
+            stranger.connect(address.path or (address.host, address.port))  # waits in the backlog
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await listener.aclose()
+            for _ in range(10):
+                await asyncio.sleep(0)
+            stranger.settimeout(5)
+            with suppress(ConnectionResetError):
+                assert stranger.recv(1) == b""
+
+
 @pytest.mark.parametrize(
     ("answer", "kind", "complaint"),
     [

@@ -1,0 +1,123 @@
+"""``actorsession demo`` on the command line.
+
+Light, because every command pays for its import: what the demo needs is imported when it runs, and after
+Ctrl-C is taken care of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from actorsession.demo.interrupt import Interrupts
+
+__all__ = ["add_to", "run"]
+
+_OK, _FAILED, _CALLED_WRONGLY = 0, 1, 2
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to the sub-parsers of the program's parser."""
+    parser = commands.add_parser(
+        "demo",
+        help="train a model in one process, then on a cluster of processes",
+        description=(
+            "Trains a network on handwritten digits: first in one process, then the same graph on a "
+            "cluster that it starts on this machine. Prints a table and writes the learning curves "
+            "and a trace of one distributed step. Ctrl-C ends it at any time."
+        ),
+    )
+    parser.add_argument(
+        "--data", metavar="PATH", help="digits in an .npz file; by default those that are bundled"
+    )
+    parser.add_argument(
+        "--steps", type=_positive, default=2000, metavar="N",
+        help="training steps of each part (default %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--workers", type=_positive, default=2, metavar="N",
+        help="processes that train, beside one that keeps the variables (default %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--output", type=Path, default=Path("actorsession-demo"), metavar="FOLDER",
+        help="where to write; made if it does not exist (default ./%(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--local-only", action="store_true", help="leave the cluster out: one process alone"
+    )
+    parser.add_argument("--no-progress", action="store_true", help="show no progress")
+    parser.set_defaults(run=run)
+
+
+def _positive(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"a whole number from 1 upwards is needed, got {text!r}")
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the demo.
+
+    Args:
+        options: as ``add_to`` defines them.
+
+    Returns:
+        The exit code: 0 if both models are good, and after Ctrl-C; 1 if one is not, or something
+        failed; 2 for options that cannot be.
+    """
+    interrupts = Interrupts()
+    interrupts.install()
+    try:
+        return _run(options, interrupts)
+    except BaseException:
+        # Whatever the cancelled work ended with, Ctrl-C was the reason.
+        if not interrupts.came:
+            raise
+    finally:
+        interrupts.uninstall()
+    interrupts.say_goodbye()
+    return _OK
+
+
+def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
+    from actorsession.demo.digits import load_digits
+    from actorsession.demo.tour import Settings, show
+    from actorsession.errors import InvalidArgumentError, NotFoundError, OpError
+
+    try:
+        digits = load_digits(options.data)
+        options.output.mkdir(parents=True, exist_ok=True)
+    except (NotFoundError, InvalidArgumentError) as error:
+        return _complain(f"--data: {error.message}", _CALLED_WRONGLY)
+    except OSError as error:
+        return _complain(f"--output: cannot make the folder: {error}", _CALLED_WRONGLY)
+    settings = Settings(
+        steps=options.steps, workers=options.workers, output=options.output,
+        local_only=options.local_only, progress=not options.no_progress,
+    )  # fmt: skip
+    failed: list[str] = []
+    try:
+        failed = show(digits, settings, interrupts)
+    except* (OpError, OSError) as group:
+        failed = [_first_of(group)]
+    for line in failed:
+        _complain(line, _FAILED)
+    return _FAILED if failed else _OK
+
+
+def _first_of(group: BaseExceptionGroup[Any]) -> str:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return str(error)
+
+
+def _complain(line: str, code: int) -> int:
+    print(f"actorsession demo: {line}", file=sys.stderr)
+    return code

@@ -1,0 +1,148 @@
+"""The second half of the demo: the same model, trained by several processes at once.
+
+The variables live on a parameter server. Each worker has a replica: a graph of its own, built by the same
+code, whose variables are on the server and whose other nodes are on the worker. Replicas have nothing
+else in common; each reads the variables, works out gradients, and sends them back, whenever it likes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from actorsession.cluster import LocalCluster
+from actorsession.config import RunMetadata, RunOptions, StepStats, TraceLevel
+from actorsession.demo.digits import Digits
+from actorsession.demo.model import Model, build_model
+from actorsession.demo.training import Checkpoint, Lesson, OnProgress, Plan, batches, check, train
+from actorsession.graph.device import task_name
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.observe import step_traffic
+from actorsession.session import AsyncSession
+from actorsession.train.device_setter import replica_device_setter
+
+__all__ = ["train_on_cluster"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One worker's copy of the model.
+
+    Attributes:
+        index: the worker's number.
+        target: the worker's address; it is the master of the replica's session.
+        graph: the replica's own.
+        model: its nodes.
+    """
+
+    index: int
+    target: str
+    graph: Graph
+    model: Model
+
+    def session(self) -> AsyncSession:
+        """A new session that runs the replica."""
+        return AsyncSession(self.target, graph=self.graph)
+
+
+def build_replica(cluster: LocalCluster, index: int) -> Replica:
+    """Builds the replica of a worker."""
+    graph = Graph()
+    placed = replica_device_setter(cluster=cluster.spec, worker_device=f"/job:worker/task:{index}")
+    with graph.as_default(), graph.device(placed):
+        model = build_model()
+    return Replica(index, cluster.target("worker", index), graph, model)
+
+
+async def train_on_cluster(
+    digits: Digits,
+    steps: int,
+    workers: int,
+    on_progress: OnProgress,
+    on_start: Callable[[LocalCluster], None],
+) -> Lesson:
+    """Starts a cluster, trains on it, looks closely at one step, and ends it.
+
+    Args:
+        digits: what is learnt.
+        steps: training steps of all workers together.
+        workers: how many processes train; one more keeps the variables.
+        on_progress: hears of it now and then.
+        on_start: called with the cluster when its processes are about to start.
+    """
+    lesson = Lesson(where=f"1 ps + {workers} worker{'s' * (workers > 1)}", steps=steps)
+    cluster = LocalCluster({"ps": 1, "worker": workers})
+    on_start(cluster)
+    async with cluster:
+        replicas = [build_replica(cluster, index) for index in range(workers)]
+        await _train_replicas(lesson, replicas, digits, on_progress)
+        await _look_closely(lesson, replicas[0], digits)
+    return lesson
+
+
+async def _train_replicas(
+    lesson: Lesson, replicas: list[Replica], digits: Digits, on_progress: OnProgress
+) -> None:
+    """Runs all replicas at the same time; the first gives the variables their values."""
+    first, *others = replicas
+    share, rest = divmod(lesson.steps, len(replicas))
+    plan = Plan(steps=share + rest, look_every=max(1, share // 40))
+    async with first.session() as session:
+        await session.run(first.model.initialize)
+        lesson.curve.append(await check(session, first.model, digits))
+        start = time.perf_counter()
+        async with asyncio.TaskGroup() as group:
+            for other in others:
+                theirs = replace(plan, steps=share, look_every=0, seed=other.index)
+                group.create_task(
+                    _train_replica(other, digits, theirs, on_progress),
+                    name=f"replica {other.index}",
+                )
+            lesson.curve += await train(session, first.model, digits, plan, on_progress)
+        lesson.seconds = time.perf_counter() - start
+        lesson.curve.append(await check(session, first.model, digits))
+
+
+async def _train_replica(
+    replica: Replica, digits: Digits, plan: Plan, on_progress: OnProgress
+) -> list[Checkpoint]:
+    async with replica.session() as session:
+        return await train(session, replica.model, digits, plan, on_progress)
+
+
+async def _look_closely(lesson: Lesson, replica: Replica, digits: Digits) -> None:
+    """Counts what one training step moves, and records when and where each of its nodes runs."""
+    images, labels = next(batches(digits, seed=0))
+    feeds = {replica.model.images: images, replica.model.labels: labels}
+    async with replica.session() as session:
+        # The first run registers the graph with the workers, the second is like all others.
+        await session.run(replica.model.train, feeds)
+        before = _bytes_of_link(session)
+        await session.run(replica.model.train, feeds)
+        between_client_and_master = _bytes_of_link(session) - before
+        # A traced step has code of its own, which its first run compiles.
+        await _traced(session, replica.model, feeds)
+        lesson.trace = await _traced(session, replica.model, feeds)
+    lesson.traffic = step_traffic(lesson.trace, master=task_name("worker", replica.index))
+    lesson.step_bytes = lesson.traffic.tensor_bytes + between_client_and_master
+
+
+async def _traced(
+    session: AsyncSession, model: Model, feeds: dict[Tensor, np.ndarray]
+) -> StepStats:
+    metadata = RunMetadata()
+    options = RunOptions(trace_level=TraceLevel.FULL_TRACE)
+    await session.run(model.train, feeds, options, metadata)
+    assert metadata.step_stats is not None
+    return metadata.step_stats
+
+
+def _bytes_of_link(session: AsyncSession) -> int:
+    """Bytes that the client has exchanged with its master."""
+    link = session.statistics().link
+    return int(link.bytes_sent + link.bytes_received)

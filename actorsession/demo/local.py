@@ -1,0 +1,36 @@
+"""The first half of the demo: everything in this process."""
+
+from __future__ import annotations
+
+import time
+
+from actorsession.demo.digits import Digits
+from actorsession.demo.model import build_model
+from actorsession.demo.training import Lesson, OnProgress, Plan, check, train
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession
+
+__all__ = ["train_locally"]
+
+
+async def train_locally(digits: Digits, steps: int, on_progress: OnProgress) -> Lesson:
+    """Trains in this process: a session whose target is ``""``.
+
+    Args:
+        digits: what is learnt.
+        steps: training steps.
+        on_progress: hears of it now and then.
+    """
+    lesson = Lesson(where="one process", steps=steps)
+    graph = Graph()
+    with graph.as_default():
+        model = build_model()
+    async with AsyncSession("", graph=graph) as session:
+        await session.run(model.initialize)
+        lesson.curve.append(await check(session, model, digits))
+        plan = Plan(steps=steps, look_every=max(1, steps // 40))
+        start = time.perf_counter()
+        lesson.curve += await train(session, model, digits, plan, on_progress)
+        lesson.seconds = time.perf_counter() - start
+        lesson.curve.append(await check(session, model, digits))
+    return lesson

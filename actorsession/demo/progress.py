@@ -1,0 +1,101 @@
+"""How far the training is: a bar at a terminal, a few lines elsewhere, or nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from types import TracebackType
+
+__all__ = ["Bars", "Lines", "Reporter", "reporter"]
+
+
+class Reporter:
+    """Hears of the progress of one lesson after the other; this one shows nothing of it."""
+
+    def begin(self, title: str, steps: int) -> None:
+        """Starts a lesson of so many steps."""
+
+    def advance(self, steps: int, accuracy: float | None) -> None:
+        """Some steps more were done; with the accuracy, if it was looked at."""
+
+    def __enter__(self) -> Reporter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        """Leaves standard output as it was found."""
+
+
+class Lines(Reporter):
+    """Prints a line at every quarter of a lesson, for logs."""
+
+    def __init__(self) -> None:
+        self._title = ""
+        self._steps = self._done = 0
+        self._seen = ""
+
+    def begin(self, title: str, steps: int) -> None:
+        """Starts a lesson of so many steps."""
+        self._title, self._steps, self._done, self._seen = title, steps, 0, ""
+
+    def advance(self, steps: int, accuracy: float | None) -> None:
+        """Prints a line if another quarter is done."""
+        before, self._done = self._done, self._done + steps
+        if accuracy is not None:
+            self._seen = f", accuracy {accuracy:.3f}"
+        if 4 * self._done // self._steps > 4 * before // self._steps:
+            print(f"  {self._title}: step {self._done} of {self._steps}{self._seen}")
+
+
+class Bars(Reporter):
+    """Draws a bar for each lesson, with rich."""
+
+    # Seconds between two drawings. They are made here and not by rich's own thread, which would want
+    # the interpreter just when the training needs it.
+    _EVERY = 0.1
+
+    def __init__(self) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        self._progress = Progress(
+            TextColumn("  {task.description:<18}"), BarColumn(), MofNCompleteColumn(),
+            TextColumn("{task.fields[note]}"), auto_refresh=False,
+        )  # fmt: skip
+        self._drawn = 0.0
+
+    def begin(self, title: str, steps: int) -> None:
+        """Starts a bar of so many steps."""
+        self._lesson = self._progress.add_task(title, total=steps, note="")
+
+    def advance(self, steps: int, accuracy: float | None) -> None:
+        """Lengthens the bar."""
+        note = {} if accuracy is None else {"note": f"accuracy {accuracy:.3f}"}
+        self._progress.update(self._lesson, advance=steps, **note)
+        if self._progress.finished or time.monotonic() - self._drawn > self._EVERY:
+            self._progress.refresh()
+            self._drawn = time.monotonic()
+
+    def __enter__(self) -> Bars:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        """Leaves the bars as they are, and shows the cursor again."""
+        self._progress.stop()
+
+
+def reporter(wanted: bool) -> Reporter:
+    """The reporter that suits standard output.
+
+    Args:
+        wanted: whether progress is to be shown at all.
+    """
+    if not wanted:
+        return Reporter()
+    if sys.stdout.isatty() and importlib.util.find_spec("rich") is not None:
+        return Bars()
+    return Lines()

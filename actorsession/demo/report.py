@@ -1,0 +1,93 @@
+"""What the demo shows in the end: a table, a picture of the learning curves, and a trace."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from actorsession.demo.training import Lesson
+from actorsession.observe import write_trace
+
+__all__ = ["PASS_MARK", "failures", "save_curves", "save_trace", "table"]
+
+PASS_MARK = 0.95
+_HEADINGS = ("", "steps", "steps/s", "accuracy", "bytes/step", "messages/step")
+
+
+def table(lessons: Sequence[Lesson]) -> str:
+    """The lessons as a table of plain text."""
+    rows = [_HEADINGS, *(_row(lesson) for lesson in lessons)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])])
+        for first, *rest in rows
+    )
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _row(lesson: Lesson) -> tuple[str, ...]:
+    speed = lesson.steps / lesson.seconds
+    messages = lesson.traffic.messages if lesson.traffic is not None else 0
+    return (
+        lesson.where, f"{lesson.steps:,}", f"{speed:,.0f}", f"{lesson.accuracy:.3f}",
+        f"{lesson.step_bytes:,}", f"{messages}",
+    )  # fmt: skip
+
+
+def failures(lessons: Sequence[Lesson]) -> Iterator[str]:
+    """One line for each lesson that was not learnt well enough."""
+    for lesson in lessons:
+        if lesson.accuracy < PASS_MARK:
+            yield (
+                f"{lesson.where}: accuracy {lesson.accuracy:.3f} on the held-out images after "
+                f"{lesson.steps} steps; at least {PASS_MARK} was expected"
+            )
+
+
+def save_trace(lessons: Sequence[Lesson], folder: Path) -> str:
+    """Writes the trace of one distributed step, if there was one; returns a line about it."""
+    for lesson in lessons:
+        if lesson.trace is not None:
+            path = folder / "trace.json"
+            write_trace(path, lesson.trace)
+            return f"Trace of one step: {path} (open it at https://ui.perfetto.dev)"
+    return "Trace of one step: left out, nothing was distributed"
+
+
+def save_curves(lessons: Sequence[Lesson], folder: Path) -> str:
+    """Draws the learning curves, if matplotlib is installed; returns a line about it."""
+    if importlib.util.find_spec("matplotlib") is None:
+        return (
+            "Learning curves: left out, matplotlib is not installed "
+            "(pip install 'actorsession[demo]')"
+        )
+    path = folder / "learning.png"
+    path.write_bytes(_draw(lessons))
+    return f"Learning curves: {path}"
+
+
+def _draw(lessons: Sequence[Lesson]) -> bytes:
+    # It tells the terminal when it makes its font cache, or a folder for that.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    # No pyplot: no window is wanted, and it takes long to import.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.add_subplot()
+    for lesson in lessons:
+        steps = [point.step for point in lesson.curve]
+        accuracies = [point.accuracy for point in lesson.curve]
+        axes.plot(steps, accuracies, label=f"{lesson.where} ({lesson.accuracy:.3f})")
+    axes.axhline(PASS_MARK, color="gray", linestyle=":", linewidth=1)
+    axes.set(
+        title="Handwritten digits", xlabel="training steps, of all workers together",
+        ylabel="accuracy on held-out images", ylim=(0, 1),
+    )  # fmt: skip
+    axes.legend(loc="lower right")
+    picture = io.BytesIO()
+    FigureCanvasAgg(figure).print_png(picture)
+    return picture.getvalue()

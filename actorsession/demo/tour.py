@@ -1,0 +1,87 @@
+"""The demo from its first line to its last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from actorsession.actors.loops import run
+from actorsession.demo import report
+from actorsession.demo.digits import Digits
+from actorsession.demo.distributed import train_on_cluster
+from actorsession.demo.interrupt import Interrupts
+from actorsession.demo.local import train_locally
+from actorsession.demo.progress import Reporter, reporter
+from actorsession.demo.training import Lesson
+
+__all__ = ["Settings", "show"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the demo is asked to do.
+
+    Attributes:
+        steps: training steps of each lesson.
+        workers: processes that train in the second lesson.
+        output: an existing folder for what is written.
+        local_only: leaves the second lesson out.
+        progress: whether to show progress.
+    """
+
+    steps: int
+    workers: int
+    output: Path
+    local_only: bool
+    progress: bool
+
+
+def show(digits: Digits, settings: Settings, interrupts: Interrupts) -> list[str]:
+    """Trains, and prints and writes what came out.
+
+    Args:
+        digits: what is learnt.
+        settings: what was asked for.
+        interrupts: told what Ctrl-C has to end.
+
+    Returns:
+        A line for each model that is not good enough.
+
+    Raises:
+        OpError: if a step or a process fails.
+        OSError: if a file cannot be written.
+    """
+    print(
+        f"Learning {len(digits.train_labels)} handwritten digits; "
+        f"{len(digits.test_labels)} more are held out."
+    )
+    lessons = run(_lessons(digits, settings, interrupts))
+    print(f"\n{report.table(lessons)}\n")
+    if not settings.local_only:
+        print("Bytes and messages of one step: those between processes; see observe/traffic.py.")
+    print(report.save_trace(lessons, settings.output))
+    print(report.save_curves(lessons, settings.output))
+    return list(report.failures(lessons))
+
+
+async def _lessons(digits: Digits, settings: Settings, interrupts: Interrupts) -> list[Lesson]:
+    with interrupts.cancelling_this(), reporter(settings.progress) as shown:
+        lessons = [await _first(digits, settings, shown)]
+        if not settings.local_only:
+            lessons.append(await _second(digits, settings, shown, interrupts))
+        return lessons
+
+
+async def _first(digits: Digits, settings: Settings, shown: Reporter) -> Lesson:
+    shown.begin("one process", settings.steps)
+    return await train_locally(digits, settings.steps, shown.advance)
+
+
+async def _second(
+    digits: Digits, settings: Settings, shown: Reporter, interrupts: Interrupts
+) -> Lesson:
+    shown.begin(f"1 ps + {settings.workers} worker{'s' * (settings.workers > 1)}", settings.steps)
+    return await train_on_cluster(
+        digits, settings.steps, settings.workers, shown.advance,
+        on_start=lambda cluster: interrupts.on_hard_end(cluster.kill_now),
+    )  # fmt: skip

@@ -1,0 +1,83 @@
+"""How tests of array ops run a case: once with the static shapes known, once with them hidden.
+
+Kernels are specialised for what is known early, so each case has two ways to go wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import as_dtype
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from tests.ops.interpreter import evaluate, source
+
+__all__ = ["computed", "expect", "f32", "i32", "i64", "static_shape"]
+
+
+def f32(value: Any) -> Any:
+    """A float32 array."""
+    return np.array(value, np.float32)
+
+
+def i32(value: Any) -> Any:
+    """An int32 array."""
+    return np.array(value, np.int32)
+
+
+def i64(value: Any) -> Any:
+    """An int64 array."""
+    return np.array(value, np.int64)
+
+
+def computed(f: Callable[..., Any], *values: Any, known: bool = True) -> Any:
+    """What ``f`` computes from the values: an array, or a list of them for several outputs."""
+    arrays = [np.asarray(v) for v in values]
+    with Graph().as_default():
+        inputs = [source(as_dtype(a.dtype), a.shape if known else None) for a in arrays]
+        made = f(*inputs)
+        several = isinstance(made, (list, tuple))
+        fetches = list(made) if several else [made]
+        results = evaluate(fetches, dict(zip(inputs, arrays, strict=True)))
+    return results if several else results[0]
+
+
+def expect(f: Callable[..., Any], expected: Any, *values: Any, exact: bool = True) -> None:
+    """Checks what ``f`` computes, with static shapes known and hidden.
+
+    Args:
+        f: from tensors to a tensor, or to a list of them if ``expected`` is a list.
+        expected: arrays; their dtype and shape count as well.
+        *values: inputs of ``f``.
+        exact: whether values must be equal, or close as rounding goes.
+    """
+    for known in (True, False):
+        found = computed(f, *values, known=known)
+        pairs = zip(
+            found if isinstance(expected, list) else [found],
+            expected if isinstance(expected, list) else [expected],
+            strict=True,
+        )
+        for got, want in pairs:
+            _compare(np.asarray(got), np.asarray(want), exact)
+
+
+def _compare(got: Any, want: Any, exact: bool) -> None:
+    assert got.shape == want.shape
+    if want.dtype.kind not in "OS":
+        assert got.dtype == want.dtype
+    if exact:
+        np.testing.assert_array_equal(got, want.astype(got.dtype))
+    else:
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+def static_shape(f: Callable[..., Any], *shapes: Sequence[int | None] | None) -> Any:
+    """The static shape of what ``f`` makes of float32 tensors of partly known shapes."""
+    with Graph().as_default():
+        made = f(*(source("float32", shape) for shape in shapes))
+    assert isinstance(made, Tensor)
+    return None if made.shape.rank is None else made.shape.as_list()

@@ -1,0 +1,88 @@
+"""Random graphs give numpy's answer, whether on one device, on three, or on two processes."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+
+from actorsession.cluster import LocalCluster
+from actorsession.config import ConfigProto
+from actorsession.graph.graph import Graph
+from actorsession.session import Session
+from tests.property.recipes import Recipe, assert_agree, recipes
+
+
+def run(recipe: Recipe, graph: Graph, session: Session, place: Any) -> None:
+    expected = recipe.compute()
+    # Repeated squaring overflows in the end; inf and nan have their own tests, op by op.
+    assume(all(np.abs(v).max(initial=0) < 1e4 for v in expected))
+    placeholders, tensors = recipe.build(graph, place)
+    feeds = dict(zip(placeholders, recipe.fed(), strict=True))
+    assert_agree(session.run(tensors, feeds), expected)
+    assert_agree(session.run(tensors[::-1], feeds), expected[::-1])
+    assert_agree([session.run(tensors[-1], feeds)], expected[-1:])
+
+
+@given(recipe=recipes())
+def test_on_one_device(recipe: Recipe) -> None:
+    graph = Graph()
+    with Session(graph=graph) as session:
+        run(recipe, graph, session, lambda _: graph.device(None))
+
+
+@given(recipe=recipes())
+def test_on_three_devices(recipe: Recipe) -> None:
+    graph = Graph()
+    with Session(graph=graph, config=ConfigProto(device_count={"CPU": 3})) as session:
+        run(recipe, graph, session, lambda place: graph.device(f"/cpu:{place}"))
+
+
+class Processes:
+    """Two worker processes of two devices each, owned by a loop in a thread of their own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self.cluster = LocalCluster({"worker": 2}, devices=2)
+        self._do(self.cluster.start())
+
+    def _do(self, work: Any) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
+
+    def close(self) -> None:
+        self._do(self.cluster.stop())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Processes]:
+    made = Processes()
+    yield made
+    made.close()
+
+
+# Where the three places of a recipe are: two devices of the first process and one of the second.
+TASKS = ("/job:worker/task:0/cpu:0", "/job:worker/task:1/cpu:0", "/job:worker/task:0/cpu:1")
+
+
+@pytest.mark.process
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(recipe=recipes())
+def test_on_two_processes(processes: Processes, recipe: Recipe) -> None:
+    graph = Graph()
+
+    def place(number: int) -> AbstractContextManager[Any]:
+        return graph.device(TASKS[number])
+
+    with Session(processes.cluster.target("worker", 0), graph=graph) as session:
+        run(recipe, graph, session, place)
