@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from actorsession.errors import InvalidArgumentError
 
 __all__ = [
-    "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "ConfigProto", "NodeStats", "RunMetadata", "RunOptions",
-    "StepStats", "TraceLevel", "TransferStats",
+    "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "ConfigProto", "NodeStats", "RunMetadata",
+    "RunOptions", "StepStats", "TraceLevel", "TransferStats",
 ]  # fmt: skip
 
 # Seconds to reach a master or create a session when the caller sets no limit: long enough for a
@@ -237,7 +237,7 @@ class RunMetadata:
 
     Attributes:
         step_stats: filled when ``RunOptions.trace_level`` asks for it.
-        partition_graphs: GraphDef per device, when ``RunOptions.output_partition_graphs`` asks for it.
+        partition_graphs: GraphDef per device, when ``output_partition_graphs`` asks for it.
     """
 
     step_stats: StepStats | None = None

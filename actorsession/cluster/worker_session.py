@@ -124,7 +124,7 @@ class WorkerSession(Actor):
             return GraphDone(values=list(graph.inline.run(message.feeds)), stats=None)
         rendezvous = self._parts.rendezvous.begin(message.step_id)
         step = Step(
-            message.step_id, rendezvous, len(graph.fetches),
+            message.step_id, rendezvous, len(graph.fetches), partitions=len(graph.parts),
             pool=pool, loop=asyncio.get_running_loop() if pool is not None else None,
             trace=message.trace,
         )  # fmt: skip

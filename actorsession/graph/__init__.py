@@ -3,6 +3,7 @@
 The lowest room that knows of dataflow. It computes nothing and talks to nobody; ``ops/`` fills its op
 registry, planners read its plain data.
 """
+
 from __future__ import annotations
 
 from actorsession.graph.device import DeviceAttributes, DeviceSpec

@@ -2,17 +2,21 @@
 
 The one seam to the wire library. GraphDefs and messages are made of the values that this module can
 carry: ``None``, bool, int, float, str, bytes, list (tuples become lists), dict, numpy arrays and
-scalars, ``DType`` and ``TensorShape``. Nothing is pickled, and nothing received is executed.
+scalars (which come back as arrays of rank 0), ``DType`` and ``TensorShape``. Nothing is pickled, and
+nothing received is executed.
 
-A tensor travels as its dtype's *name*, its shape and its bytes in C order. Tensors above
-``INLINE_LIMIT`` go out of band when the caller passes a segment list: the message then holds the index
-of the segment, and the bytes are never copied into it. Unpacked tensors are writable when their bytes
-came in a writable segment; small ones get a buffer of their own.
+A tensor travels as its dtype's *name*, its shape and its bytes in C order and the machine's byte
+order (little-endian everywhere we run). Tensors above ``INLINE_LIMIT`` go out of band when the
+caller passes a segment list: the message then holds the index of the segment, and the bytes are
+never copied into it. Unpacked tensors are writable when their bytes came in a writable segment;
+small ones get a buffer of their own. String tensors hold bytes.
 """
 
 from __future__ import annotations
 
+import math
 import threading
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import msgpack
@@ -26,9 +30,13 @@ __all__ = ["INLINE_LIMIT", "Buffer", "pack", "tensor_bytes", "unpack"]
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
-# Below this a copy into the message is cheaper than another buffer on the socket: one more writev entry
-# costs about as much as copying 16 KiB.
+# Below this a copy into the message is cheaper than another buffer on the socket: one more writev
+# entry costs about as much as copying 16 KiB.
 INLINE_LIMIT = 16 * 1024
+
+# Digits of an integer beyond 64 bits. Reading a decimal number takes quadratic time, so a peer must
+# not choose its length.
+_BIGINT_DIGITS = 64
 
 _EXT_TENSOR, _EXT_DTYPE, _EXT_SHAPE, _EXT_STRINGS, _EXT_BIGINT = 1, 2, 3, 4, 5
 
@@ -42,8 +50,8 @@ def pack(value: Any, segments: list[Buffer] | None = None) -> bytes:
     """Encodes a value.
 
     Args:
-        value: see the module's text. Arrays are borrowed: those put into ``segments`` must not change
-            until the segments have been sent.
+        value: see the module's text. Arrays are borrowed: those put into ``segments`` must not
+            change until the segments have been sent.
         segments: where large tensors are put; without it all bytes are inside the result.
 
     Raises:
@@ -53,11 +61,12 @@ def pack(value: Any, segments: list[Buffer] | None = None) -> bytes:
 
 
 class _Packer(threading.local):
-    """One msgpack packer per thread: making one allocates a buffer, which costs more than most messages."""
+    """One msgpack packer per thread: to make one allocates a buffer, dearer than most messages."""
 
     def __init__(self) -> None:
         self._segments: list[Buffer] | None = None
-        self._outer = msgpack.Packer(default=self._extend)
+        # Strict, or np.float64 would travel as the float that it also is and lose its type.
+        self._outer = msgpack.Packer(default=self._extend, strict_types=True)
         self._inner = msgpack.Packer()
 
     def pack(self, value: Any, segments: list[Buffer] | None) -> bytes:
@@ -67,7 +76,7 @@ class _Packer(threading.local):
         except BaseException as exc:
             self._outer.reset()
             self._inner.reset()
-            if isinstance(exc, (ValueError, OverflowError)):
+            if isinstance(exc, (ValueError, OverflowError, TypeError)):
                 raise InvalidArgumentError(f"cannot encode a value: {exc}") from exc
             raise
         finally:
@@ -75,6 +84,9 @@ class _Packer(threading.local):
         return data
 
     def _extend(self, obj: Any) -> Any:
+        """What msgpack does not know itself, in words that it does."""
+        if isinstance(obj, tuple):
+            return list(obj)
         if isinstance(obj, (np.ndarray, np.generic)):
             return self._tensor(np.asarray(obj))
         if isinstance(obj, DType):
@@ -82,33 +94,47 @@ class _Packer(threading.local):
         if isinstance(obj, TensorShape):
             return msgpack.ExtType(_EXT_SHAPE, self._inner.pack(obj.dims))
         if isinstance(obj, int):
-            return msgpack.ExtType(_EXT_BIGINT, str(obj).encode())
+            return _integer(int(obj))
+        for plain in (str, float, bytes, dict, list):
+            if isinstance(obj, plain):
+                # Not ``str(obj)``, which of an enum member gives its name.
+                return str.__str__(obj) if plain is str else plain(obj)
         raise InvalidArgumentError(
-            f"cannot send a {type(obj).__name__}: only plain values, arrays, dtypes and shapes travel"
+            f"cannot send a {type(obj).__name__}: only plain values, arrays, dtypes and shapes "
+            "travel"
         )
 
     def _tensor(self, array: np.ndarray[Any, Any]) -> msgpack.ExtType:
         shape = array.shape
-        if array.dtype == object:
+        dtype = as_dtype(array.dtype)
+        if dtype.kind == "s":
             items = [_as_bytes(x) for x in array.flat]
             return msgpack.ExtType(_EXT_STRINGS, self._inner.pack([shape, items]))
-        name = as_dtype(array.dtype).name
-        nbytes = array.nbytes
-        if self._segments is None or nbytes <= INLINE_LIMIT:
-            return msgpack.ExtType(_EXT_TENSOR, self._inner.pack([name, shape, array.tobytes()]))
-        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)  # memoryview has no bfloat16
-        self._segments.append(memoryview(flat))
-        return msgpack.ExtType(
-            _EXT_TENSOR, self._inner.pack([name, shape, len(self._segments) - 1])
-        )
+        array = array.astype(dtype.np_dtype, copy=False)  # ours, should the byte order be another
+        if self._segments is None or array.nbytes <= INLINE_LIMIT:
+            content: bytes | int = array.tobytes()
+        else:
+            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            content = len(self._segments)
+            self._segments.append(flat.data)  # of bytes: memoryview does not know bfloat16
+        return msgpack.ExtType(_EXT_TENSOR, self._inner.pack([dtype.name, shape, content]))
 
 
 _PACKER = _Packer()
 
 
+def _integer(number: int) -> int | msgpack.ExtType:
+    if -(2**63) <= number < 2**64:
+        return number  # an int of a class of its own
+    digits = str(number).encode()
+    if len(digits) > _BIGINT_DIGITS:
+        raise InvalidArgumentError(f"an int that travels has {_BIGINT_DIGITS} digits at most")
+    return msgpack.ExtType(_EXT_BIGINT, digits)
+
+
 def _as_bytes(item: Any) -> bytes:
     if isinstance(item, bytes):
-        return item
+        return bytes(item)
     if isinstance(item, str):
         return item.encode()
     raise InvalidArgumentError(
@@ -116,7 +142,7 @@ def _as_bytes(item: Any) -> bytes:
     )
 
 
-def unpack(data: Buffer, segments: tuple[Buffer, ...] | list[Buffer] = ()) -> Any:
+def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
     """Decodes what ``pack`` made.
 
     Args:
@@ -136,43 +162,37 @@ def unpack(data: Buffer, segments: tuple[Buffer, ...] | list[Buffer] = ()) -> An
             return TensorShape(msgpack.unpackb(body))
         if code == _EXT_STRINGS:
             return _unpack_strings(body)
-        if code == _EXT_BIGINT and len(body) <= 64:
+        if code == _EXT_BIGINT and len(body) <= _BIGINT_DIGITS:
             return int(body)
         raise ProtocolError(f"unknown extension type {code} in a message")
 
     try:
-        return msgpack.unpackb(data, ext_hook=extension, strict_map_key=False)
+        # timestamp=1: msgpack's own extension type becomes a plain float, not an object.
+        return msgpack.unpackb(data, ext_hook=extension, strict_map_key=False, timestamp=1)
     except ProtocolError:
         raise
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        RecursionError,
-        msgpack.UnpackException,
-    ) as exc:
+    except _BAD_BYTES as exc:
         raise ProtocolError(f"cannot decode a message: {type(exc).__name__}: {exc}") from exc
 
 
-def _unpack_tensor(
-    body: bytes, segments: tuple[Buffer, ...] | list[Buffer]
-) -> np.ndarray[Any, Any]:
+_BAD_BYTES = (
+    ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError,
+    msgpack.UnpackException,
+)  # fmt: skip
+
+
+def _unpack_tensor(body: bytes, segments: Sequence[Buffer]) -> np.ndarray[Any, Any]:
     name, shape, content = msgpack.unpackb(body)
     dtype = as_dtype(name)
     if dtype.kind in "sr":
         raise ProtocolError(f"a {name} tensor does not travel as raw bytes")
-    if not all(isinstance(d, int) and d >= 0 for d in shape):
-        raise ProtocolError(f"a tensor's shape holds sizes, got {shape!r:.100}")
     if isinstance(content, int):
         if not 0 <= content < len(segments):
             raise ProtocolError(f"segment {content} of {len(segments)} was asked for")
         content = segments[content]
     else:
         content = bytearray(content)  # so that the array is writable, as one from a segment is
-    needed = dtype.itemsize
-    for dim in shape:
-        needed *= dim
+    needed = dtype.itemsize * _count(shape)
     if len(content) != needed:
         raise ProtocolError(
             f"a {name} tensor of shape {shape} takes {needed} bytes, got {len(content)}"
@@ -182,6 +202,17 @@ def _unpack_tensor(
 
 def _unpack_strings(body: bytes) -> np.ndarray[Any, Any]:
     shape, items = msgpack.unpackb(body)
+    if not isinstance(items, list) or not all(type(item) is bytes for item in items):
+        raise ProtocolError("the elements of a string tensor are a list of bytes")
+    if len(items) != _count(shape):
+        raise ProtocolError(f"a string tensor of shape {shape} does not have {len(items)} elements")
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array.reshape(shape)
+
+
+def _count(shape: Any) -> int:
+    """The number of elements of a shape that came in."""
+    if not isinstance(shape, list) or not all(type(d) is int and d >= 0 for d in shape):
+        raise ProtocolError(f"a tensor's shape holds sizes, got {shape!r:.100}")
+    return math.prod(shape)

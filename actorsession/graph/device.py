@@ -1,7 +1,8 @@
 """Device names: ``/job:worker/replica:0/task:1/device:CPU:0`` and what is known of a device.
 
 Owns the grammar, merging and canonical form of device specifications, and ``DeviceAttributes``, the
-description by which planners and masters know a device that may live in another process.
+description by which planners and masters know a device that may live in another process. Scopes,
+planners and the cluster use it; it imports errors alone.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ __all__ = ["LOCAL_TASK", "DeviceAttributes", "DeviceSpec", "task_name"]
 # The task that a session without a cluster runs as; TensorFlow's name for it.
 LOCAL_TASK = "/job:localhost/replica:0/task:0"
 
-_JOB = re.compile(r"job:([A-Za-z][A-Za-z0-9_]*|\*)\Z")
-_REPLICA = re.compile(r"replica:(\d+|\*)\Z")
-_TASK = re.compile(r"task:(\d+|\*)\Z")
-_DEVICE = re.compile(r"device:([A-Za-z][A-Za-z0-9_]*|\*)(?::(\d+|\*))?\Z")
-_SHORT = re.compile(r"(cpu|gpu|CPU|GPU):(\d+|\*)\Z")
+_JOB = re.compile(r"job:([A-Za-z][A-Za-z0-9_]*|\*)")
+_REPLICA = re.compile(r"replica:([0-9]+|\*)")
+_TASK = re.compile(r"task:([0-9]+|\*)")
+_DEVICE = re.compile(r"device:([A-Za-z][A-Za-z0-9_]*|\*)(?::([0-9]+|\*))?")
+# The spelling from before "device:", which TensorFlow keeps for the types of its time.
+_SHORT = re.compile(r"(cpu|gpu|tpu)(?::([0-9]+|\*))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +112,13 @@ class DeviceSpec:
 
 
 def _parse_part(part: str, whole: str) -> list[tuple[str, Any]]:
-    if match := _JOB.match(part):
+    if match := _JOB.fullmatch(part):
         return [("job", match[1])]
-    if match := _REPLICA.match(part):
+    if match := _REPLICA.fullmatch(part):
         return [("replica", _number(match[1]))]
-    if match := _TASK.match(part):
+    if match := _TASK.fullmatch(part):
         return [("task", _number(match[1]))]
-    if (match := _DEVICE.match(part)) or (match := _SHORT.match(part)):
+    if match := _DEVICE.fullmatch(part) or _SHORT.fullmatch(part):
         kind = match[1].upper()
         return [("device_type", kind), ("device_index", _number(match[2] or "*"))]
     raise ValueError(

@@ -1,8 +1,9 @@
 """Operations and tensors: the live objects that users hold while they build a graph.
 
-An ``Operation`` is made by ``Graph.create_op`` alone and does not change afterwards. A ``Tensor`` is one
-output of an operation; it compares and hashes by identity, as in TensorFlow 1, so it can key a feed.
-Arithmetic on tensors is defined by ``ops/``, which fills the overload table when it is imported.
+An ``Operation`` is made by ``Graph.create_op`` alone and does not change afterwards. A ``Tensor`` is
+one output of an operation; it compares and hashes by identity, as in TensorFlow 1, so it can key a
+feed. Arithmetic on tensors is defined by ``ops/``, which fills the overload table when it is
+imported.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from actorsession.errors import OperatorNotAllowedInGraphError
 from actorsession.graph.dtypes import DType
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
-from actorsession.graph.registry import OpDef
-from actorsession.graph.shape import ShapeLike, TensorShape
+from actorsession.graph.registry import Array, OpDef
+from actorsession.graph.shape import ShapeLike, TensorShape, as_shape
 
 if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
@@ -104,11 +105,20 @@ class OperatorMixin:
     def __and__(self, other: Any) -> Tensor:
         return _overload("and", self, other)
 
+    def __rand__(self, other: Any) -> Tensor:
+        return _overload("and", other, self)
+
     def __or__(self, other: Any) -> Tensor:
         return _overload("or", self, other)
 
+    def __ror__(self, other: Any) -> Tensor:
+        return _overload("or", other, self)
+
     def __xor__(self, other: Any) -> Tensor:
         return _overload("xor", self, other)
+
+    def __rxor__(self, other: Any) -> Tensor:
+        return _overload("xor", other, self)
 
     def __neg__(self) -> Tensor:
         return _overload("neg", self)
@@ -137,25 +147,28 @@ class OperatorMixin:
         raise TypeError(f"{self!r} is symbolic: run it in a session to get an array")
 
 
-def _overload(name: str, *operands: Any) -> Any:
+def _overload(name: str, *operands: Any) -> Tensor:
     try:
         function = _OVERLOADS[name]
     except KeyError:
         raise TypeError(f"operator {name!r} is not defined: import actorsession.ops") from None
-    return function(*operands)
+    result: Tensor = function(*operands)
+    return result
 
 
 class Tensor(OperatorMixin):
     """One output of an operation: a symbolic value that each step computes anew."""
 
-    __slots__ = ("__weakref__", "_dtype", "_index", "_name", "_op", "_shape")
+    __slots__ = ("__weakref__", "_constant", "_index", "_name", "_op", "_ref", "_spec")
 
     def __init__(self, op: Operation, index: int, spec: TensorSpec) -> None:
         self._op = op
         self._index = index
-        self._dtype = spec.dtype
-        self._shape = spec.shape
+        self._spec = spec
         self._name = tensor_name(op.name, index)
+        self._ref = (op.name, index)
+        # What ``constant_value`` found, and the graph's refinements when it did; see there.
+        self._constant: tuple[int, Array | None] | None = None
 
     @property
     def op(self) -> Operation:
@@ -180,17 +193,17 @@ class Tensor(OperatorMixin):
     @property
     def dtype(self) -> DType:
         """Element type."""
-        return self._dtype
+        return self._spec.dtype
 
     @property
     def shape(self) -> TensorShape:
         """What is known of the shape."""
-        return self._shape
+        return self._spec.shape
 
     @property
     def spec(self) -> TensorSpec:
         """Element type and static shape together."""
-        return TensorSpec(self._dtype, self._shape)
+        return self._spec
 
     @property
     def device(self) -> str:
@@ -199,7 +212,7 @@ class Tensor(OperatorMixin):
 
     def get_shape(self) -> TensorShape:
         """The static shape (TensorFlow's older spelling)."""
-        return self._shape
+        return self._spec.shape
 
     def set_shape(self, shape: ShapeLike) -> None:
         """Adds what is known of the static shape.
@@ -207,7 +220,7 @@ class Tensor(OperatorMixin):
         Raises:
             ValueError: if it contradicts what is known already.
         """
-        self._op.graph.refine_shape(self, self._shape.merge_with(shape))
+        self._op.graph.refine_shape(self, as_shape(shape))
 
     def consumers(self) -> list[Operation]:
         """The operations that take this tensor as input, in the order they were built."""
@@ -226,7 +239,7 @@ class Tensor(OperatorMixin):
         return self is other
 
     def __repr__(self) -> str:
-        return f"<Tensor {self._name!r} shape={self._shape} dtype={self._dtype.name}>"
+        return f"<Tensor {self._name!r} shape={self.shape} dtype={self.dtype.name}>"
 
 
 class Operation:
@@ -274,7 +287,7 @@ class Operation:
         self.device = device
         self.source = source
         self.number = number
-        self.outputs = tuple(Tensor(self, i, spec) for i, spec in enumerate(outputs))
+        self.outputs = tuple([Tensor(self, i, spec) for i, spec in enumerate(outputs)])
         self._node_def: NodeDef | None = None
 
     @property
@@ -284,11 +297,11 @@ class Operation:
             self._node_def = NodeDef(
                 name=self.name,
                 op=self.type,
-                inputs=tuple((t.op.name, t.value_index) for t in self.inputs),
-                control_inputs=tuple(op.name for op in self.control_inputs),
+                inputs=tuple([t._ref for t in self.inputs]),
+                control_inputs=tuple([op.name for op in self.control_inputs]),
                 device=self.device,
                 attrs=self.attrs,
-                outputs=tuple(t.spec for t in self.outputs),
+                outputs=tuple([t._spec for t in self.outputs]),
                 source=self.source,
             )
         return self._node_def

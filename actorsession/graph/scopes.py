@@ -1,26 +1,31 @@
 """What surrounds the building of a node: name scopes, devices, control inputs, colocation, defaults.
 
 All of it lives in context variables, so that threads and asyncio children build graphs side by side
-without seeing each other's scopes. Scopes are immutable values per graph; entering one puts a new value
-in place and leaving it restores the old one.
+without seeing each other's scopes. Scopes are immutable values per graph; entering one puts a new
+value in place and leaving it restores the old one. Called by ``Graph``, and for its default stacks
+by sessions.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from actorsession.graph.device import DeviceSpec
 
 if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
-    from actorsession.graph.operation import Operation
+    from actorsession.graph.operation import Operation, Tensor
 
-__all__ = ["ControlFrame", "DeviceFunction", "Scope", "entered", "scope_of"]
+__all__ = [
+    "ControlFrame", "DefaultStack", "DeviceFunction", "Scope", "apply_colocation",
+    "control_inputs_of", "device_under", "entered", "scope_of",
+]  # fmt: skip
 
 DeviceFunction: TypeAlias = "Callable[[Operation], str | DeviceSpec | None]"
 T = TypeVar("T")
@@ -30,23 +35,22 @@ T = TypeVar("T")
 class ControlFrame:
     """One ``control_dependencies`` block: what must run first, and what was built inside it.
 
-    ``seen`` is the one mutable part: an operation that reads something built in the block runs after the
-    block's control inputs anyway, so they need not be stored again.
+    ``seen`` is the one mutable part: an operation that reads something built in the block runs
+    after the block's control inputs anyway, so they need not be stored again.
     """
 
     inputs: tuple[Operation, ...]
     seen: set[Operation] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """Everything that surrounds the building of a node in one graph.
 
     Attributes:
         name: prefix of names, without the closing slash.
         devices: device blocks, outermost first; ``None`` in it clears what is outside.
         control: control-dependency blocks, outermost first.
-        colocation: operations whose device newly built ones share.
+        colocation: operations whose device newly built ones share, outermost first.
         container: resource container of state built here.
     """
 
@@ -67,16 +71,104 @@ def scope_of(graph: Graph) -> Scope:
     return _SCOPES.get(_EMPTY).get(graph, _ROOT)
 
 
-@contextlib.contextmanager
-def entered(graph: Graph, **changes: Any) -> Iterator[Scope]:
-    """Enters a scope that differs from the present one by ``changes``, for the length of a block."""
-    scopes = _SCOPES.get(_EMPTY)
-    scope = replace(scopes.get(graph, _ROOT), **changes)
-    token = _SCOPES.set({**scopes, graph: scope})
-    try:
-        yield scope
-    finally:
-        _SCOPES.reset(token)
+class entered:  # noqa: N801 - called like a function
+    """Enters a scope that differs from the present one, for the length of a block.
+
+    A class, because one on a generator takes twice the time, and operators enter a scope each.
+
+    Args:
+        graph: whose scope.
+        changes: fields of ``Scope`` with their new values.
+    """
+
+    __slots__ = ("_changes", "_graph", "_token")
+
+    def __init__(self, graph: Graph, **changes: Any) -> None:
+        self._graph = graph
+        self._changes = changes
+        self._token: Token[Mapping[Graph, Scope]] | None = None
+
+    def __enter__(self) -> Scope:
+        scopes = _SCOPES.get(_EMPTY)
+        scope = scopes.get(self._graph, _ROOT)._replace(**self._changes)
+        self._token = _SCOPES.set({**scopes, self._graph: scope})
+        return scope
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._token is not None, "a scope is left that was not entered"
+        _SCOPES.reset(self._token)
+
+
+# -- what a scope means for a new node -----------------------------------------------------------
+
+
+def control_inputs_of(scope: Scope, inputs: Sequence[Tensor]) -> tuple[Operation, ...]:
+    """The control inputs of a new node, without those that its data inputs imply."""
+    if not scope.control:
+        return ()
+    producers = {t.op for t in inputs}
+    wanted: dict[Operation, None] = {}
+    for frame in scope.control:
+        if producers.isdisjoint(frame.seen):
+            wanted.update(dict.fromkeys(op for op in frame.inputs if op not in producers))
+    return tuple(wanted)
+
+
+def apply_colocation(scope: Scope, attrs: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of a new node with the groups of the scope's colocation blocks."""
+    if not scope.colocation:
+        return attrs
+    groups = set(attrs.get("_class", ()))
+    for target in scope.colocation:
+        groups.update(target.colocation_groups() or (f"loc:@{target.name}",))
+    return {**attrs, "_class": tuple(sorted(groups))}
+
+
+def device_under(scope: Scope, op: Operation) -> str:
+    """The device of a new node: where it is colocated, else what the device blocks say.
+
+    Goes from the innermost block outwards, as TensorFlow does: a spec fills what is still open, the
+    answer of a function replaces everything.
+
+    Raises:
+        ValueError: if a function answers with a malformed name.
+        TypeError: if it answers with something else.
+    """
+    for target in reversed(scope.colocation):
+        if target.device:
+            return target.device
+    if not scope.devices:
+        return ""
+    spec = DeviceSpec()
+    for block in reversed(scope.devices):
+        if block is None:
+            break
+        if isinstance(block, DeviceSpec):
+            spec = spec.fill(block)
+        else:
+            op.device = str(spec)
+            spec = _answer(block(op))
+    return str(spec)
+
+
+def _answer(device: object) -> DeviceSpec:
+    if device is None:
+        return DeviceSpec()
+    if isinstance(device, str):
+        return DeviceSpec.parse(device)
+    if isinstance(device, DeviceSpec):
+        return device
+    raise TypeError(
+        f"a device function answers with a device name, a DeviceSpec or None, got {device!r:.100}"
+    )
+
+
+# -- defaults ------------------------------------------------------------------------------------
 
 
 class DefaultStack(Generic[T]):
@@ -114,7 +206,7 @@ class DefaultStack(Generic[T]):
             self._stack.reset(token)
 
     def push(self, value: T) -> None:
-        """Makes ``value`` the default until ``remove``, for objects that are entered and left by calls."""
+        """Makes ``value`` the default until ``remove``, for what is entered and left by calls."""
         self._stack.set((*self._stack.get(()), value))
 
     def remove(self, value: T) -> None:

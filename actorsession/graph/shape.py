@@ -1,13 +1,17 @@
 """Static shapes: what is known of a tensor's dimensions before a step runs.
 
-Owns ``TensorShape`` and the arithmetic of partly known shapes. A dimension is an int or ``None``; a shape
-of unknown rank has ``dims None``. Shapes are immutable values.
+Owns ``TensorShape`` and the arithmetic of partly known shapes. A dimension is an int or ``None``; a
+shape of unknown rank has ``dims None``. Shapes are immutable values. Every room uses them; the
+module imports nothing of ours.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, Union
+
+import numpy as np
 
 __all__ = ["ShapeLike", "TensorShape", "as_shape", "broadcast_shapes", "merge_all", "unknown_shape"]
 
@@ -33,7 +37,7 @@ class TensorShape:
             self._dims: tuple[Dim, ...] | None = None
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
-        elif isinstance(dims, int):
+        elif isinstance(dims, (int, np.integer)):
             self._dims = (_dimension(dims),)
         else:
             self._dims = tuple(_dimension(d) for d in dims)
@@ -168,8 +172,8 @@ def _dimension(value: Any) -> Dim:
     if value is None:
         return None
     try:
-        dim = int(value.__index__())
-    except AttributeError:
+        dim = operator.index(value)
+    except TypeError:
         raise TypeError(f"a dimension is an integer or None, got {value!r}") from None
     if dim < 0:
         raise ValueError(f"a dimension is at least 0 (None if unknown), got {dim}")

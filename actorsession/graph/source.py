@@ -1,15 +1,22 @@
-"""The user's source line that builds a node, so that every error can point at it."""
+"""The user's source line that builds a node, so that every error can point at it.
+
+Called by ``Graph`` once per node; imports nothing of ours.
+"""
 
 from __future__ import annotations
 
 import sys
+from types import FrameType
 
 __all__ = ["user_line"]
 
-# Frames of these modules are ours; the demo is a user of the library like any other.
-_OURS = "actorsession."
+# Modules between the user and the graph: the library, and what it calls itself through. The demo
+# is a user of the library like any other.
+_OURS = ("actorsession.", "contextlib", "functools")
 _USERS = ("actorsession.demo",)
 _MAX_FRAMES = 40  # deep call chains of a user's own are not searched for ever
+
+_known: dict[str, bool] = {}  # module name -> whether it is skipped
 
 
 def user_line(skip: int = 2) -> str:
@@ -18,12 +25,19 @@ def user_line(skip: int = 2) -> str:
     Args:
         skip: how many frames above this function to leave out.
     """
-    frame = sys._getframe(skip)
+    frame: FrameType | None = sys._getframe(skip)
     for _ in range(_MAX_FRAMES):
+        if frame is None:
+            break
         module = frame.f_globals.get("__name__", "")
-        if not module.startswith(_OURS) or module.startswith(_USERS):
+        skipped = _known.get(module)
+        if skipped is None:
+            skipped = _known[module] = _is_skipped(module)
+        if not skipped:
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        if frame.f_back is None:
-            return ""
         frame = frame.f_back
     return ""
+
+
+def _is_skipped(module: str) -> bool:
+    return module.startswith(_OURS) and not module.startswith(_USERS)

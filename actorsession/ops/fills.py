@@ -191,7 +191,7 @@ def _fill_kernel(ctx: KernelContext) -> Kernel:
         if min(wanted, default=0) < 0:
             raise InvalidArgumentError(f"Fill: dimensions are at least 0, got {list(wanted)}")
         out = np.empty(wanted, dtype)
-        out.fill(value)
+        out[...] = value
         return out
 
     value = ctx.constant(1)

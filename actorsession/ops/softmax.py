@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import bfloat16, float16
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
@@ -70,6 +71,8 @@ def _by_rows(function: Callable[[Array], Array], spec: TensorSpec) -> Kernel:
     half = spec.dtype in (float16, bfloat16)
 
     def kernel(x: Any) -> Any:
+        if not x.ndim:
+            raise InvalidArgumentError("logits have rank at least 1, got a scalar")
         if not x.size:
             return x.copy()
         rows = x if x.ndim == 2 else x.reshape(-1, x.shape[-1])

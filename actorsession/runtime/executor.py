@@ -73,6 +73,7 @@ class Executor(Actor):
     def on_run_partition(self, message: RunPartition, call: CallContext) -> None:
         """Begins a partition; how it ends shows in its step."""
         self.begin(message.step, message.linked, message.feeds)
+        message.step.drain()
 
     def begin(self, step: Step, linked: LinkedPartition, feeds: Sequence[Any]) -> None:
         """The work of ``RunPartition``, called directly where there is no event loop."""
@@ -140,10 +141,12 @@ class LoadedGraph:
         step.drain()
 
     def tell(self, step: Step, feeds: Sequence[Any]) -> None:
-        """Begins all partitions by a message to the executor of each; needs their event loop."""
+        """Begins all partitions by a message to the executor of each; needs their event loop.
+
+        What can run at once has run when this returns, unless an executor was busy.
+        """
         for executor, linked in self.parts:
             executor.ref.tell(RunPartition(step, linked, feeds))
-        step.drain()
 
 
 class _NoStep:

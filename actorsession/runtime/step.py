@@ -49,6 +49,7 @@ class Step:
         step_id: the step's number, the same in every process.
         rendezvous: where its tensors meet.
         fetches: how many values the step hands back from here.
+        partitions: how many will be started here; the step is not done before all have ended.
         pool: where dear segments run; ``None`` to run everything in the caller's thread.
         loop: the event loop to come back to from the pool; needed with ``pool``.
         trace: whether to record when nodes ran.
@@ -60,6 +61,7 @@ class Step:
         rendezvous: Rendezvous,
         fetches: int,
         *,
+        partitions: int = 1,
         pool: KernelPool | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
         trace: bool = False,
@@ -73,7 +75,7 @@ class Step:
         self._loop = loop
         self._ready: deque[tuple[PartitionRun, int]] = deque()
         self._draining = False
-        self._unfinished = 0
+        self._unfinished = partitions
         self._in_pool = 0
         self._on_done: list[Callable[[], None]] = []
 
@@ -86,10 +88,8 @@ class Step:
             linked: the partition.
             feeds: values of all feeds of the signature, in its order; borrowed.
         """
-        self._unfinished += 1
-        run = PartitionRun(self, linked, feeds)
         if self.error is None:
-            run.start()
+            PartitionRun(self, linked, feeds).start()
 
     @property
     def done(self) -> bool:
@@ -250,7 +250,7 @@ class PartitionRun:
                 self.step.ready(self, index)
         for slot, key in self.linked.compiled.recvs:
             self.step.rendezvous.recv_async(key, partial(self._arrived, slot, key))
-        if not self.left:
+        if not self.linked.segments:
             self.step.ended()
 
     def _arrived(self, slot: int, key: str, outcome: Arrival | OpError) -> None:

@@ -249,6 +249,7 @@ class DirectSession:
             next(_STEP_IDS),
             Rendezvous(),
             len(plan.signature.fetches),
+            partitions=len(plan.graph.parts),
             pool=pool,
             loop=asyncio.get_running_loop() if pool is not None else None,
             trace=options is not None and options.traced,

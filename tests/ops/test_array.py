@@ -183,6 +183,10 @@ def test_fill_repeats_a_value() -> None:
     expect(lambda d: fill(d, b"x"), np.full((2,), b"x", object), i32([2]))
 
 
+def test_fill_with_a_string_that_is_fed() -> None:
+    expect(lambda v: fill([2], v), np.full((2,), b"x", object), np.array(b"x", object))
+
+
 def test_fill_with_a_value_that_is_no_scalar_is_refused() -> None:
     with Graph().as_default(), pytest.raises(ValueError, match=r"a scalar, got shape \(2,\)"):
         fill([2], [1, 2])

@@ -25,7 +25,10 @@ from tests.runtime.kit import Loaded
 
 def new_step(loaded: Loaded, *, trace: bool = False, pool: KernelPool | None = None) -> Step:
     loop = asyncio.get_running_loop() if pool is not None else None
-    return Step(1, Rendezvous(), loaded.fetches, trace=trace, pool=pool, loop=loop)
+    parts = len(loaded.graph.parts)
+    return Step(
+        1, Rendezvous(), loaded.fetches, partitions=parts, trace=trace, pool=pool, loop=loop
+    )
 
 
 def ping_pong(hops: int) -> tuple[Graph, Tensor, Tensor]:
@@ -80,6 +83,29 @@ def test_control_edges_between_devices_order_side_effects() -> None:
     step = new_step(loaded)
     loaded.graph.begin(step, [np.float32(1)])
     assert step.result() == [111.0]
+
+
+def test_values_that_came_before_the_step_began_are_used_and_end_it_once() -> None:
+    """A worker's rendezvous may be filled by pushes before RunGraph arrives."""
+    graph = Graph()
+    with graph.as_default():
+        x = ops.placeholder("float32", [])
+        with graph.device("/cpu:0"):
+            first, second = x + 1.0, x + 2.0
+        with graph.device("/cpu:1"):
+            y = first * second
+    loaded = Loaded(graph, [y], [x], devices=2)
+    _, consumer = next(p for p in loaded.graph.parts if p[1].compiled.recvs)
+    step = Step(1, Rendezvous(), 1, partitions=1)
+    for value, (_, key) in enumerate(consumer.compiled.recvs, 3):
+        step.rendezvous.send(key, np.float32(value))
+    ends: list[bool] = []
+    step.on_done(lambda: ends.append(True))
+    step.start(consumer, [])
+    step.drain()
+    assert step.done
+    assert step.result() == [12.0]
+    assert ends == [True]
 
 
 def failing(graph: Graph) -> tuple[Tensor, Tensor]:
