@@ -366,7 +366,6 @@ class Link:
             self._tick.cancel()
         self._pending.fail_all(self._over_error)
         self._service.cancel_all()
-        self._children.cancel()
         self._closed.set()
         watchers, self._watchers = self._watchers, {}
         for callback in watchers.values():

@@ -14,16 +14,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from actorsession.cluster import LocalCluster
-from actorsession.config import RunMetadata, RunOptions, StepStats, TraceLevel
+import actorsession as acts
 from actorsession.demo.digits import Digits
 from actorsession.demo.model import Model, build_model
-from actorsession.demo.training import Checkpoint, Lesson, OnProgress, Plan, batches, check, train
+from actorsession.demo.training import (
+    LOOKS, Checkpoint, Lesson, OnProgress, Plan, batches, check, train,
+)  # fmt: skip
 from actorsession.graph.device import task_name
-from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
 from actorsession.observe import step_traffic
-from actorsession.session import AsyncSession
 from actorsession.train.device_setter import replica_device_setter
 
 __all__ = ["train_on_cluster"]
@@ -42,17 +40,17 @@ class Replica:
 
     index: int
     target: str
-    graph: Graph
+    graph: acts.Graph
     model: Model
 
-    def session(self) -> AsyncSession:
+    def session(self) -> acts.AsyncSession:
         """A new session that runs the replica."""
-        return AsyncSession(self.target, graph=self.graph)
+        return acts.AsyncSession(self.target, graph=self.graph)
 
 
-def build_replica(cluster: LocalCluster, index: int) -> Replica:
+def build_replica(cluster: acts.LocalCluster, index: int) -> Replica:
     """Builds the replica of a worker."""
-    graph = Graph()
+    graph = acts.Graph()
     placed = replica_device_setter(cluster=cluster.spec, worker_device=f"/job:worker/task:{index}")
     with graph.as_default(), graph.device(placed):
         model = build_model()
@@ -64,7 +62,7 @@ async def train_on_cluster(
     steps: int,
     workers: int,
     on_progress: OnProgress,
-    on_start: Callable[[LocalCluster], None],
+    on_start: Callable[[acts.LocalCluster], None],
 ) -> Lesson:
     """Starts a cluster, trains on it, looks closely at one step, and ends it.
 
@@ -76,7 +74,7 @@ async def train_on_cluster(
         on_start: called with the cluster when its processes are about to start.
     """
     lesson = Lesson(where=f"1 ps + {workers} worker{'s' * (workers > 1)}", steps=steps)
-    cluster = LocalCluster({"ps": 1, "worker": workers})
+    cluster = acts.LocalCluster({"ps": 1, "worker": workers})
     on_start(cluster)
     async with cluster:
         replicas = [build_replica(cluster, index) for index in range(workers)]
@@ -91,7 +89,7 @@ async def _train_replicas(
     """Runs all replicas at the same time; the first gives the variables their values."""
     first, *others = replicas
     share, rest = divmod(lesson.steps, len(replicas))
-    plan = Plan(steps=share + rest, look_every=max(1, share // 40))
+    plan = Plan(steps=share + rest, look_every=max(1, share // LOOKS))
     async with first.session() as session:
         await session.run(first.model.initialize)
         lesson.curve.append(await check(session, first.model, digits))
@@ -133,16 +131,16 @@ async def _look_closely(lesson: Lesson, replica: Replica, digits: Digits) -> Non
 
 
 async def _traced(
-    session: AsyncSession, model: Model, feeds: dict[Tensor, np.ndarray]
-) -> StepStats:
-    metadata = RunMetadata()
-    options = RunOptions(trace_level=TraceLevel.FULL_TRACE)
+    session: acts.AsyncSession, model: Model, feeds: dict[acts.Tensor, np.ndarray]
+) -> acts.StepStats:
+    metadata = acts.RunMetadata()
+    options = acts.RunOptions(trace_level=acts.TraceLevel.FULL_TRACE)
     await session.run(model.train, feeds, options, metadata)
     assert metadata.step_stats is not None
     return metadata.step_stats
 
 
-def _bytes_of_link(session: AsyncSession) -> int:
+def _bytes_of_link(session: acts.AsyncSession) -> int:
     """Bytes that the client has exchanged with its master."""
     link = session.statistics().link
     return int(link.bytes_sent + link.bytes_received)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 
+import actorsession as acts
 from actorsession.demo.digits import Digits
 from actorsession.demo.model import build_model
-from actorsession.demo.training import Lesson, OnProgress, Plan, check, train
-from actorsession.graph.graph import Graph
-from actorsession.session import AsyncSession
+from actorsession.demo.training import LOOKS, Lesson, OnProgress, Plan, check, train
 
 __all__ = ["train_locally"]
 
@@ -22,13 +21,13 @@ async def train_locally(digits: Digits, steps: int, on_progress: OnProgress) -> 
         on_progress: hears of it now and then.
     """
     lesson = Lesson(where="one process", steps=steps)
-    graph = Graph()
+    graph = acts.Graph()
     with graph.as_default():
         model = build_model()
-    async with AsyncSession("", graph=graph) as session:
+    async with acts.AsyncSession("", graph=graph) as session:
         await session.run(model.initialize)
         lesson.curve.append(await check(session, model, digits))
-        plan = Plan(steps=steps, look_every=max(1, steps // 40))
+        plan = Plan(steps=steps, look_every=max(1, steps // LOOKS))
         start = time.perf_counter()
         lesson.curve += await train(session, model, digits, plan, on_progress)
         lesson.seconds = time.perf_counter() - start

@@ -14,7 +14,7 @@ from actorsession.observe import write_trace
 __all__ = ["PASS_MARK", "failures", "save_curves", "save_trace", "table"]
 
 PASS_MARK = 0.95
-_HEADINGS = ("", "steps", "steps/s", "accuracy", "bytes/step", "messages/step")
+_HEADINGS = ("", "steps", "steps/s", "accuracy", "bytes/step", "messages/step *")
 
 
 def table(lessons: Sequence[Lesson]) -> str:

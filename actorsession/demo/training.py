@@ -12,15 +12,18 @@ from typing import TypeAlias
 
 import numpy as np
 
-from actorsession.config import StepStats
+import actorsession as acts
 from actorsession.demo.digits import Digits
 from actorsession.demo.model import Model
 from actorsession.observe import StepTraffic
-from actorsession.session import AsyncSession
 
-__all__ = ["Checkpoint", "Lesson", "OnProgress", "Plan", "batches", "check", "train"]
+__all__ = ["LOOKS", "Checkpoint", "Lesson", "OnProgress", "Plan", "batches", "check", "train"]
 
 BATCH = 64
+# Looks at the accuracy in one lesson: enough for a smooth curve, and a few percent of the time.
+LOOKS = 100
+# Steps between two calls of ``on_progress``: a few milliseconds, and little of their time.
+TELL_EVERY = 10
 
 # Called with steps done since the last call, and the accuracy if it was looked at.
 OnProgress: TypeAlias = Callable[[int, float | None], None]
@@ -59,7 +62,7 @@ class Lesson:
     curve: list[Checkpoint] = field(default_factory=list)
     traffic: StepTraffic | None = None
     step_bytes: int = 0
-    trace: StepStats | None = None
+    trace: acts.StepStats | None = None
 
     @property
     def accuracy(self) -> float:
@@ -94,7 +97,7 @@ def batches(digits: Digits, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]
 
 
 async def train(
-    session: AsyncSession, model: Model, digits: Digits, plan: Plan, on_progress: OnProgress
+    session: acts.AsyncSession, model: Model, digits: Digits, plan: Plan, on_progress: OnProgress
 ) -> list[Checkpoint]:
     """Trains for as many steps as planned.
 
@@ -116,7 +119,7 @@ async def train(
         await session.run(model.train, {model.images: images, model.labels: labels})
         if plan.look_every and number % plan.look_every == 0:
             curve.append(await check(session, model, digits))
-        if number - told >= _TELL_EVERY or number == plan.steps:
+        if number - told >= TELL_EVERY or number == plan.steps:
             on_progress(number - told, curve[-1].accuracy if curve else None)
             told = number
             # Steps of this process never wait, so others get their turn here.
@@ -124,11 +127,7 @@ async def train(
     return curve
 
 
-# Steps between two calls of ``on_progress``: a few milliseconds, and little of their time.
-_TELL_EVERY = 10
-
-
-async def check(session: AsyncSession, model: Model, digits: Digits) -> Checkpoint:
+async def check(session: acts.AsyncSession, model: Model, digits: Digits) -> Checkpoint:
     """Examines the model on the images that were held out."""
     step, accuracy = await session.run(
         [model.steps_done, model.accuracy],

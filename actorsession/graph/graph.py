@@ -1,8 +1,9 @@
 """The graph: a growing set of operations with unique names, built under scopes.
 
-Owns construction: unique naming as TensorFlow does it, scopes, attribute defaults, shape inference and
-the user's source line. Adding an operation is atomic: an error leaves the graph as it was. A graph only
-grows; sessions find new operations by their number. Building is thread-safe.
+Owns construction: naming, scopes, attribute defaults, shape inference and the user's source line.
+Adding an operation is atomic: an error leaves the graph as it was. A graph only grows; sessions find
+new operations by their number. Building is thread-safe. Users and ``ops/`` call it; it imports the
+rest of this room.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
 from typing import Any
 
 from actorsession.graph import registry
 from actorsession.graph.device import DeviceSpec
+from actorsession.graph.names import NameTable, check_op_name, check_scope_name
 from actorsession.graph.node import GraphDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.scopes import (
@@ -23,17 +25,17 @@ from actorsession.graph.scopes import (
     DefaultStack,
     DeviceFunction,
     Scope,
+    apply_colocation,
+    control_inputs_of,
+    device_under,
     entered,
     scope_of,
 )
 from actorsession.graph.shape import TensorShape
 from actorsession.graph.source import user_line
+from actorsession.graph.static import constant_value
 
-__all__ = ["Graph", "get_default_graph", "reset_default_graph"]
-
-# TensorFlow's rules (tensorflow/python/framework/ops.py): a name may not start with "_" or "/".
-_VALID_OP = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
-_VALID_SCOPE = re.compile(r"[A-Za-z0-9_.\\/>-]*\Z")
+__all__ = ["Graph", "constant_value", "get_default_graph", "reset_default_graph"]
 
 
 class Graph:
@@ -47,8 +49,9 @@ class Graph:
         self._lock = threading.RLock()
         self._operations: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
-        self._names_used: Counter[str] = Counter()
+        self._names = NameTable()
         self._consumers: dict[Tensor, list[Operation]] = {}
+        self._consumers_of = 0  # how many operations stand in it
         self._collections: dict[str, list[Any]] = {}
         self._finalized_at: str | None = None
         self._refinements = 0
@@ -61,6 +64,11 @@ class Graph:
         """Changes whenever the graph does: the number of operations and shape refinements."""
         return len(self._operations) + self._refinements
 
+    @property
+    def refinements(self) -> int:
+        """How many times a static shape was refined after its operation was built."""
+        return self._refinements
+
     def get_operations(self) -> list[Operation]:
         """All operations in the order they were built."""
         return list(self._operations)
@@ -71,7 +79,13 @@ class Graph:
 
     def consumers(self, tensor: Tensor) -> list[Operation]:
         """The operations that read ``tensor``, in the order they were built."""
-        return list(self._consumers.get(tensor, ()))
+        with self._lock:
+            # Asked for rarely, and never while a large graph is built: brought up to date here.
+            for op in self._operations[self._consumers_of :]:
+                for read in dict.fromkeys(op.inputs):
+                    self._consumers.setdefault(read, []).append(op)
+            self._consumers_of = len(self._operations)
+            return list(self._consumers.get(tensor, ()))
 
     def get_operation_by_name(self, name: str) -> Operation:
         """The operation of that name.
@@ -81,7 +95,7 @@ class Graph:
             KeyError: if there is none.
             ValueError: if the name is that of a tensor.
         """
-        found = self.as_graph_element(name, allow_tensor=False)
+        found = self.as_graph_element(_checked_name(name), allow_tensor=False)
         assert isinstance(found, Operation)
         return found
 
@@ -93,7 +107,7 @@ class Graph:
             KeyError: if the operation or the output does not exist.
             ValueError: if the name is malformed or that of an operation.
         """
-        found = self.as_graph_element(name, allow_operation=False)
+        found = self.as_graph_element(_checked_name(name), allow_operation=False)
         assert isinstance(found, Tensor)
         return found
 
@@ -113,20 +127,15 @@ class Graph:
             KeyError: if the name is not in the graph.
         """
         if isinstance(obj, str):
-            found = self._find(obj)
-        elif hasattr(obj, "_as_graph_element"):
-            found = obj._as_graph_element()
-            if found.graph is not self:
-                raise ValueError(f"{found!r} is not an element of this graph but of another one")
-        else:
+            _check_kind(obj, ":" in obj, allow_tensor, allow_operation)
+            return self._find(obj)
+        if not hasattr(obj, "_as_graph_element"):
             kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
             raise TypeError(f"cannot convert a {type(obj).__name__} to a {kinds}: {obj!r:.100}")
-        if isinstance(found, Tensor) and not allow_tensor:
-            raise ValueError(f"{found.name!r} names a tensor; an operation is wanted here")
-        if isinstance(found, Operation) and not allow_operation:
-            raise ValueError(
-                f"{found.name!r} names an operation; a tensor is wanted here, such as '{found.name}:0'"
-            )
+        found: Tensor | Operation = obj._as_graph_element()
+        if found.graph is not self:
+            raise ValueError(f"{found!r} is not an element of this graph but of another one")
+        _check_kind(found.name, isinstance(found, Tensor), allow_tensor, allow_operation)
         return found
 
     def _find(self, name: str) -> Tensor | Operation:
@@ -171,8 +180,8 @@ class Graph:
 
         Raises:
             RuntimeError: if the graph is finalized.
-            ValueError: for an unknown op, attribute or malformed name, a tensor of another graph, or
-                shapes that can never work.
+            ValueError: for an unknown op or attribute, a malformed name, a tensor of another graph,
+                or shapes that can never work.
             TypeError: for wrong dtypes or inputs that are no tensors.
         """
         op_def = registry.lookup(op_type)
@@ -180,19 +189,17 @@ class Graph:
         for tensor in inputs:
             self._check_input(tensor, op_type)
         filled = _fill_attrs(op_def, attrs or {})
-        specs = self._infer(op_def, tuple(inputs), filled)
+        specs = self._infer(op_def, inputs, filled)
+        scope = scope_of(self)
         with self._lock:
-            self._check_open(op_type, source)
-            scope = scope_of(self)
-            full_name = self._op_name(name or op_type)
-            device, filled = _apply_colocation(scope, filled)
+            self._check_open(f"a {op_type} was asked for at {source}")
+            wanted, full_name = self._op_name(name or op_type, scope)
             op = Operation(
-                self, full_name, op_def, tuple(inputs), self._control_inputs(scope, inputs),
-                filled, specs, device, source, len(self._operations),
+                self, full_name, op_def, tuple(inputs), control_inputs_of(scope, inputs),
+                apply_colocation(scope, filled), specs, "", source, len(self._operations),
             )  # fmt: skip
-            if not scope.colocation:
-                op.device = _apply_devices(scope.devices, op)
-            self._add(op, scope)
+            op.device = device_under(scope, op)
+            self._add(op, wanted, scope)
         return op
 
     def _check_input(self, tensor: Any, op_type: str) -> None:
@@ -204,86 +211,69 @@ class Graph:
             raise ValueError(f"input {tensor!r} of {op_type} belongs to another graph")
 
     def _infer(
-        self, op_def: registry.OpDef, inputs: tuple[Tensor, ...], attrs: Mapping[str, Any]
+        self, op_def: registry.OpDef, inputs: Sequence[Tensor], attrs: Mapping[str, Any]
     ) -> tuple[TensorSpec, ...]:
         context = registry.InferContext(
             op_def.name,
-            tuple(t.spec for t in inputs),
+            tuple([t.spec for t in inputs]),
             attrs,
-            tuple(constant_value(t) for t in inputs),
+            tuple([constant_value(t) for t in inputs]),
         )
         return tuple(op_def.infer(context))
 
-    def _check_open(self, op_type: str, source: str) -> None:
+    def _check_open(self, what: str) -> None:
         if self._finalized_at is not None:
             raise RuntimeError(
-                f"graph is finalized and cannot be changed: a {op_type} was asked for at {source}, "
-                f"finalize() was called at {self._finalized_at or 'an unknown line'}. Build everything "
-                "before that, or leave the graph open: running sessions accept a graph that grows"
+                f"graph is finalized and cannot be changed: {what}, finalize() was called at "
+                f"{self._finalized_at or 'an unknown line'}. Build everything before that, or "
+                "leave the graph open: running sessions accept a graph that grows"
             )
 
-    def _op_name(self, name: str) -> str:
+    def _op_name(self, name: str, scope: Scope) -> tuple[str, str]:
+        """What name is wanted in full, and the one that the operation gets."""
         if name.endswith("/"):
-            return name[:-1]
-        prefix = scope_of(self).name
-        pattern = _VALID_SCOPE if prefix else _VALID_OP
-        if not pattern.match(name):
-            raise ValueError(
-                f"{name!r} is not a valid operation name; it must match {pattern.pattern}"
-            )
-        return self.unique_name(name)
+            wanted = given = name[:-1]
+        else:
+            wanted = f"{scope.name}/{name}" if scope.name else name
+            given = self._names.unique(wanted)
+        check_op_name(wanted)
+        if given in self._by_name:
+            raise ValueError(f"an operation named {given!r} exists in the graph")
+        return wanted, given
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """The name under the present scope, with ``_1``, ``_2``, ... if it is taken (ignoring case).
+        """The name under the present scope, with ``_1``, ``_2``, ... if it is taken in any case.
 
         Args:
             name: wanted name.
             mark_as_used: whether later calls must give another one.
         """
         prefix = scope_of(self).name
-        if prefix:
-            name = f"{prefix}/{name}"
-        key = name.lower()
+        wanted = f"{prefix}/{name}" if prefix else name
         with self._lock:
-            count = self._names_used[key]
+            given = self._names.unique(wanted)
             if mark_as_used:
-                self._names_used[key] = count + 1
-            if not count:
-                return name
-            # TensorFlow's loop: x, x_1, x_2, ... leaving out those that a user took by hand.
-            unique, base = key, name
-            while self._names_used[unique]:
-                unique = f"{key}_{count}"
-                count += 1
-            if mark_as_used:
-                self._names_used[key] = count
-                self._names_used[unique] = 1
-            return f"{base}_{count - 1}"
+                self._names.take(wanted, given)
+        return given
 
-    def _control_inputs(self, scope: Scope, inputs: Sequence[Tensor]) -> tuple[Operation, ...]:
-        producers = {t.op for t in inputs}
-        wanted: dict[Operation, None] = {}
-        for frame in scope.control:
-            if producers.isdisjoint(frame.seen):
-                wanted.update(dict.fromkeys(op for op in frame.inputs if op not in producers))
-        return tuple(wanted)
-
-    def _add(self, op: Operation, scope: Scope) -> None:
-        if op.name in self._by_name:
-            raise ValueError(f"an operation named {op.name!r} exists in the graph")
-        self._names_used[op.name.lower()] = max(1, self._names_used[op.name.lower()])
+    def _add(self, op: Operation, wanted: str, scope: Scope) -> None:
+        self._names.take(wanted, op.name)
         self._operations.append(op)
         self._by_name[op.name] = op
-        for tensor in dict.fromkeys(op.inputs):
-            self._consumers.setdefault(tensor, []).append(op)
         for frame in scope.control:
             frame.seen.add(op)
 
     def refine_shape(self, tensor: Tensor, shape: TensorShape) -> None:
-        """Puts a better static shape on a tensor (see ``Tensor.set_shape``)."""
+        """Merges what is known of a tensor's static shape with ``shape``.
+
+        Raises:
+            ValueError: if the two contradict each other.
+        """
         with self._lock:
-            if shape != tensor._shape:
-                tensor._shape = shape
+            known = tensor.shape
+            merged = known.merge_with(shape)
+            if merged != known:
+                tensor._spec = TensorSpec(tensor.dtype, merged)
                 tensor.op.forget_node_def()
                 self._refinements += 1
 
@@ -304,42 +294,38 @@ class Graph:
         """Makes this the default graph of the calling thread or asyncio child, for a block."""
         return _DEFAULT_GRAPHS.entered(self)
 
-    @contextlib.contextmanager
-    def name_scope(self, name: str | None) -> Iterator[str]:
+    def name_scope(self, name: str | None) -> contextlib.AbstractContextManager[str]:
         """Prefixes the names of operations built in the block.
 
         Args:
             name: made unique; one that ends in ``/`` is entered again literally; ``None`` or ``""``
                 leaves all scopes.
 
-        Yields:
-            The scope's full name with a closing slash, empty for the root.
+        Returns:
+            A context manager that gives the scope's full name with a closing slash, empty for the
+            root; entering it raises ValueError for a malformed name.
         """
-        if name and not (_VALID_SCOPE if scope_of(self).name else _VALID_OP).match(name):
-            raise ValueError(f"{name!r} is not a valid scope name")
-        if not name:
-            full = ""
-        elif name.endswith("/"):
-            full = name[:-1]
-        else:
-            full = self.unique_name(name)
-        with entered(self, name=full):
-            yield f"{full}/" if full else ""
+        return _NameScope(self, name)
 
-    def device(
-        self, device: str | DeviceSpec | DeviceFunction | None
-    ) -> contextlib.AbstractContextManager[Scope]:
+    @contextlib.contextmanager
+    def device(self, device: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
         """Asks for a device for operations built in the block; inner blocks win part by part.
 
         Args:
-            device: a full or partial name, a function from the operation to one, or ``None`` to clear
-                what is outside.
+            device: a full or partial name, a function from the operation to one, or ``None`` to
+                clear what is outside.
 
         Raises:
             ValueError: for a malformed name.
+            TypeError: for anything else.
         """
         block = DeviceSpec.parse(device) if isinstance(device, str) else device
-        return entered(self, devices=(*scope_of(self).devices, block))
+        if not (block is None or isinstance(block, DeviceSpec) or callable(block)):
+            raise TypeError(
+                f"a device is a name, a DeviceSpec, a function or None, got {device!r:.100}"
+            )
+        with entered(self, devices=(*scope_of(self).devices, block)):
+            yield
 
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
@@ -349,7 +335,7 @@ class Graph:
             control_inputs: operations, tensors or variables; ``None`` clears what is outside.
         """
         if control_inputs is None:
-            with entered(self, control=(), name=scope_of(self).name):
+            with entered(self, control=()):
                 yield
             return
         ops = []
@@ -362,17 +348,18 @@ class Graph:
 
     @contextlib.contextmanager
     def colocate_with(self, op: Any) -> Iterator[None]:
-        """Places operations built in the block where ``op`` is, whatever device blocks say.
+        """Places operations built in the block where ``op`` is, whatever device blocks around say.
 
         Args:
-            op: an operation, tensor or variable; ``None`` changes nothing.
+            op: an operation, tensor or variable; ``None`` changes nothing. While it has no device
+                itself, a device block inside may still name one.
         """
         if op is None:
             yield
             return
         element = self.as_graph_element(op)
         target = element.op if isinstance(element, Tensor) else element
-        with entered(self, colocation=(*scope_of(self).colocation, target)):
+        with entered(self, colocation=(*scope_of(self).colocation, target), devices=()):
             yield
 
     def container(self, name: str) -> contextlib.AbstractContextManager[Scope]:
@@ -382,8 +369,14 @@ class Graph:
     # -- collections ---------------------------------------------------------------------------
 
     def add_to_collection(self, name: str, value: Any) -> None:
-        """Appends a value to a named collection."""
+        """Appends a value to a named collection.
+
+        Raises:
+            RuntimeError: if the graph is finalized.
+        """
+        source = user_line()
         with self._lock:
+            self._check_open(f"collection {name!r} was added to at {source}")
             self._collections.setdefault(name, []).append(value)
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
@@ -398,6 +391,50 @@ class Graph:
         return f"<Graph with {len(self._operations)} operations at {id(self):#x}>"
 
 
+class _NameScope(contextlib.AbstractContextManager[str]):
+    """The context manager of ``Graph.name_scope``; see ``entered`` for why it is a class."""
+
+    __slots__ = ("_entered", "_graph", "_name")
+
+    def __init__(self, graph: Graph, name: str | None) -> None:
+        self._graph = graph
+        self._name = name
+
+    def __enter__(self) -> str:
+        name = self._name
+        if not name:
+            full = ""
+        else:
+            check_scope_name(name, scope_of(self._graph).name)
+            full = name[:-1] if name.endswith("/") else self._graph.unique_name(name)
+        self._entered = entered(self._graph, name=full)
+        self._entered.__enter__()
+        return f"{full}/" if full else ""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._entered.__exit__(kind, error, trace)
+
+
+def _checked_name(name: Any) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"names are strings, got a {type(name).__name__}: {name!r:.100}")
+    return name
+
+
+def _check_kind(name: str, is_tensor: bool, allow_tensor: bool, allow_operation: bool) -> None:
+    if is_tensor and not allow_tensor:
+        raise ValueError(f"{name!r} names a tensor; an operation is wanted here")
+    if not is_tensor and not allow_operation:
+        raise ValueError(
+            f"{name!r} names an operation; a tensor is wanted here, such as '{name}:0'"
+        )
+
+
 def _fill_attrs(op_def: registry.OpDef, given: Mapping[str, Any]) -> dict[str, Any]:
     filled = dict(op_def.attrs)
     for key, value in given.items():
@@ -410,43 +447,6 @@ def _fill_attrs(op_def: registry.OpDef, given: Mapping[str, Any]) -> dict[str, A
     if missing:
         raise ValueError(f"op {op_def.name} needs a value for its attributes {missing}")
     return filled
-
-
-def _apply_colocation(scope: Scope, attrs: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    if not scope.colocation:
-        return "", attrs
-    groups = list(attrs.get("_class", ()))
-    for target in scope.colocation:
-        groups.extend(
-            g for g in target.colocation_groups() or (f"loc:@{target.name}",) if g not in groups
-        )
-    return scope.colocation[-1].device, {**attrs, "_class": tuple(sorted(groups))}
-
-
-def _apply_devices(blocks: Sequence[DeviceSpec | DeviceFunction | None], op: Operation) -> str:
-    """Goes from the innermost block outwards; specs fill open parts, functions replace."""
-    spec = DeviceSpec()
-    for block in reversed(blocks):
-        if block is None:
-            break
-        if isinstance(block, DeviceSpec):
-            spec = spec.fill(block)
-        else:
-            op.device = str(spec)
-            answer = block(op)
-            spec = DeviceSpec.parse(answer) if isinstance(answer, str) else answer or DeviceSpec()
-    return str(spec)
-
-
-def constant_value(tensor: Tensor) -> registry.Array | None:
-    """The value of a tensor if it is known while the graph is built, else ``None``."""
-    evaluate = tensor.op.op_def.static_value
-    if evaluate is None:
-        return None
-    op = tensor.op
-    inputs = tuple(t.spec for t in op.inputs)
-    constants = tuple(constant_value(t) for t in op.inputs)
-    return evaluate(registry.InferContext(op.type, inputs, op.attrs, constants))
 
 
 _DEFAULT_GRAPHS: DefaultStack[Graph] = DefaultStack("actorsession_default_graph", Graph)

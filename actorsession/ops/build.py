@@ -16,7 +16,14 @@ from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE, REQUIRED, Array, InferContext, Kernel, KernelContext, OpDef, register,
+    NOT_DIFFERENTIABLE,
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
 )  # fmt: skip
 from actorsession.graph.shape import ShapeLike, TensorShape
 
@@ -26,11 +33,16 @@ __all__ = ["constant", "convert_all", "convert_to_tensor", "graph_of", "make", "
 def graph_of(*operands: Any) -> Graph:
     """The graph of the first operand that belongs to one, else the default graph."""
     for operand in operands:
-        if hasattr(operand, "_as_graph_element"):
-            graph = operand._as_graph_element().graph
+        if _is_symbolic(operand):
+            graph = operand.graph
             assert isinstance(graph, Graph)
             return graph
     return get_default_graph()
+
+
+def _is_symbolic(value: Any) -> bool:
+    """Whether a value belongs to a graph: a tensor, operation, variable or the like."""
+    return hasattr(value, "_operand") or hasattr(value, "_as_graph_element")
 
 
 def make(
@@ -152,8 +164,9 @@ def convert_to_tensor(
         TypeError: if a tensor has another dtype, or the value does not fit.
     """
     wanted = as_dtype(dtype) if dtype is not None else None
-    if hasattr(value, "_as_graph_element"):
-        tensor = value._as_graph_element()
+    if hasattr(value, "_operand") or hasattr(value, "_as_graph_element"):
+        # A variable gives each reader a reading of its own, placed under the reader's control inputs.
+        tensor = value._operand() if hasattr(value, "_operand") else value._as_graph_element()
         if not isinstance(tensor, Tensor):
             raise TypeError(f"cannot convert {tensor!r} to a tensor: it is an operation")
         if wanted is not None and tensor.dtype is not wanted:
@@ -176,8 +189,8 @@ def convert_all(values: Sequence[Any], dtype: Any = None) -> list[Tensor]:
     graph = graph_of(*values)
     wanted = as_dtype(dtype) if dtype is not None else None
     for value in values:
-        if wanted is None and hasattr(value, "_as_graph_element"):
-            wanted = value._as_graph_element().dtype
+        if wanted is None and _is_symbolic(value):
+            wanted = value.dtype
     first: DType | None = wanted
     out = []
     for value in values:
@@ -188,7 +201,7 @@ def convert_all(values: Sequence[Any], dtype: Any = None) -> list[Tensor]:
 
 
 def _holds_tensor(value: Any) -> bool:
-    return any(hasattr(leaf, "_as_graph_element") for leaf in _leaves(value))
+    return any(_is_symbolic(leaf) for leaf in _leaves(value))
 
 
 def _leaves(value: Any) -> list[Any]:

@@ -199,9 +199,7 @@ class Variable(OperatorMixin):
         return self._read()
 
     def _as_graph_element(self) -> Tensor:
-        # Operands are converted through this too. Under a control dependency the reader means the
-        # value after it, which the one common read need not be.
-        return self._read() if scope_of(self.graph).control else self._element
+        return self._element
 
     def _attrs(self) -> dict[str, Any]:
         return {"dtype": self.dtype, "shape": self.shape}

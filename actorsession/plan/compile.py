@@ -321,9 +321,13 @@ class _Compiler:
         return self.slot_of[ref]
 
     def is_once(self, name: str) -> bool:
-        """Whether a node has one value for the life of the plan."""
-        op = self.ops[self.number[name]]
-        return op is not None and op.once
+        """Whether a node has one value for the life of the plan.
+
+        One with control inputs does not count: it stands for an order that its readers rely on.
+        """
+        number = self.number[name]
+        op = self.ops[number]
+        return op is not None and op.once and not self.nodes[number].control_inputs
 
     def owned(self, ref: Ref) -> bool:
         """Whether nobody but the node's readers can hold the array of a value."""

@@ -91,6 +91,8 @@ class _Mapper:
             raise ValueError(f"fetch argument {fetch!r} cannot be found: {exc.args[0]}") from None
         except ValueError as exc:
             raise ValueError(f"fetch argument {fetch!r} cannot be interpreted: {exc}") from None
+        if isinstance(element, Tensor) and element.dtype.kind == "r":
+            element = _reading(element)
         if isinstance(element, Operation):
             self.targets[element] = None
             return lambda values: None
@@ -118,6 +120,14 @@ class _Mapper:
         builders = {name: self.map(getattr(fetches, name)) for name in names}
         kind = type(fetches)
         return lambda values: kind(**{name: build(values) for name, build in builders.items()})
+
+
+def _reading(handle: Tensor) -> Tensor:
+    """The reading of a variable whose handle was named, as in ``run("w:0")``."""
+    for op in handle.consumers():
+        if op.type == "ReadVariableOp" and not op.control_inputs:
+            return op.outputs[0]
+    raise TypeError(f"{handle.name!r} is a resource handle and has no value to fetch")
 
 
 def fetch_key(fetches: Any) -> Any:

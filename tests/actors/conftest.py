@@ -9,14 +9,26 @@ from collections.abc import Iterator
 import pytest
 
 
+class _Complaints(logging.Handler):
+    """Keeps what was logged as an error."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(record.getMessage())
+
+
 @pytest.fixture(autouse=True)
-def asyncio_complains_of_nothing(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+def asyncio_complains_of_nothing() -> Iterator[None]:
     """Fail a test after which asyncio reports an exception nobody looked at, or a lost task."""
-    yield
-    gc.collect(1)  # what the test has made is young; the whole heap would take 50 ms
-    complaints = [
-        record.getMessage()
-        for record in caplog.get_records("call")
-        if record.name == "asyncio" and record.levelno >= logging.ERROR
-    ]
-    assert complaints == []
+    complaints = _Complaints()
+    logger = logging.getLogger("asyncio")
+    logger.addHandler(complaints)
+    try:
+        yield
+        gc.collect(1)  # what the test has made is young; the whole heap would take 50 ms
+    finally:
+        logger.removeHandler(complaints)
+    assert complaints.texts == []

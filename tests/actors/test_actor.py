@@ -220,6 +220,15 @@ async def test_a_failing_child_of_the_actor_itself_fails_the_actor() -> None:
     await desk.stop()
 
 
+async def test_a_failed_actor_cancels_its_children_without_waiting_for_stop() -> None:
+    desk = Desk(on_failure=lambda _, error: None)
+    background = desk.children.start(asyncio.Event().wait(), name="background")
+    await turns()
+    desk.ref.tell(Break(kind="ours", late=False))
+    await turns()
+    assert background.cancelled()
+
+
 async def test_a_handler_that_is_cancelled_from_inside_is_an_error_for_the_asker() -> None:
     class Odd(Actor):
         @handles(Say)
@@ -348,8 +357,8 @@ async def test_an_answer_and_a_deadline_in_one_turn_end_the_ask_once(answer_firs
 class Loopback(Actor):
     """Tells itself things from inside its handlers."""
 
-    def __init__(self) -> None:
-        super().__init__("loopback")
+    def __init__(self, **options: Any) -> None:
+        super().__init__("loopback", **options)
         self.seen: list[str] = []
 
     @handles(Say)
@@ -488,6 +497,15 @@ async def test_waiting_for_room_ends_at_the_deadline_which_says_so() -> None:
         desk.let_go(name)
     await soon(asyncio.gather(*holders))
     assert "never" not in desk.seen
+
+
+async def test_a_queued_message_that_was_handled_makes_room_too() -> None:
+    actor = Loopback(limit=1)
+    await actor.ref.ask(Say(text="outer"))  # has told itself something, which fills the mailbox
+    asker = asyncio.create_task(actor.ref.ask(Say(text="waiter")))
+    await asyncio.sleep(0)
+    await soon(asker)
+    assert actor.seen == [*ATOMIC, "waiter begins", "waiter ends"]
 
 
 @pytest.mark.parametrize("release_first", [True, False])

@@ -55,6 +55,14 @@ async def test_without_a_child_the_deadline_says_that_there_was_no_room() -> Non
         await soon(answer)
 
 
+async def test_an_answer_ends_the_timer() -> None:
+    delivery, answer, _ = expecting()
+    delivery.succeed("x")
+    assert await soon(answer) == "x"
+    assert delivery._timer is not None
+    assert delivery._timer.cancelled()
+
+
 async def test_without_a_limit_no_timer_runs() -> None:
     delivery, answer, _ = expecting(None)
     assert delivery._timer is None

@@ -144,6 +144,7 @@ async def test_feeding_a_variable_replaces_its_reading_and_assigns_nothing(sessi
     await session.run(v.initializer)
     element = v._as_graph_element()
     assert await session.run(element + 1.0, {v: 10.0}) == 11
+    assert await session.run(v + 1.0, {v: 10.0}) == 2  # an operand reads for itself
     assert await session.run(v) == 1
 
 

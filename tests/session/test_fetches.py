@@ -57,6 +57,7 @@ async def test_a_variable_gives_its_value(session: Any) -> None:
     v = ops.Variable([1.0, 2.0])
     await session.run(v.initializer)
     np.testing.assert_array_equal(await session.run(v), [1, 2])
+    np.testing.assert_array_equal(await session.run(v.name), [1, 2])
 
 
 async def test_structures_keep_their_types(session: Any) -> None:
