@@ -18,7 +18,14 @@ import actorsession as acts
 from actorsession.demo.digits import Digits
 from actorsession.demo.model import Model, build_model
 from actorsession.demo.training import (
-    LOOKS, Checkpoint, Lesson, OnProgress, Plan, batches, check, train,
+    LOOKS,
+    Checkpoint,
+    Lesson,
+    OnProgress,
+    Plan,
+    batches,
+    check,
+    train,
 )  # fmt: skip
 from actorsession.graph.device import task_name
 from actorsession.observe import step_traffic

@@ -71,8 +71,9 @@ class Bars(Reporter):
 
     def advance(self, steps: int, accuracy: float | None) -> None:
         """Lengthens the bar."""
-        note = {} if accuracy is None else {"note": f"accuracy {accuracy:.3f}"}
-        self._progress.update(self._lesson, advance=steps, **note)
+        if accuracy is not None:
+            self._progress.update(self._lesson, note=f"accuracy {accuracy:.3f}")
+        self._progress.advance(self._lesson, steps)
         if self._progress.finished or time.monotonic() - self._drawn > self._EVERY:
             self._progress.refresh()
             self._drawn = time.monotonic()

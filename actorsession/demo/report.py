@@ -73,7 +73,6 @@ def _draw(lessons: Sequence[Lesson]) -> bytes:
     # It tells the terminal when it makes its font cache, or a folder for that.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     # No pyplot: no window is wanted, and it takes long to import.
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4), layout="constrained")
@@ -89,5 +88,5 @@ def _draw(lessons: Sequence[Lesson]) -> bytes:
     )  # fmt: skip
     axes.legend(loc="lower right")
     picture = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(picture)
+    figure.savefig(picture, format="png")
     return picture.getvalue()

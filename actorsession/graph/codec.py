@@ -2,8 +2,8 @@
 
 The one seam to the wire library. GraphDefs and messages are made of the values that this module can
 carry: ``None``, bool, int, float, str, bytes, list (tuples become lists), dict, numpy arrays and
-scalars (which come back as arrays of rank 0), ``DType`` and ``TensorShape``. Nothing is pickled, and
-nothing received is executed.
+scalars (which come back as arrays of rank 0), ``DType`` and ``TensorShape``. Nothing is pickled,
+and nothing received is executed.
 
 A tensor travels as its dtype's *name*, its shape and its bytes in C order and the machine's byte
 order (little-endian everywhere we run). Tensors above ``INLINE_LIMIT`` go out of band when the
@@ -95,10 +95,9 @@ class _Packer(threading.local):
             return msgpack.ExtType(_EXT_SHAPE, self._inner.pack(obj.dims))
         if isinstance(obj, int):
             return _integer(int(obj))
-        for plain in (str, float, bytes, dict, list):
-            if isinstance(obj, plain):
-                # Not ``str(obj)``, which of an enum member gives its name.
-                return str.__str__(obj) if plain is str else plain(obj)
+        plain = _plain(obj)
+        if plain is not None:
+            return plain
         raise InvalidArgumentError(
             f"cannot send a {type(obj).__name__}: only plain values, arrays, dtypes and shapes "
             "travel"
@@ -121,6 +120,14 @@ class _Packer(threading.local):
 
 
 _PACKER = _Packer()
+
+
+def _plain(obj: Any) -> Any:
+    """A value of a subclass of a plain type as one of the type itself; nothing for other values."""
+    if isinstance(obj, str):
+        return str.__str__(obj)  # str() of an enum member gives its name
+    kinds: tuple[type[Any], ...] = (float, bytes, dict, list)
+    return next((kind(obj) for kind in kinds if isinstance(obj, kind)), None)
 
 
 def _integer(number: int) -> int | msgpack.ExtType:

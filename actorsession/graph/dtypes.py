@@ -1,9 +1,9 @@
 """Element types of tensors, by TensorFlow's names.
 
 Owns the one table between a dtype's name, its numpy dtype and its kind. Types travel by name,
-because ``numpy.dtype.str`` of bfloat16 is an anonymous ``<V2``. ``string`` tensors are object arrays
-of bytes; ``resource`` tensors hold a handle that never leaves its device. Every room uses it; it
-imports nothing of ours.
+because ``numpy.dtype.str`` of bfloat16 is an anonymous ``<V2``. ``string`` tensors are object
+arrays of bytes; ``resource`` tensors hold a handle that never leaves its device. Every room uses
+it; it imports nothing of ours.
 """
 
 from __future__ import annotations

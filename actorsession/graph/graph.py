@@ -1,9 +1,9 @@
 """The graph: a growing set of operations with unique names, built under scopes.
 
 Owns construction: naming, scopes, attribute defaults, shape inference and the user's source line.
-Adding an operation is atomic: an error leaves the graph as it was. A graph only grows; sessions find
-new operations by their number. Building is thread-safe. Users and ``ops/`` call it; it imports the
-rest of this room.
+Adding an operation is atomic: an error leaves the graph as it was. A graph only grows; sessions
+find new operations by their number. Building is thread-safe. Users and ``ops/`` call it; it imports
+the rest of this room.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import contextlib
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 from actorsession.graph import registry
 from actorsession.graph.device import DeviceSpec
-from actorsession.graph.names import NameTable, check_op_name, check_scope_name
+from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.scopes import (
     ControlFrame,
     DefaultStack,
     DeviceFunction,
+    NameScope,
     Scope,
     apply_colocation,
     control_inputs_of,
@@ -305,7 +305,7 @@ class Graph:
             A context manager that gives the scope's full name with a closing slash, empty for the
             root; entering it raises ValueError for a malformed name.
         """
-        return _NameScope(self, name)
+        return NameScope(self, name)
 
     @contextlib.contextmanager
     def device(self, device: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
@@ -389,35 +389,6 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"<Graph with {len(self._operations)} operations at {id(self):#x}>"
-
-
-class _NameScope(contextlib.AbstractContextManager[str]):
-    """The context manager of ``Graph.name_scope``; see ``entered`` for why it is a class."""
-
-    __slots__ = ("_entered", "_graph", "_name")
-
-    def __init__(self, graph: Graph, name: str | None) -> None:
-        self._graph = graph
-        self._name = name
-
-    def __enter__(self) -> str:
-        name = self._name
-        if not name:
-            full = ""
-        else:
-            check_scope_name(name, scope_of(self._graph).name)
-            full = name[:-1] if name.endswith("/") else self._graph.unique_name(name)
-        self._entered = entered(self._graph, name=full)
-        self._entered.__enter__()
-        return f"{full}/" if full else ""
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._entered.__exit__(kind, error, trace)
 
 
 def _checked_name(name: Any) -> str:

@@ -1,8 +1,9 @@
 """Plain descriptions of nodes and graphs: what planners read and what travels.
 
-``NodeDef`` and ``GraphDef`` are immutable values without references to live objects. A node carries the
-static dtypes and shapes of its outputs, so a process that receives a graph does not infer them again.
-The wire form is a list of plain values (see ``codec``); ``GraphDef.to_bytes`` makes one msgpack blob.
+``NodeDef`` and ``GraphDef`` are immutable values without references to live objects. A node carries
+the static dtypes and shapes of its outputs, so a process that receives a graph does not infer them
+again. The wire form is a list of plain values (see ``codec``); ``GraphDef.to_bytes`` makes one
+msgpack blob. ``from_wire`` checks the form alone; whether the nodes make a graph is for planners.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ class NodeDef:
     def to_wire(self) -> list[Any]:
         """The node as plain values."""
         return [
-            self.name, self.op, [list(i) for i in self.inputs], list(self.control_inputs), self.device,
-            dict(self.attrs), [[s.dtype, s.shape] for s in self.outputs], self.source,
+            self.name, self.op, [list(i) for i in self.inputs], list(self.control_inputs),
+            self.device, dict(self.attrs), [[s.dtype, s.shape] for s in self.outputs], self.source,
         ]  # fmt: skip
 
     @classmethod

@@ -1,8 +1,8 @@
 """Operations and tensors: the live objects that users hold while they build a graph.
 
-An ``Operation`` is made by ``Graph.create_op`` alone and does not change afterwards. A ``Tensor`` is
-one output of an operation; it compares and hashes by identity, as in TensorFlow 1, so it can key a
-feed. Arithmetic on tensors is defined by ``ops/``, which fills the overload table when it is
+An ``Operation`` is made by ``Graph.create_op`` alone and does not change afterwards. A ``Tensor``
+is one output of an operation; it compares and hashes by identity, as in TensorFlow 1, so it can key
+a feed. Arithmetic on tensors is defined by ``ops/``, which fills the overload table when it is
 imported.
 """
 

@@ -1,14 +1,15 @@
 """The op registry: for each operation type its signature, shape function, gradient and kernel.
 
-Owns ``OpDef`` and the one table of them. ``ops/`` fills it (one ``register`` per op, everything about
-the op in one place); the graph infers shapes through it, planners read its flags, and the runtime takes
-kernels from it. Registering a name twice is an error.
+Owns ``OpDef`` and the one table of them. ``ops/`` fills it (one ``register`` per op, everything
+about the op in one place); the graph infers shapes through it, planners read its flags, and the
+runtime takes kernels from it. Registering a name twice is an error.
 
-A **kernel** is made once per node when a plan is linked: ``kernel(ctx)`` returns a function from input
-values to the output value (a tuple for several outputs, anything for none). It may look at static types
-and constant inputs to choose a specialised function. Values are numpy arrays or numpy scalars; inputs
-are borrowed and must not be written to. An output may share memory with an input or with state only when
-the op says ``aliases=True``.
+A **kernel** is made once per node when a plan is linked: ``kernel(ctx)`` returns a function from
+input values to the output value (a tuple for several outputs, anything for none). It may look at
+static types and constant inputs to choose a specialised function. Values are numpy arrays or numpy
+scalars; inputs are borrowed and must not be written to. An output may share memory with an input,
+with state or with another output only when the op says ``aliases=True``; otherwise each call makes
+arrays that are writable and that nobody else holds.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ class InferContext:
 class VariableHolder(Protocol):
     """State behind a resource handle as kernels see it; the runtime implements it.
 
-    A holder lives as long as its device; clearing its container leaves it uninitialised. All methods are
-    atomic with respect to each other, in any thread.
+    A holder lives as long as its device; clearing its container leaves it uninitialised. All
+    methods are atomic with respect to each other, in any thread.
     """
 
     @property
@@ -81,10 +82,13 @@ class VariableHolder(Protocol):
         """Stores ``value``, which the holder owns from now on."""
 
     def update(self, function: Callable[..., Any], *operands: Any) -> None:
-        """Stores ``function(old, *operands, out=buffer)``; in place when nobody else holds the old value."""
+        """Stores ``function(old, *operands, out=buffer)``.
+
+        In place when nobody else holds the old value.
+        """
 
     def access(self, function: Callable[[Any], Any]) -> None:
-        """Stores ``function(writable)`` where ``writable`` is the old value or, if shared, a copy of it."""
+        """Stores ``function(writable)``, given the old value or, if shared, a copy of it."""
 
 
 class ResourceHost(Protocol):
@@ -129,7 +133,7 @@ class KernelContext(Protocol):
         """The value of an input that is a constant of the plan."""
 
     def state(self, make: Callable[[], Any]) -> Any:
-        """State of a stateful kernel, made once per session and node name, shared by all its plans."""
+        """State of a stateful kernel, made once per session and node, shared by all its plans."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,21 +142,22 @@ class OpDef:
 
     Attributes:
         name: operation type, TensorFlow's name where there is one.
-        infer: shape function: from the node's inputs and attributes to the static types of its outputs;
-            ValueError for impossible shapes, TypeError for wrong dtypes.
+        infer: shape function: from the node's inputs and attributes to the static types of its
+            outputs; ValueError for impossible shapes, TypeError for wrong dtypes.
         kernel: makes the function that computes the node.
-        gradient: from the op and the gradients of its outputs to those of its inputs; ``None`` when no
-            gradient is registered (asking for it is then a LookupError).
+        gradient: from the op and the gradients of its outputs to those of its inputs; ``None`` when
+            no gradient is registered (asking for it is then a LookupError).
         attrs: attribute names with their defaults; ``REQUIRED`` where there is none.
         stateful: has state or side effects: never shared, folded or dropped from its device.
         aliases: an output may share memory with an input or with state.
         once: has no inputs and one value for the life of a plan: computed when the plan is linked.
         keeps: indices of inputs that the kernel stores beyond the step.
-        emit: optional Python expression for the node given its argument expressions, for ops that are
-            cheaper inline than as a call; ``None`` from it means "call the kernel".
-        cost: optional estimate in microseconds from input and output types, unknown dimensions given
-            as 1; without it the estimate follows the output's size.
-        static_value: optional evaluation while the graph is built.
+        emit: optional Python expression for the node given its argument expressions, for ops that
+            are cheaper inline than as a call; ``None`` from it means "call the kernel". It is run
+            as it stands, so nothing in it may come from a string that a peer can choose.
+        cost: optional estimate in microseconds from input and output types, unknown dimensions
+            given as 1; without it the estimate follows the output's size.
+        static_value: optional evaluation of the only output while the graph is built.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What surrounds the building of a node: name scopes, devices, control inputs, colocation, defaults.
+"""What surrounds the building of a node: names, devices, control inputs, colocation, defaults.
 
 All of it lives in context variables, so that threads and asyncio children build graphs side by side
 without seeing each other's scopes. Scopes are immutable values per graph; entering one puts a new
@@ -17,13 +17,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from actorsession.graph.device import DeviceSpec
+from actorsession.graph.names import check_scope_name
 
 if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
     from actorsession.graph.operation import Operation, Tensor
 
 __all__ = [
-    "ControlFrame", "DefaultStack", "DeviceFunction", "Scope", "apply_colocation",
+    "ControlFrame", "DefaultStack", "DeviceFunction", "NameScope", "Scope", "apply_colocation",
     "control_inputs_of", "device_under", "entered", "scope_of",
 ]  # fmt: skip
 
@@ -71,7 +72,7 @@ def scope_of(graph: Graph) -> Scope:
     return _SCOPES.get(_EMPTY).get(graph, _ROOT)
 
 
-class entered:  # noqa: N801 - called like a function
+class entered:
     """Enters a scope that differs from the present one, for the length of a block.
 
     A class, because one on a generator takes twice the time, and operators enter a scope each.
@@ -102,6 +103,40 @@ class entered:  # noqa: N801 - called like a function
     ) -> None:
         assert self._token is not None, "a scope is left that was not entered"
         _SCOPES.reset(self._token)
+
+
+class NameScope(contextlib.AbstractContextManager[str]):
+    """The context manager of ``Graph.name_scope``, a class for the reason that ``entered`` is one.
+
+    Args:
+        graph: whose scope.
+        name: see there.
+    """
+
+    __slots__ = ("_entered", "_graph", "_name")
+
+    def __init__(self, graph: Graph, name: str | None) -> None:
+        self._graph = graph
+        self._name = name
+
+    def __enter__(self) -> str:
+        name = self._name
+        if not name:
+            full = ""
+        else:
+            check_scope_name(name, scope_of(self._graph).name)
+            full = name[:-1] if name.endswith("/") else self._graph.unique_name(name)
+        self._entered = entered(self._graph, name=full)
+        self._entered.__enter__()
+        return f"{full}/" if full else ""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._entered.__exit__(kind, error, trace)
 
 
 # -- what a scope means for a new node -----------------------------------------------------------

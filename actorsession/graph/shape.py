@@ -23,7 +23,8 @@ class TensorShape:
     """The static shape of a tensor.
 
     Args:
-        dims: ``None`` for unknown rank, else a sequence of ints and ``None``; another shape is copied.
+        dims: ``None`` for unknown rank, else a sequence of ints and ``None``; another shape is
+            copied, and an int is the one dimension of a vector.
 
     Raises:
         TypeError: for a dimension that is neither integer nor ``None``.

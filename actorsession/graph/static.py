@@ -1,8 +1,8 @@
 """Static evaluation: the value of a tensor that is known while the graph is built.
 
-Shape functions see such values, so that a reshape to a constant shape has a static shape. An op says
-how by its ``static_value``; what was found is remembered on the tensor. Called by ``Graph`` for each
-input of a new node, and by ``ops/``.
+Shape functions see such values, so that a reshape to a constant shape has a static shape. An op
+says how by its ``static_value``; what was found is remembered on the tensor. Called by ``Graph``
+for each input of a new node, and by ``ops/``.
 """
 
 from __future__ import annotations

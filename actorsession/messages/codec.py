@@ -165,8 +165,8 @@ def _read_failure(wire: list[Any]) -> Failure:
     _check_call_id(call_id)
     try:
         return Failure(call_id, error_from_wire(error))
-    except (ProtocolError, TypeError) as exc:
-        raise UnreadableMessage(str(exc), call_id=call_id, answer=True) from exc
+    except ProtocolError as exc:
+        raise UnreadableMessage(exc.message, call_id=call_id, answer=True) from exc
 
 
 def _read_cancel(wire: list[Any]) -> Cancel:

@@ -1,9 +1,9 @@
 """Plans by run signature: a hit does no graph work at all.
 
-Looked up as asked first, then with sorted names; a hit by sorted names is stored under the asked order
-too. Bounded by the number of different plans: the least recently used goes first, with all the orders
-it was asked in. Thread-safe; building happens outside the lock and of two builders the first stored
-wins.
+Looked up as asked first, then with sorted names; a hit by sorted names is stored under the asked
+order too. Bounded by the number of different plans: the least recently used goes first, with all
+the orders it was asked in. Thread-safe; building happens outside the lock and of two builders the
+first stored wins. Called by sessions and masters.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from actorsession.plan.signature import RunSignature
@@ -19,6 +19,10 @@ from actorsession.plan.signature import RunSignature
 __all__ = ["CacheStatistics", "PlanCache"]
 
 P = TypeVar("P")
+
+# Orders remembered for one plan. Ten names can be asked for in 3.6 million orders; a program that
+# draws its order anew each time must not fill the memory.
+_ORDERS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,68 +44,86 @@ class CacheStatistics:
     evictions: int
 
 
+@dataclass(slots=True)
+class _Entry(Generic[P]):
+    """A plan under its sorted signature, with the orders it was asked in."""
+
+    plan: P
+    key: RunSignature
+    orders: list[RunSignature] = field(default_factory=list)
+
+
 class PlanCache(Generic[P]):
     """A bounded map from run signature to plan.
 
     Args:
         limit: how many different plans are kept.
-        on_evict: called with each plan that is dropped, outside the lock.
+        on_evict: called with each plan that is dropped for room, outside the lock.
     """
 
     def __init__(self, limit: int, on_evict: Callable[[P], None] | None = None) -> None:
         self._limit = limit
         self._on_evict = on_evict
         self._lock = threading.Lock()
-        self._plans: OrderedDict[RunSignature, P] = OrderedDict()  # by sorted signature
-        self._asked: dict[RunSignature, RunSignature] = {}  # order asked -> sorted
+        self._entries: OrderedDict[RunSignature, _Entry[P]] = OrderedDict()  # least recent first
+        self._asked: dict[RunSignature, _Entry[P]] = {}  # by order asked
         self._hits = self._sorted_hits = self._misses = self._evictions = 0
 
     def get(self, signature: RunSignature) -> P | None:
         """The plan of a signature, whatever the order of its names."""
         with self._lock:
-            key = self._asked.get(signature)
-            if key is not None:
+            entry = self._asked.get(signature)
+            if entry is not None:
                 self._hits += 1
             else:
-                key = signature.sorted()
-                if key not in self._plans:
+                entry = self._entries.get(signature.sorted())
+                if entry is None:
                     self._misses += 1
                     return None
                 self._sorted_hits += 1
-                self._asked[signature] = key
-            self._plans.move_to_end(key)
-            return self._plans[key]
+                self._remember(signature, entry)
+            self._entries.move_to_end(entry.key)
+            return entry.plan
 
     def put(self, signature: RunSignature, plan: P) -> P:
         """Stores a plan unless one is there already, and returns the one that is kept."""
         key = signature.sorted()
-        dropped: list[P] = []
         with self._lock:
-            kept = self._plans.setdefault(key, plan)
-            self._plans.move_to_end(key)
-            self._asked[signature] = key
-            while len(self._plans) > self._limit:
-                old, victim = self._plans.popitem(last=False)
-                self._asked = {asked: k for asked, k in self._asked.items() if k != old}
-                self._evictions += 1
-                dropped.append(victim)
+            entry = self._entries.setdefault(key, _Entry(plan, key))
+            self._entries.move_to_end(key)
+            self._remember(signature, entry)
+            dropped = []
+            while len(self._entries) > self._limit:
+                dropped.append(self._drop(next(iter(self._entries))))
+            self._evictions += len(dropped)
         for victim in dropped:
             if self._on_evict is not None:
                 self._on_evict(victim)
-        return kept
+        return entry.plan
+
+    def _remember(self, signature: RunSignature, entry: _Entry[P]) -> None:
+        if len(entry.orders) < _ORDERS and signature not in self._asked:
+            self._asked[signature] = entry
+            entry.orders.append(signature)
+
+    def _drop(self, key: RunSignature) -> P:
+        entry = self._entries.pop(key)
+        for asked in entry.orders:
+            del self._asked[asked]
+        return entry.plan
 
     def discard(self, signature: RunSignature) -> None:
         """Forgets the plan of a signature, in every order it was asked in."""
         key = signature.sorted()
         with self._lock:
-            self._plans.pop(key, None)
-            self._asked = {asked: k for asked, k in self._asked.items() if k != key}
+            if key in self._entries:
+                self._drop(key)
 
     def clear(self) -> list[P]:
         """Forgets every plan and returns them."""
         with self._lock:
-            plans = list(self._plans.values())
-            self._plans.clear()
+            plans = [entry.plan for entry in self._entries.values()]
+            self._entries.clear()
             self._asked.clear()
         return plans
 
@@ -109,5 +131,5 @@ class PlanCache(Generic[P]):
         """The counters so far."""
         with self._lock:
             return CacheStatistics(
-                len(self._plans), self._hits, self._sorted_hits, self._misses, self._evictions
+                len(self._entries), self._hits, self._sorted_hits, self._misses, self._evictions
             )

@@ -2,7 +2,8 @@
 
 A key names one tensor on its way from one device to another within a step:
 ``src_device;src_incarnation;dst_device;edge_name;frame_id:iter_id``, the incarnation as sixteen
-lower-case hex digits. The incarnation makes a tensor of a restarted worker another tensor.
+lower-case hex digits. The incarnation makes a tensor of a restarted worker another tensor. Called
+by ``partition``, the rendezvous and workers.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from actorsession.graph.device import DeviceSpec
 
 __all__ = ["RendezvousKey", "build_key", "parse_key"]
 
-_INCARNATION = re.compile(r"[0-9a-f]{16}\Z")
-_FRAME_ITER = re.compile(r"(\d+):(\d+)\Z")
+_INCARNATION = re.compile(r"[0-9a-f]{16}")
+_FRAME_ITER = re.compile(r"([0-9]+):([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,12 @@ class RendezvousKey:
     @property
     def src_task(self) -> str:
         """The task of the producing device."""
-        return self.src_device.rpartition("/device:")[0]
+        return self.src_device.rpartition("/")[0]
 
     @property
     def dst_task(self) -> str:
         """The task of the consuming device."""
-        return self.dst_device.rpartition("/device:")[0]
+        return self.dst_device.rpartition("/")[0]
 
 
 def build_key(
@@ -77,13 +78,14 @@ def parse_key(text: str) -> RendezvousKey:
     parts = text.split(";")
     if len(parts) == 5 and all(parts):
         src, incarnation, dst, edge, frame_iter = parts
-        numbers = _FRAME_ITER.match(frame_iter)
-        if _INCARNATION.match(incarnation) and numbers and _is_full(src) and _is_full(dst):
+        numbers = _FRAME_ITER.fullmatch(frame_iter)
+        if _INCARNATION.fullmatch(incarnation) and numbers and _is_full(src) and _is_full(dst):
             frame, iteration = int(numbers[1]), int(numbers[2])
             return RendezvousKey(text, src, int(incarnation, 16), dst, edge, frame, iteration)
     raise InvalidArgumentError(
         f"invalid rendezvous key {text!r:.200}: it is "
-        "'src_device;incarnation in 16 hex digits;dst_device;edge_name;frame:iter' with full device names"
+        "'src_device;incarnation in 16 hex digits;dst_device;edge_name;frame:iter' with full "
+        "device names"
     )
 
 

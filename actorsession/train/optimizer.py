@@ -77,8 +77,9 @@ class Optimizer:
             loss: what is made smaller.
             global_step: a variable to count up after the update.
             var_list: the variables to change; the trainable ones of the graph if left out.
-            gate_gradients: ``GATE_NONE``, ``GATE_OP`` or ``GATE_GRAPH``: how far gradients wait for
-                each other.
+            gate_gradients: ``GATE_GRAPH`` lets no gradient be used before all are there;
+                ``GATE_OP`` and ``GATE_NONE`` are the same here, because a value that was read from
+                a variable never changes.
             aggregation_method: accepted for TensorFlow's sake.
             colocate_gradients_with_ops: whether gradients are computed where the op is that they
                 belong to.
@@ -139,7 +140,10 @@ class Optimizer:
             variables,
             grad_ys=grad_loss,
             colocate_gradients_with_ops=colocate_gradients_with_ops,
-            gate_gradients=gate_gradients == self.GATE_OP,
+            # GATE_OP keeps TensorFlow's gradients of one op from racing with updates of what they read.
+            # A variable's value that was read never changes here, so there is nothing to gate, and
+            # gradients that nobody wants (those of the inputs of the first layer) are not computed.
+            gate_gradients=False,
             aggregation_method=aggregation_method,
         )
         if gate_gradients == self.GATE_GRAPH and any(g is not None for g in found):

@@ -59,6 +59,7 @@ async def test_an_answer_ends_the_timer() -> None:
     delivery, answer, _ = expecting()
     delivery.succeed("x")
     assert await soon(answer) == "x"
+    await turns()
     assert delivery._timer is not None
     assert delivery._timer.cancelled()
 

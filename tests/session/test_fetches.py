@@ -22,7 +22,7 @@ class Both:
     right: Any
 
 
-class ListOfMine(list):  # type: ignore[type-arg]
+class ListOfMine(list):
     pass
 
 
@@ -91,7 +91,8 @@ async def test_structures_keep_their_types(session: Any) -> None:
 
 
 async def test_a_defaultdict_keeps_its_factory(session: Any) -> None:
-    fetched = await session.run(defaultdict(int, {"x": ops.constant(1)}))
+    fetches: defaultdict[str, Any] = defaultdict(int, {"x": ops.constant(1)})
+    fetched = await session.run(fetches)
     assert type(fetched) is defaultdict
     assert fetched["x"] == 1
     assert fetched["missing"] == 0
