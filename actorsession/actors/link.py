@@ -55,7 +55,7 @@ from transports import Connection, ConnectionClosed, Frame, TransportError
 
 __all__ = ["Link", "LinkStatistics"]
 
-# A burst of small frames is decoded without waiting. After this many, about a millisecond, the loop
+# A burst of small frames is decoded without waiting. After this many, some 0.4 ms of work, the loop
 # gets a turn: a flood from one peer does not hold up timers and the other links.
 FRAMES_PER_TURN = 32
 
@@ -104,6 +104,11 @@ class Link:
 
     Everything is called on the loop of the connection.
 
+    Attributes:
+        peer: who the other end said it is, its incarnation included.
+        peer_name: its cluster task.
+        address: where it is.
+
     Args:
         connection: what carries it; the link's own from now on.
         serves: target name to the actor that serves it; looked at for each call, so it may change.
@@ -127,6 +132,7 @@ class Link:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.peer_name = peer_name if peer_name is not None else connection.peer.task
+        self.peer = connection.peer
         self.address = connection.peer_address
         self._connection = connection
         self._clock = clock
@@ -190,7 +196,8 @@ class Link:
 
         Args:
             target: the actor's name at the peer.
-            message: arrays in it are borrowed until the answer has come.
+            message: arrays in it are borrowed until the answer has come; if the call ends otherwise
+                they may still be on their way, and must not change any more.
             deadline: until when to wait; by default 30 s from now. The time left travels along.
 
         Returns:

@@ -3,11 +3,10 @@
 Owns ``PendingCalls``. ``Link`` is its only caller: it passes in what sends an envelope, and hands
 over the answers that come in. It imports the envelopes and the deadline.
 
-Invariants: a call is in the table from before it is sent until it has ended, and it ends once: by
-    its
-answer, its deadline, its caller or the end of the link. An answer to a call that is not in the
-table came too late, and is dropped. The peer is told of each call that ended before its answer
-came, but the link's end.
+Invariants: a call is in the table from the moment it is sent until it has ended, and it ends once:
+by its answer, its deadline, its caller or the end of the link. An answer to a call that is not in
+the table came too late, and is dropped. The peer is told of each call that ended before its answer
+came, unless the link is over.
 """
 
 from __future__ import annotations
@@ -96,10 +95,12 @@ class PendingCalls:
         call_id = next(self._ids)
         seconds = deadline.time_left
         timer = None
+        # Sent first, for sending may find that the link is over, which fails all that is in the table.
+        # No answer can come before the loop's next turn.
+        self._send(Call(call_id, target, seconds, message))
+        self.sent += 1
         self._calls[call_id] = call
         try:
-            self._send(Call(call_id, target, seconds, message))
-            self.sent += 1
             if seconds is not None:
                 timer = loop.call_later(seconds, self.expired, call_id, seconds)
             return await call.answer

@@ -4,11 +4,10 @@ Owns the decorator ``message`` and, per class, two generated functions: one that
 form (a list of the tag and the field values in declared order) and one that reads and checks it.
 Called by the vocabulary modules at import and by ``codec`` for each message.
 
-Invariants: a tag stands for one class for ever; what a peer sends can only raise ``ProtocolError``;
-    a
-message that was read has exactly the declared types. The functions are generated because they are
-on the path of each step: reading ``RunGraph`` takes 1 us, a loop over per-field checkers took three
-times that.
+Invariants: a tag stands for one class for ever; what a peer sends can only raise
+``ProtocolError``; a message that was read has exactly the declared types. The functions are
+generated because each step passes through them: reading a ``RunGraph`` takes 0.5 us, and took 3
+with a loop over one checker per field.
 """
 
 from __future__ import annotations

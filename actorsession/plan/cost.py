@@ -1,11 +1,13 @@
 """What a node is expected to cost, from static types alone.
 
-Only the order of magnitude matters: it decides whether a segment runs on the event loop or in the kernel
-pool until it has been measured. Unknown dimensions count as 1 and are reported, so that the first run of
-such a segment can be treated with care.
+Only the order of magnitude matters: it decides whether a segment runs on the event loop or in the
+kernel pool until it has been measured. Unknown dimensions count as 1 and are reported, so that the
+first run of such a segment can be treated with care. Called by ``compile``.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import lookup
@@ -34,19 +36,40 @@ def node_cost(node: NodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[float, boo
     """
     if node.op in _FREE:
         return 0.0, True
-    specs = (*inputs, *node.outputs)
-    known = all(s.shape.is_fully_defined for s in specs)
-    sized_in = tuple(_sized(s) for s in inputs)
-    sized_out = tuple(_sized(s) for s in node.outputs)
     estimate = lookup(node.op).cost
-    if estimate is not None:
-        return _CALL + estimate(sized_in, sized_out), known
-    elements = max((s.shape.num_elements or 1 for s in (*sized_in, *sized_out)), default=1)
-    return _CALL + _PER_ELEMENT * elements, known
+    elements, known = 1, True
+    for spec in (*inputs, *node.outputs):
+        size, complete = _size(spec.shape)
+        elements = max(elements, size)
+        known = known and complete
+    if estimate is None:
+        return _CALL + _PER_ELEMENT * elements, known
+    return _CALL + estimate(_sized(inputs), _sized(node.outputs)), known
 
 
-def _sized(spec: TensorSpec) -> TensorSpec:
-    if spec.shape.is_fully_defined:
-        return spec
-    dims = spec.shape.dims or ()
-    return TensorSpec(spec.dtype, TensorShape([1 if d is None else d for d in dims]))
+def _size(shape: TensorShape) -> tuple[int, bool]:
+    """The number of elements with unknown dimensions as 1, and whether all are known."""
+    dims = shape.dims
+    if not dims:
+        return 1, dims is not None
+    size, known = 1, True
+    for dim in dims:
+        if dim is None:
+            known = False
+        else:
+            size *= dim
+    return size, known
+
+
+def _sized(specs: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
+    """Static types with unknown dimensions as 1, as estimates want them."""
+    return tuple(
+        [
+            spec
+            if spec.shape.is_fully_defined
+            else TensorSpec(
+                spec.dtype, TensorShape([1 if d is None else d for d in spec.shape.dims or ()])
+            )
+            for spec in specs
+        ]
+    )

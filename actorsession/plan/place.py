@@ -1,15 +1,17 @@
 """Place: gives every node one device and remembers why.
 
-Nodes joined by ``loc:@name`` or by a resource edge form a group that gets one device. A group's request
-is the merge of its members' requests. What the user left open goes to a default: the client device, or
-where the node's only consumer is. Placing is incremental: nodes placed before keep their device, and an
-error leaves everything as it was.
+Nodes joined by ``loc:@name`` or by a resource edge form a group that gets one device. A group's
+request is the merge of its members' requests: first of those that make resources, then of those
+tied by name, last of those that use a resource, which go where the state is whatever they ask for.
+What the user left open goes to a default: the client device, or where the node's only consumer is.
+Placing is incremental: nodes placed before keep their device, and an error leaves everything as it
+was. Called by sessions and masters as their graph grows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceAttributes, DeviceSpec
@@ -36,6 +38,10 @@ class DeviceSet:
         self.devices = tuple(devices)
         self.by_name: Mapping[str, DeviceAttributes] = {d.name: d for d in devices}
         self.client_device = client_device or devices[0].name
+        if self.client_device not in self.by_name:
+            raise InvalidArgumentError(
+                f"client device {self.client_device!r} is none of {', '.join(self.by_name)}"
+            )
         self._specs = [(d.spec, d.name) for d in devices]
 
     def matching(self, request: DeviceSpec) -> list[str]:
@@ -56,13 +62,25 @@ class Placed:
     reason: str
 
 
+_ANYWHERE = DeviceSpec()
+
+
 @dataclass(slots=True)
 class _Group:
-    """Nodes that must share a device: what is asked for, by whom, and whether it is settled."""
+    """Nodes that must share a device.
 
-    members: list[NodeDef]
-    request: DeviceSpec
-    asked_by: str = ""
+    Attributes:
+        members: those to be placed now, in the order they were built.
+        request: what they ask for.
+        asked_by: the first that asked for anything.
+        anchors: names of those placed before.
+        placed: where the group goes, once that is settled.
+    """
+
+    members: list[NodeDef] = field(default_factory=list)
+    request: DeviceSpec = _ANYWHERE
+    asked_by: NodeDef | None = None
+    anchors: list[str] = field(default_factory=list)
     placed: Placed | None = None
 
 
@@ -71,8 +89,8 @@ class Placer:
 
     Args:
         devices: the session's devices.
-        allow_soft_placement: whether a request for a device type or number that does not exist may go
-            elsewhere in the same task.
+        allow_soft_placement: whether a request for a device type or number that does not exist may
+            go elsewhere in the same task.
     """
 
     def __init__(self, devices: DeviceSet, *, allow_soft_placement: bool = False) -> None:
@@ -81,7 +99,7 @@ class Placer:
         self._placed: dict[str, Placed] = {}
         self._requests: dict[str, DeviceSpec] = {}  # device strings repeat; parse each once
         self._candidates: dict[DeviceSpec, Placed] = {}
-        self._resource_nodes: set[str] = set()
+        self._resources: set[tuple[str, int]] = set()  # the outputs that are handles
 
     @property
     def placed(self) -> Mapping[str, Placed]:
@@ -95,34 +113,38 @@ class Placer:
             The new nodes' devices.
 
         Raises:
-            InvalidArgumentError: if a request is malformed, contradicts another in its group, or names
-                a device that does not exist.
+            InvalidArgumentError: if a request is malformed, contradicts another in its group, or
+                names a device that does not exist.
         """
         batch = {node.name: node for node in nodes if node.name not in self._placed}
-        group_of = self._group(batch)
+        handles = {
+            (n.name, i)
+            for n in batch.values()
+            for i, s in enumerate(n.outputs)
+            if s.dtype is resource
+        }
+        group_of = self._group(batch, self._resources | handles if handles else self._resources)
         result: dict[str, Placed] = {}
         open_sources: list[NodeDef] = []
         for node in batch.values():
             group = group_of.get(node.name)
             if group is not None:
-                if group.placed is None:
-                    group.placed = self._choose(group.request, group.members[0], group.asked_by)
-                result[node.name] = group.placed
+                result[node.name] = self._in_group(group, node)
             elif not node.device and not node.inputs:
                 open_sources.append(node)
-                result[node.name] = self._choose(DeviceSpec(), node, "")
+                result[node.name] = self._choose(_ANYWHERE, node)
             else:
-                result[node.name] = self._choose(self._request(node), node, node.name)
+                result[node.name] = self._choose(self._request(node), node)
         self._move_to_consumers(open_sources, batch, result)
         self._placed.update(result)
-        self._resource_nodes.update(
-            n.name for n in batch.values() if any(s.dtype is resource for s in n.outputs)
-        )
+        self._resources |= handles
         return result
 
     # -- groups --------------------------------------------------------------------------------
 
-    def _group(self, batch: Mapping[str, NodeDef]) -> dict[str, _Group]:
+    def _group(
+        self, batch: Mapping[str, NodeDef], handles: set[tuple[str, int]]
+    ) -> dict[str, _Group]:
         """The groups of more than one member, by node name."""
         parent: dict[str, str] = {}
 
@@ -132,21 +154,29 @@ class Placer:
                 name = parent[name]
             return name
 
+        users: set[str] = set()
         for node in batch.values():
-            for other in self._tied_to(node, batch):
+            used = [producer for producer, index in node.inputs if (producer, index) in handles]
+            if used:
+                users.add(node.name)
+            for other in (*self._colocated(node, batch), *used):
                 parent[find(other)] = find(node.name)
         groups: dict[str, _Group] = {}
-        for name in list(parent):
-            group = groups.setdefault(find(name), _Group([], DeviceSpec()))
-            if name in batch:
-                group.members.append(batch[name])
-                self._merge_request(group, batch[name])
-        for name in parent:
-            if name in self._placed:
-                self._adopt(groups[find(name)], name)
+        for name in (*batch, *self._placed):
+            if name in parent:
+                group = groups.setdefault(find(name), _Group())
+                if name in batch:
+                    group.members.append(batch[name])
+                else:
+                    group.anchors.append(name)
+        for group in groups.values():
+            self._merge_requests(group, users)
+            for name in group.anchors:
+                self._adopt(group, name, users)
         return {m.name: group for group in groups.values() for m in group.members}
 
-    def _tied_to(self, node: NodeDef, batch: Mapping[str, NodeDef]) -> list[str]:
+    def _colocated(self, node: NodeDef, batch: Mapping[str, NodeDef]) -> list[str]:
+        """The other nodes that a node's ``loc:@`` groups name."""
         tied = []
         for text in node.attrs.get("_class", ()):
             name = text.removeprefix("loc:@")
@@ -158,41 +188,63 @@ class Placer:
                 )
             if name != node.name:
                 tied.append(name)
-        for producer, index in node.inputs:
-            made = batch.get(producer)
-            if (made is not None and made.outputs[index].dtype is resource) or (made is None and producer in self._resource_nodes):
-                tied.append(producer)
         return tied
 
-    def _merge_request(self, group: _Group, node: NodeDef) -> None:
-        request = self._request(node)
-        if request == DeviceSpec():
-            return
-        if not group.request.compatible(request):
-            if self._soft:
-                return
-            raise InvalidArgumentError(
-                f"nodes that must share a device ask for different ones: {group.asked_by!r} for "
-                f"{group.request}, {node.name!r} for {request}",
-                node=node.name,
-                source=node.source,
-            )
-        group.request = group.request.merge(request)
-        group.asked_by = group.asked_by or node.name
+    def _merge_requests(self, group: _Group, users: set[str]) -> None:
+        def weight(node: NodeDef) -> int:
+            makes_resource = any(s.dtype is resource for s in node.outputs)
+            return 0 if makes_resource else 2 if node.name in users else 1
 
-    def _adopt(self, group: _Group, placed: str) -> None:
+        for node in sorted(group.members, key=weight):
+            request = self._request(node)
+            if request == _ANYWHERE:
+                continue
+            if group.request.compatible(request):
+                group.request = group.request.merge(request)
+                group.asked_by = group.asked_by or node
+            elif not self._soft and node.name not in users:
+                assert group.asked_by is not None, "what nobody asked for contradicts nothing"
+                raise InvalidArgumentError(
+                    f"nodes that must share a device ask for different ones: "
+                    f"{group.asked_by.name!r} (built at {group.asked_by.source or '?'}) for "
+                    f"{group.request}, {node.name!r} for {request}",
+                    node=node.name,
+                    source=node.source,
+                )
+
+    def _adopt(self, group: _Group, placed: str, users: set[str]) -> None:
+        """Puts a group where a member of it is already."""
         there = self._placed[placed]
-        spec = DeviceSpec.parse(there.device)
-        clash = group.placed is not None and group.placed.device != there.device
-        if (clash or not group.request.compatible(spec)) and not (self._soft and not clash):
+        if group.placed is not None and group.placed.device != there.device:
             member = group.members[0]
             raise InvalidArgumentError(
-                f"{group.asked_by or member.name!r} asks for {group.request or 'any device'} but must be "
-                f"where {placed!r} is: {there.device}",
+                f"{member.name!r} must be where {placed!r} is, on {there.device}, and on "
+                f"{group.placed.device} at once ({group.placed.reason})",
                 node=member.name,
                 source=member.source,
             )
+        for member in group.members:
+            request = self._request(member)
+            fits = request.compatible(DeviceSpec.parse(there.device))
+            if not (fits or self._soft or member.name in users):
+                raise InvalidArgumentError(
+                    f"{member.name!r} asks for {request} but must be where {placed!r} is: "
+                    f"{there.device}",
+                    node=member.name,
+                    source=member.source,
+                )
         group.placed = Placed(there.device, f"shares the device of {placed!r}")
+
+    def _in_group(self, group: _Group, node: NodeDef) -> Placed:
+        leader = group.asked_by or group.members[0]
+        if group.placed is None:
+            group.placed = self._choose(group.request, leader)
+        device, request = group.placed.device, self._request(node)
+        if not request.compatible(DeviceSpec.parse(device)):
+            return Placed(device, f"asked for {request}, but must be where {leader.name!r} is")
+        if node is leader or group.anchors:
+            return group.placed
+        return Placed(device, f"shares the device of {leader.name!r}")
 
     # -- choice --------------------------------------------------------------------------------
 
@@ -205,29 +257,26 @@ class Placer:
                 raise InvalidArgumentError(str(exc), node=node.name, source=node.source) from None
         return self._requests[text]
 
-    def _choose(self, request: DeviceSpec, node: NodeDef, asked_by: str) -> Placed:
-        if request not in self._candidates:
-            self._candidates[request] = self._pick(request, node, asked_by)
-        return self._candidates[request]
+    def _choose(self, request: DeviceSpec, node: NodeDef) -> Placed:
+        chosen = self._candidates.get(request)
+        if chosen is None:
+            chosen = self._candidates[request] = self._pick(request, node)
+        return chosen
 
-    def _pick(self, request: DeviceSpec, node: NodeDef, asked_by: str) -> Placed:
+    def _pick(self, request: DeviceSpec, node: NodeDef) -> Placed:
         client = self._devices.client_device
-        if request == DeviceSpec():
+        if request == _ANYWHERE:
             return Placed(client, "no device asked for: the client device")
         found = self._devices.matching(request)
-        if found:
-            device = client if client in found else found[0]
-            return Placed(device, f"asked for {request}")
-        if self._soft:
+        reason = f"asked for {request}"
+        if not found and self._soft:
             found = self._devices.matching(request.task_spec)
-            if found:
-                return Placed(
-                    found[0], f"asked for {request}, which does not exist; soft placement"
-                )
-        names = ", ".join(self._devices.by_name)
+            reason += ", which does not exist; soft placement"
+        if found:
+            return Placed(client if client in found else found[0], reason)
         raise InvalidArgumentError(
-            f"{asked_by or node.name!r} asks for device {request}, which does not exist here; "
-            f"there are: {names}",
+            f"{node.name!r} asks for device {request}, which does not exist here; there are: "
+            f"{', '.join(self._devices.by_name)}",
             node=node.name,
             source=node.source,
         )

@@ -1,9 +1,13 @@
 """Prune: from a whole graph and a run signature to the nodes that the run needs.
 
 The result is a ``StepGraph``: plain nodes, producers first, in which every fed tensor is an ``_Arg``
-node. Feeding cuts the graph: the producer of a fed tensor does not run for it, nor do the producer's
-control inputs. As in TensorFlow (core/graph/subgraph.cc), a control dependency on a fed *placeholder* is
-satisfied by the feed; one on any other fed operation still makes that operation run.
+node. Feeding cuts the graph: the producer of a fed tensor does not run for it, nor do the
+producer's control inputs. As in TensorFlow (core/graph/subgraph.cc), a control dependency on a fed
+*placeholder* is satisfied by the feed; one on any other fed operation still makes that operation
+run, and so does naming it as a target.
+
+Called by sessions and masters, which hold the ``GraphView``. The view is where a graph that came
+from elsewhere is checked: behind it every name, output and operation type is known to exist.
 """
 
 from __future__ import annotations
@@ -12,13 +16,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import is_registered
 from actorsession.plan.signature import RunSignature
 
 __all__ = ["ARG", "GraphView", "StepGraph", "arg_name", "prune", "split_name"]
 
 ARG = "_Arg"
 _PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
+
+Ref = tuple[str, int]
 
 
 class GraphView(dict[str, NodeDef]):
@@ -30,21 +37,40 @@ class GraphView(dict[str, NodeDef]):
         self.extend(nodes)
 
     def extend(self, nodes: Iterable[NodeDef]) -> None:
-        """Adds nodes behind those there are.
+        """Adds nodes behind those there are; they may read each other in any order.
 
         Raises:
-            InvalidArgumentError: if a name is taken; nothing is added then.
+            InvalidArgumentError: if a name is taken or reserved, an operation type is not
+                registered, or an input does not exist; nothing is added then.
         """
-        added = {}
-        for node in nodes:
-            if node.name in self or node.name in added:
-                raise InvalidArgumentError(
-                    f"a node named {node.name!r} exists in the graph already"
-                )
-            added[node.name] = node
+        added = self._checked(nodes)
         for name in added:
             self.position[name] = len(self.position)
         self.update(added)
+
+    def _checked(self, nodes: Iterable[NodeDef]) -> dict[str, NodeDef]:
+        added: dict[str, NodeDef] = {}
+        for node in nodes:
+            if node.name in self or node.name in added:
+                raise _bad_node(node, "has a name that exists in the graph already")
+            if node.name.startswith("_"):
+                raise _bad_node(node, "has a name of those that plans give to their own nodes")
+            if not is_registered(node.op):
+                raise _bad_node(node, f"is of type {node.op!r}, which is not registered here")
+            added[node.name] = node
+        for node in added.values():
+            for name, index in node.inputs:
+                producer = added.get(name) or self.get(name)
+                if producer is None or not 0 <= index < len(producer.outputs):
+                    raise _bad_node(node, f"reads '{name}:{index}', which the graph does not have")
+            for name in node.control_inputs:
+                if name not in added and name not in self:
+                    raise _bad_node(node, f"runs after {name!r}, which the graph does not have")
+        return added
+
+
+def _bad_node(node: NodeDef, what: str) -> InvalidArgumentError:
+    return InvalidArgumentError(f"node {node.name!r} {what}", node=node.name, source=node.source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +87,23 @@ class StepGraph:
 
     nodes: Mapping[str, NodeDef]
     feeds: tuple[str, ...]
-    fetches: tuple[tuple[str, int], ...]
+    fetches: tuple[Ref, ...]
     targets: tuple[str, ...]
 
 
-def split_name(tensor: str) -> tuple[str, int]:
-    """The node and output index that a tensor name stands for."""
-    node, _, index = tensor.partition(":")
+def split_name(tensor: str) -> Ref:
+    """The node and output index that a tensor name stands for; the first without an index.
+
+    Raises:
+        InvalidArgumentError: if the index is no number.
+    """
+    node, colon, index = tensor.partition(":")
+    if colon and not (index.isascii() and index.isdigit()):
+        raise InvalidArgumentError(f"malformed tensor name {tensor!r}: write 'operation:index'")
     return node, int(index or 0)
 
 
-def arg_name(feed: tuple[str, int]) -> str:
+def arg_name(feed: Ref) -> str:
     """The name of the node that stands for a fed tensor."""
     return f"_arg/{feed[0]}/{feed[1]}"
 
@@ -84,41 +116,28 @@ def prune(view: GraphView, signature: RunSignature) -> StepGraph:
         signature: what the run feeds, fetches and targets.
 
     Raises:
-        InvalidArgumentError: for a name that is not in the graph, a fetch or target that is fed, a
-            placeholder that is needed but not fed, or a cycle.
+        InvalidArgumentError: for a name that is not in the graph, a tensor fed twice, a placeholder
+            that is needed but not fed, or a cycle.
     """
     feeds = tuple(_tensor(view, name, "feed") for name in signature.feeds)
     fetches = tuple(_tensor(view, name, "fetch") for name in signature.fetches)
     fed = {feed: arg_name(feed) for feed in feeds}
-    _check_roots(view, signature, fed)
+    if len(fed) != len(feeds):
+        twice = next(f"{name}:{index}" for name, index in feeds if feeds.count((name, index)) > 1)
+        raise InvalidArgumentError(f"tensor {twice!r} is fed more than once")
+    _check_targets(view, signature.targets, fed)
     roots = [fed.get(f, f[0]) for f in fetches] + list(signature.targets)
-    args = {name: feed for feed, name in fed.items()}
-    rewritten: dict[str, NodeDef] = {}
-    stack = list(dict.fromkeys(roots))
-    while stack:
-        name = stack.pop()
-        if name in rewritten:
-            continue
-        if name in args:
-            rewritten[name] = _arg_node(view, args[name], signature.feeds.index(_text(args[name])))
-            continue
-        node = rewritten[name] = _cut(view, view[name], fed)
-        stack.extend(n for n, _ in node.inputs if n not in rewritten)
-        stack.extend(n for n in node.control_inputs if n not in rewritten)
-    _check_placeholders(rewritten)
+    needed = _collect(view, roots, fed)
+    _check_placeholders(needed)
     return StepGraph(
-        _in_order(view, rewritten),
-        tuple(fed[f] for f in feeds),
+        _in_order(view, needed),
+        tuple(fed.values()),
         tuple((fed[f], 0) if f in fed else f for f in fetches),
         signature.targets,
     )
 
 
-def _text(ref: tuple[str, int]) -> str:
-    return f"{ref[0]}:{ref[1]}"
-
-
-def _tensor(view: GraphView, name: str, what: str) -> tuple[str, int]:
+def _tensor(view: GraphView, name: str, what: str) -> Ref:
     ref = split_name(name)
     node = view.get(ref[0])
     if node is None or ref[1] >= len(node.outputs):
@@ -126,36 +145,54 @@ def _tensor(view: GraphView, name: str, what: str) -> tuple[str, int]:
     return ref
 
 
-def _check_roots(
-    view: GraphView, signature: RunSignature, fed: Mapping[tuple[str, int], str]
-) -> None:
-    for target in signature.targets:
+def _check_targets(view: GraphView, targets: Iterable[str], fed: Mapping[Ref, str]) -> None:
+    for target in targets:
         if target not in view:
             raise InvalidArgumentError(f"target {target!r} is not an operation of the graph")
-        if (target, 0) in fed:
+        if (target, 0) in fed and view[target].op in _PLACEHOLDERS:
             raise InvalidArgumentError(
-                f"operation {target!r} cannot be a target while its output is fed: "
-                "fetch the tensor instead, or do not feed it"
+                f"placeholder {target!r} cannot be a target while it is fed, because then it does "
+                "not run: fetch its tensor instead",
+                node=target,
+                source=view[target].source,
             )
 
 
-def _arg_node(view: GraphView, feed: tuple[str, int], index: int) -> NodeDef:
+def _collect(view: GraphView, roots: Iterable[str], fed: Mapping[Ref, str]) -> dict[str, NodeDef]:
+    """Everything that the roots need, in the order in which it is met."""
+    needed: dict[str, NodeDef] = {}
+    args = {name: _arg_node(view, feed, i) for i, (feed, name) in enumerate(fed.items())}
+    stack = list(dict.fromkeys(roots))
+    while stack:
+        name = stack.pop()
+        if name in needed:
+            continue
+        node = args.get(name)
+        if node is None:
+            node = _cut(view, view[name], fed)
+        needed[name] = node
+        stack.extend(_producers(node))
+    return needed
+
+
+def _arg_node(view: GraphView, feed: Ref, index: int) -> NodeDef:
     producer = view[feed[0]]
-    spec: TensorSpec = producer.outputs[feed[1]]
     return NodeDef(
-        name=arg_name(feed), op=ARG, attrs={"index": index}, outputs=(spec,), source=producer.source,
-        device=producer.device,
+        name=arg_name(feed), op=ARG, attrs={"index": index}, outputs=(producer.outputs[feed[1]],),
+        source=producer.source, device=producer.device,
     )  # fmt: skip
 
 
-def _cut(view: GraphView, node: NodeDef, fed: Mapping[tuple[str, int], str]) -> NodeDef:
+def _cut(view: GraphView, node: NodeDef, fed: Mapping[Ref, str]) -> NodeDef:
     """The node with fed inputs replaced and satisfied control inputs dropped."""
     if not fed:
         return node
-    inputs = tuple((fed[i], 0) if i in fed else i for i in node.inputs)
-    control = tuple(
-        c for c in node.control_inputs if not ((c, 0) in fed and view[c].op in _PLACEHOLDERS)
-    )
+    inputs = tuple([(fed[i], 0) if i in fed else i for i in node.inputs])
+    control = node.control_inputs
+    if control:
+        control = tuple(
+            c for c in control if not ((c, 0) in fed and view[c].op in _PLACEHOLDERS)
+        )  # fmt: skip
     if inputs == node.inputs and control == node.control_inputs:
         return node
     return replace(node, inputs=inputs, control_inputs=control)
@@ -180,9 +217,7 @@ def _in_order(view: GraphView, nodes: Mapping[str, NodeDef]) -> dict[str, NodeDe
     done: set[str] = set()
     for name in order:
         node = nodes[name]
-        if any(p not in done for p, _ in node.inputs) or any(
-            c not in done for c in node.control_inputs
-        ):
+        if not done.issuperset(_producers(node)):
             order = _topological(nodes, order)
             break
         done.add(name)
@@ -191,27 +226,34 @@ def _in_order(view: GraphView, nodes: Mapping[str, NodeDef]) -> dict[str, NodeDe
 
 def _topological(nodes: Mapping[str, NodeDef], order: list[str]) -> list[str]:
     result: list[str] = []
-    state: dict[str, int] = {}  # 1: its producers are being visited, 2: done
+    done: dict[str, bool] = {}  # False while its producers are being visited
     for root in order:
         stack = [root]
         while stack:
             name = stack[-1]
-            if state.get(name) == 2:
+            if done.get(name):
                 stack.pop()
                 continue
-            waiting = [p for p in _producers(nodes[name]) if state.get(p) != 2]
+            waiting = [p for p in _producers(nodes[name]) if not done.get(p)]
             if not waiting:
-                state[name] = 2
+                done[name] = True
                 result.append(name)
                 stack.pop()
-            elif state.get(name) == 1:
-                cycle = [n for n in stack if state.get(n) == 1]
-                raise InvalidArgumentError(f"the graph has a cycle through {', '.join(cycle)}")
+            elif name in done:
+                raise InvalidArgumentError(
+                    f"the graph has a cycle through {', '.join(_cycle(name, done))}"
+                )
             else:
-                state[name] = 1
+                done[name] = False
                 stack.extend(reversed(waiting))
     return result
 
 
+def _cycle(name: str, done: Mapping[str, bool]) -> list[str]:
+    """The nodes of the cycle that ``name`` closes, each before one that it reads."""
+    path = [visited for visited, ended in done.items() if not ended]  # in the order of visiting
+    return path[path.index(name) :]
+
+
 def _producers(node: NodeDef) -> list[str]:
-    return [p for p, _ in node.inputs] + list(node.control_inputs)
+    return [*[p for p, _ in node.inputs], *node.control_inputs]

@@ -214,7 +214,7 @@ async def test_a_failing_child_of_the_actor_itself_fails_the_actor() -> None:
     async def background() -> None:
         raise FailedPreconditionError("in the background")
 
-    desk.children.start(background(), name="background")
+    _ = desk.children.start(background(), name="background")
     await turns()
     assert [str(error) for error in heard] == ["in the background"]
     await desk.stop()
@@ -500,10 +500,15 @@ async def test_waiting_for_room_ends_at_the_deadline_which_says_so() -> None:
 
 
 async def test_a_queued_message_that_was_handled_makes_room_too() -> None:
+    """
+    1. An asker is about to run.
+    2. The actor tells itself something, which fills its mailbox until the loop's next turn.
+    3. The asker finds no room, and has to wait.
+    """
     actor = Loopback(limit=1)
-    await actor.ref.ask(Say(text="outer"))  # has told itself something, which fills the mailbox
     asker = asyncio.create_task(actor.ref.ask(Say(text="waiter")))
-    await asyncio.sleep(0)
+    actor.ref.tell(Say(text="outer"))
+    assert actor.statistics().queued == 1
     await soon(asker)
     assert actor.seen == [*ATOMIC, "waiter begins", "waiter ends"]
 

@@ -47,7 +47,7 @@ def frame_of(envelope: Any) -> Frame:
 
 
 async def start(link: Link, owner: Children) -> None:
-    owner.start(link.run(), name=repr(link))
+    _ = owner.start(link.run(), name=repr(link))
     await asyncio.sleep(0)
 
 
@@ -123,6 +123,7 @@ async def test_the_context_names_the_peer_and_its_address() -> None:
 async def test_the_name_of_the_peer_may_be_given() -> None:
     async with connected("inproc") as (dialled, _):
         assert Link(dialled, serves={}).peer_name == SERVER
+        assert Link(dialled, serves={}).peer.incarnation == 1
         assert Link(dialled, serves={}, peer_name="ps0").peer_name == "ps0"
 
 

@@ -129,6 +129,27 @@ async def test_a_call_that_cannot_be_sent_is_not_pending() -> None:
     assert (len(wire.calls), wire.calls.sent) == (0, 0)
 
 
+async def test_a_call_whose_sending_ends_the_link_fails_once() -> None:
+    """
+    1. One call is pending.
+    2. Sending another finds that the connection is gone, and fails all that is pending.
+    3. The second caller has its error from the sending alone; nobody forgets to look at one.
+    """
+    wire = Wire()
+    first = wire.ask()
+    await turns()
+
+    def send(envelope: Envelope) -> None:
+        wire.calls.fail_all(UnavailableError)
+        raise UnavailableError("gone")
+
+    wire.calls._send = send
+    with pytest.raises(UnavailableError, match="gone"):
+        await wire.calls.ask("desk", Say(text=""), Deadline.after(10))
+    with pytest.raises(UnavailableError, match="Say to 'desk'"):
+        await soon(first)
+
+
 async def test_a_cancelled_call_sends_a_cancel_even_if_that_fails() -> None:
     wire = Wire()
     asker = wire.ask()

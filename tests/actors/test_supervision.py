@@ -34,7 +34,7 @@ async def test_a_child_is_held_until_it_ends() -> None:
 async def test_the_error_of_a_child_that_nobody_awaits_goes_to_the_callback() -> None:
     heard: list[tuple[str, str]] = []
     children = Children("owner", lambda name, error: heard.append((name, repr(error))))
-    children.start(_fail(), name="child")
+    _ = children.start(_fail(), name="child")
     await turns()
     assert heard == [("child", "KeyError('mine')")]
 
@@ -51,7 +51,7 @@ async def test_the_error_of_a_child_that_is_awaited_goes_to_the_one_who_awaits()
 async def test_without_a_callback_an_error_is_logged_with_owner_and_child(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    Children("owner").start(_fail(), name="child")
+    _ = Children("owner").start(_fail(), name="child")
     await turns()
     assert [record.getMessage() for record in caplog.records] == ["owner: child child failed"]
 
@@ -60,7 +60,7 @@ async def test_a_callback_that_fails_itself_is_logged(caplog: pytest.LogCaptureF
     def callback(name: str, error: BaseException) -> None:
         raise RuntimeError("callback")
 
-    Children("owner", callback).start(_fail(), name="child")
+    _ = Children("owner", callback).start(_fail(), name="child")
     await turns()
     assert "the callback for failed children has failed" in caplog.text
 
@@ -68,7 +68,7 @@ async def test_a_callback_that_fails_itself_is_logged(caplog: pytest.LogCaptureF
 async def test_a_child_that_is_cancelled_is_no_error() -> None:
     heard: list[str] = []
     children = Children("owner", lambda name, error: heard.append(name))
-    children.start(_for_ever(), name="child").cancel()
+    _ = children.start(_for_ever(), name="child").cancel()
     await turns()
     assert (heard, len(children)) == ([], 0)
 
@@ -85,7 +85,7 @@ async def test_stop_cancels_all_children_and_awaits_their_clean_up() -> None:
 
     children = Children("owner")
     for name in "ab":
-        children.start(tidy(name), name=name)
+        _ = children.start(tidy(name), name=name)
     await turns()
     await children.stop()
     assert (sorted(cleaned), len(children)) == (["a", "b"], 0)
@@ -102,12 +102,12 @@ async def test_after_stop_no_child_is_started_and_its_work_is_closed() -> None:
     children = Children("owner")
     await children.stop()
     with pytest.raises(AbortedError, match="owner was stopped and starts no child 'child'"):
-        children.start(_for_ever(), name="child")
+        _ = children.start(_for_ever(), name="child")
 
 
 async def test_stop_may_be_called_again_and_from_several_places() -> None:
     children = Children("owner")
-    children.start(_for_ever(), name="child")
+    _ = children.start(_for_ever(), name="child")
     await soon(asyncio.gather(children.stop(), children.stop()))
     await children.stop()
     assert len(children) == 0
@@ -139,7 +139,7 @@ async def test_stop_ends_after_the_grace_and_names_the_stubborn(
 
     children = Children("owner")
     child = children.start(stubborn(), name="mule")
-    children.start(_for_ever(), name="lamb")
+    _ = children.start(_for_ever(), name="lamb")
     await turns()
     started = time.monotonic()
     await children.stop(grace=0.02)
@@ -166,7 +166,7 @@ def test_a_stubborn_child_whose_loop_goes_away_is_not_reported_by_asyncio(
 
     async def main() -> None:
         children = Children("owner")
-        children.start(stubborn(), name="mule")
+        _ = children.start(stubborn(), name="mule")
         await turns()
         await children.stop(grace=0.01)
 

@@ -64,7 +64,9 @@ def test_a_class_that_is_no_message_cannot_be_written() -> None:
 
 
 @pytest.mark.parametrize(
-    "wire", [None, 3, "pair", b"pair", [], {}, {0: "pair"}, ["pair", 1, []].__iter__], ids=repr
+    "wire",
+    [None, 3, "pair", b"pair", [], {}, {0: "pair"}, ["pair", 1, []].__iter__],
+    ids=lambda v: type(v).__name__,
 )
 def test_what_is_no_list_is_no_message(wire: Any) -> None:
     with pytest.raises(ProtocolError, match="a message is a list of a tag and its fields"):
