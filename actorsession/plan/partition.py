@@ -1,15 +1,18 @@
 """Partition: cuts a placed step graph into one part per device.
 
-A data edge between devices becomes a ``_Send`` at its source and a ``_Recv`` at its destination under
-one rendezvous key; one pair serves all consumers of a tensor at a destination. A control edge between
-devices sends a small constant. Feeds (``_Arg``) and plain constants that nobody asked a device for are
-copied to every part that reads them, so they never travel between parts.
+A data edge between devices becomes a ``_Send`` at its source and a ``_Recv`` at its destination
+under one rendezvous key; one pair serves all consumers of a tensor at a destination. A control edge
+between devices sends a small constant. A ``_Send`` stands right behind its producer, so that a
+value leaves as soon as it exists. Feeds (``_Arg``) and plain constants that nobody asked a device
+for are copied to every part that reads them, so they never travel between parts.
+
+Called by sessions and masters; parts travel to workers, which check them in ``from_wire``.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,7 +21,7 @@ import numpy as np
 from actorsession.errors import InternalError, ProtocolError
 from actorsession.graph import dtypes
 from actorsession.graph.node import NodeDef, TensorSpec
-from actorsession.graph.registry import lookup
+from actorsession.graph.registry import is_registered, lookup
 from actorsession.graph.shape import TensorShape
 from actorsession.plan.keys import build_key
 from actorsession.plan.place import DeviceSet
@@ -65,7 +68,7 @@ class Partition:
         """Reads what ``to_wire`` made.
 
         Raises:
-            ProtocolError: for any other form.
+            ProtocolError: for any other form, or nodes that later stages could not rely on.
         """
         match value:
             case [str(device), list(nodes), list(fetches)]:
@@ -76,14 +79,25 @@ class Partition:
                             parts.append((position, node, index))
                         case _:
                             raise ProtocolError(f"not the wire form of a fetch: {fetch!r:.100}")
-                return cls(device, tuple(NodeDef.from_wire(n) for n in nodes), tuple(parts))
+                part = cls(device, tuple(NodeDef.from_wire(n) for n in nodes), tuple(parts))
+                try:
+                    _check_part(part)
+                except InternalError as exc:
+                    raise ProtocolError(f"not a partition: {exc.message}") from exc
+                return part
         raise ProtocolError(f"not the wire form of a partition: {value!r:.200}")
 
 
 @dataclass(slots=True)
 class _Part:
     nodes: dict[str, NodeDef] = field(default_factory=dict)
+    sends: dict[str, list[NodeDef]] = field(default_factory=dict)  # by producer
     fetches: list[tuple[int, str, int]] = field(default_factory=list)
+
+    def in_order(self) -> Iterator[NodeDef]:
+        for node in self.nodes.values():
+            yield node
+            yield from self.sends.get(node.name, ())
 
 
 class _Cutter:
@@ -103,8 +117,8 @@ class _Cutter:
 
     def add(self, node: NodeDef) -> None:
         device = self.device_of[node.name]
-        inputs = tuple(self.local(ref, device) for ref in node.inputs)
-        control = tuple(self.local_control(name, device) for name in node.control_inputs)
+        inputs = tuple([self.local(ref, device) for ref in node.inputs])
+        control = tuple([self.local_control(name, device) for name in node.control_inputs])
         if inputs != node.inputs or control != node.control_inputs:
             node = replace(node, inputs=inputs, control_inputs=control)
         self.part(device).nodes[node.name] = node
@@ -130,7 +144,7 @@ class _Cutter:
         return self.transfer(name, -1, _TOKEN_SPEC, device)
 
     def transfer(self, name: str, index: int, spec: TensorSpec, dst: str) -> str:
-        """The name of the ``_Recv`` at ``dst`` for one tensor (or, for index -1, for a control edge)."""
+        """The name of the ``_Recv`` at ``dst`` for a tensor, or with index -1 for a control edge."""
         known = self.received.get((name, index, dst))
         if known is not None:
             return known
@@ -149,7 +163,7 @@ class _Cutter:
         recv = NodeDef(
             name=f"_recv/{edge}", op=RECV, attrs={"key": key}, outputs=(spec,), source=origin.source
         )
-        self.part(src).nodes[send.name] = send
+        self.part(src).sends.setdefault(name, []).append(send)
         self.part(dst).nodes[recv.name] = recv
         self.received[name, index, dst] = recv.name
         return recv.name
@@ -182,7 +196,7 @@ def partition(
         if name in cutter.copied:
             cutter.local((name, 0), client)
     parts = tuple(
-        Partition(device, tuple(part.nodes.values()), tuple(part.fetches))
+        Partition(device, tuple(part.in_order()), tuple(part.fetches))
         for device, part in sorted(cutter.parts.items(), key=lambda item: item[0] != client)
     )
     validate(graph, parts)
@@ -193,35 +207,30 @@ def _is_copied(node: NodeDef) -> bool:
     if node.op == ARG:
         return True
     definition = lookup(node.op)
-    tied = node.device or node.attrs.get("_class")
-    return definition.once and not definition.stateful and not tied and not node.control_inputs
+    if not definition.once or definition.stateful:
+        return False
+    return not (node.device or node.attrs.get("_class") or node.control_inputs)
 
 
 def validate(graph: StepGraph, parts: tuple[Partition, ...]) -> None:
     """Checks what every later stage relies on.
 
     Raises:
-        InternalError: naming the node that breaks a rule: each node in one part (copies aside), every
-            input made earlier in the same part, every key sent once and received once, every fetch in
-            one part.
+        InternalError: naming the node that breaks a rule: each node in one part (copies aside),
+            every input made earlier in the same part, every key sent once and received once, every
+            fetch in one part and made there.
     """
     sent: dict[str, str] = {}
     received: dict[str, str] = {}
     places: dict[str, str] = {}
     for part in parts:
-        made: set[str] = set()
+        _check_part(part)
         for node in part.nodes:
-            for producer in [p for p, _ in node.inputs] + list(node.control_inputs):
-                if producer not in made:
-                    raise InternalError(
-                        f"{node.name!r} on {part.device} reads {producer!r}, not made there"
-                    )
-            made.add(node.name)
             if node.op in (SEND, RECV):
                 table = sent if node.op == SEND else received
                 if table.setdefault(node.attrs["key"], node.name) != node.name:
                     raise InternalError(f"{node.name!r} repeats the key {node.attrs['key']!r}")
-            elif not _is_copied(node) and places.setdefault(node.name, part.device) != part.device:
+            elif places.setdefault(node.name, part.device) != part.device and not _is_copied(node):
                 raise InternalError(f"{node.name!r} is on {places[node.name]} and on {part.device}")
     if sent.keys() != received.keys():
         raise InternalError(
@@ -230,3 +239,47 @@ def validate(graph: StepGraph, parts: tuple[Partition, ...]) -> None:
     fetched = sorted(position for part in parts for position, _, _ in part.fetches)
     if fetched != list(range(len(graph.fetches))):
         raise InternalError(f"fetches {fetched} of {len(graph.fetches)} are in some part")
+
+
+# What the planner's own nodes carry; all other types come from the op registry.
+_OWN_ATTRS: Mapping[str, tuple[str, type[Any]]] = {
+    ARG: ("index", int), SEND: ("key", str), RECV: ("key", str),
+}  # fmt: skip
+
+
+def _check_part(part: Partition) -> None:
+    """Checks one part by itself; what came from a peer must not fail later in stranger ways."""
+    made: dict[str, int] = {}  # how many outputs
+    for node in part.nodes:
+        for name, index in node.inputs:
+            if not 0 <= index < made.get(name, 0):
+                raise InternalError(
+                    f"{node.name!r} on {part.device} reads '{name}:{index}', not made there before"
+                )
+        for name in node.control_inputs:
+            if name not in made:
+                raise InternalError(
+                    f"{node.name!r} on {part.device} runs after {name!r}, not made there before"
+                )
+        if node.name in made:
+            raise InternalError(f"{node.name!r} is on {part.device} twice")
+        made[node.name] = len(node.outputs)
+        if node.op in _OWN_ATTRS:
+            _check_own(node)
+        elif not is_registered(node.op):
+            raise InternalError(f"{node.name!r} is of type {node.op!r}, which is not registered")
+    for _, name, index in part.fetches:
+        if not 0 <= index < made.get(name, 0):
+            raise InternalError(f"'{name}:{index}' is fetched on {part.device} and not made there")
+
+
+def _check_own(node: NodeDef) -> None:
+    attr, kind = _OWN_ATTRS[node.op]
+    outputs = 0 if node.op == SEND else 1
+    inputs = 1 if node.op == SEND and not node.control_inputs else 0
+    if (
+        not isinstance(node.attrs.get(attr), kind)
+        or len(node.outputs) != outputs
+        or len(node.inputs) != inputs
+    ):
+        raise InternalError(f"{node.name!r} is no {node.op} as plans have them")

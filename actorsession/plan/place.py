@@ -42,11 +42,11 @@ class DeviceSet:
             raise InvalidArgumentError(
                 f"client device {self.client_device!r} is none of {', '.join(self.by_name)}"
             )
-        self._specs = [(d.spec, d.name) for d in devices]
+        self.specs: Mapping[str, DeviceSpec] = {d.name: d.spec for d in devices}
 
     def matching(self, request: DeviceSpec) -> list[str]:
         """The devices that a request allows, in order."""
-        return [name for spec, name in self._specs if request.matches(spec)]
+        return [name for name, spec in self.specs.items() if request.matches(spec)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +162,12 @@ class Placer:
             for other in (*self._colocated(node, batch), *used):
                 parent[find(other)] = find(node.name)
         groups: dict[str, _Group] = {}
-        for name in (*batch, *self._placed):
-            if name in parent:
-                group = groups.setdefault(find(name), _Group())
-                if name in batch:
-                    group.members.append(batch[name])
-                else:
-                    group.anchors.append(name)
+        for node in batch.values():
+            if node.name in parent:
+                groups.setdefault(find(node.name), _Group()).members.append(node)
+        for name in parent:
+            if name in self._placed:
+                groups[find(name)].anchors.append(name)
         for group in groups.values():
             self._merge_requests(group, users)
             for name in group.anchors:
@@ -203,11 +202,11 @@ class Placer:
                 group.request = group.request.merge(request)
                 group.asked_by = group.asked_by or node
             elif not self._soft and node.name not in users:
-                assert group.asked_by is not None, "what nobody asked for contradicts nothing"
+                other = group.asked_by or node
                 raise InvalidArgumentError(
-                    f"nodes that must share a device ask for different ones: "
-                    f"{group.asked_by.name!r} (built at {group.asked_by.source or '?'}) for "
-                    f"{group.request}, {node.name!r} for {request}",
+                    f"nodes that must share a device ask for different ones: {other.name!r} "
+                    f"(built at {other.source or '?'}) for {group.request}, {node.name!r} for "
+                    f"{request}",
                     node=node.name,
                     source=node.source,
                 )
@@ -225,7 +224,7 @@ class Placer:
             )
         for member in group.members:
             request = self._request(member)
-            fits = request.compatible(DeviceSpec.parse(there.device))
+            fits = request.compatible(self._devices.specs[there.device])
             if not (fits or self._soft or member.name in users):
                 raise InvalidArgumentError(
                     f"{member.name!r} asks for {request} but must be where {placed!r} is: "
@@ -240,7 +239,7 @@ class Placer:
         if group.placed is None:
             group.placed = self._choose(group.request, leader)
         device, request = group.placed.device, self._request(node)
-        if not request.compatible(DeviceSpec.parse(device)):
+        if not request.compatible(self._devices.specs[device]):
             return Placed(device, f"asked for {request}, but must be where {leader.name!r} is")
         if node is leader or group.anchors:
             return group.placed

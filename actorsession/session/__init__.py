@@ -6,6 +6,7 @@ runs plans in this process, a remote session asks a master. Factories choose by 
 
 from __future__ import annotations
 
+from actorsession.session import kinds  # noqa: F401 - registers the factories
 from actorsession.session.async_session import AsyncSession
 from actorsession.session.base import get_default_session
 from actorsession.session.sync_session import Session

@@ -6,13 +6,9 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
-from actorsession.config import ConfigProto, RunMetadata, RunOptions
+from actorsession.config import RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
-from actorsession.graph.graph import Graph
-from actorsession.session import kinds
-from actorsession.session.base import _DEFAULT_SESSIONS, BaseSession
-from actorsession.session.direct import DirectSession
-from actorsession.session.factory import SessionOptions, get_factory
+from actorsession.session.base import BaseSession
 
 __all__ = ["AsyncSession"]
 
@@ -33,24 +29,13 @@ class AsyncSession(BaseSession):
         NotFoundError: if no session factory accepts the target, or a device does not exist.
     """
 
-    def __init__(
-        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
-    ) -> None:
-        super().__init__(target, graph, config)
-        options = SessionOptions(self._target, self._config)
-        self._session: Any = get_factory(options).new_session(self._graph, options)
-        # Direct runs take a shorter way: this is the path whose microseconds users count.
-        self._direct = self._session if isinstance(self._session, DirectSession) else None
-
     async def __aenter__(self) -> AsyncSession:
-        _DEFAULT_SESSIONS.push(self)
-        context = self._graph.as_default()
-        context.__enter__()
-        self._defaults.append(context)
+        self._enter_defaults()
         try:
             await self._session.connect()
         except BaseException:
             self._leave_defaults()
+            await self.close()
             raise
         return self
 
@@ -59,11 +44,6 @@ class AsyncSession(BaseSession):
     ) -> None:
         self._leave_defaults()
         await self.close()
-
-    def _leave_defaults(self) -> None:
-        if self._defaults:
-            self._defaults.pop().__exit__(None, None, None)
-        _DEFAULT_SESSIONS.remove(self)
 
     async def run(
         self,
@@ -122,14 +102,3 @@ class AsyncSession(BaseSession):
         self._closed = True
         self._requests.clear()
         await self._session.close()
-
-    def statistics(self) -> Any:
-        """Counters of the session: plan cache, steps, variables, traffic."""
-        return self._session.statistics()
-
-    def __repr__(self) -> str:
-        state = "closed" if self._closed else "open"
-        return f"<AsyncSession target={self._target!r} {state} {self._graph!r}>"
-
-
-assert kinds  # registers the factories

@@ -20,6 +20,7 @@ from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.scopes import DefaultStack
 from actorsession.plan.signature import RunSignature
+from actorsession.session.factory import SessionOptions, get_factory
 from actorsession.session.feeds import Converter, converter, feed_tensor, flatten_feeds
 from actorsession.session.fetches import fetch_key, map_fetches
 
@@ -114,6 +115,7 @@ class BaseSession:
 
     Raises:
         TypeError: for an argument of a wrong type.
+        NotFoundError: if no session factory accepts the target, or a device does not exist.
     """
 
     def __init__(
@@ -132,6 +134,8 @@ class BaseSession:
         self._pid = os.getpid()
         self._closed = False
         self._defaults: list[AbstractContextManager[Any]] = []
+        options = SessionOptions(self._target, self._config)
+        self._session: Any = get_factory(options).new_session(self._graph, options)
 
     @property
     def graph(self) -> Graph:
@@ -152,6 +156,29 @@ class BaseSession:
         """Makes this the default session of the calling thread or asyncio child for a block; does not
         close it."""
         return _DEFAULT_SESSIONS.entered(self)
+
+    def _enter_defaults(self) -> None:
+        if self._defaults:
+            raise RuntimeError(
+                f"{type(self).__name__} context managers are not re-entrant: use as_default()"
+            )
+        _DEFAULT_SESSIONS.push(self)
+        context = self._graph.as_default()
+        context.__enter__()
+        self._defaults.append(context)
+
+    def _leave_defaults(self) -> None:
+        if self._defaults:
+            self._defaults.pop().__exit__(None, None, None)
+        _DEFAULT_SESSIONS.remove(self)
+
+    def statistics(self) -> Any:
+        """Counters of the session: of plans, steps and variables, or of traffic with the master."""
+        return self._session.statistics()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        return f"<{type(self).__name__} target={self._target!r} {state} {self._graph!r}>"
 
     # -- requests ------------------------------------------------------------------------------
 

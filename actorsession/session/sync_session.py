@@ -18,10 +18,8 @@ from actorsession.actors.loops import new_event_loop
 from actorsession.config import ConfigProto, RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
-from actorsession.session import kinds
-from actorsession.session.base import _DEFAULT_SESSIONS, BaseSession
+from actorsession.session.base import BaseSession
 from actorsession.session.direct import DirectSession
-from actorsession.session.factory import SessionOptions, get_factory
 
 __all__ = ["Session"]
 
@@ -47,27 +45,19 @@ class Session(BaseSession):
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
         super().__init__(target, graph, config)
-        options = SessionOptions(self._target, self._config)
-        self._session: Any = get_factory(options).new_session(self._graph, options)
+        # Direct runs need no loop: this is the path whose microseconds users count.
         self._direct = self._session if isinstance(self._session, DirectSession) else None
         self._lock = threading.Lock()
         self._thread: _LoopThread | None = None
 
     def __enter__(self) -> Session:
-        if self._defaults:
-            raise RuntimeError("Session context managers are not re-entrant: use as_default()")
-        _DEFAULT_SESSIONS.push(self)
-        context = self._graph.as_default()
-        context.__enter__()
-        self._defaults.append(context)
+        self._enter_defaults()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        if self._defaults:
-            self._defaults.pop().__exit__(None, None, None)
-        _DEFAULT_SESSIONS.remove(self)
+        self._leave_defaults()
         self.close()
 
     def run(
@@ -135,10 +125,6 @@ class Session(BaseSession):
         elif self._direct is not None:
             self._direct.close_here()
 
-    def statistics(self) -> Any:
-        """Counters of the session: plan cache, steps, variables, traffic."""
-        return self._session.statistics()
-
     def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine on the session's own loop."""
         with self._lock:
@@ -146,10 +132,6 @@ class Session(BaseSession):
                 self._thread = _LoopThread()
             thread = self._thread
         return thread.wait(coroutine)
-
-    def __repr__(self) -> str:
-        state = "closed" if self._closed else "open"
-        return f"<Session target={self._target!r} {state} {self._graph!r}>"
 
 
 _IN_LOOP = (
@@ -193,6 +175,3 @@ class _LoopThread:
         """Ends loop and thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_JOIN)
-
-
-assert kinds  # registers the factories

@@ -68,7 +68,7 @@ async def test_a_callback_that_fails_itself_is_logged(caplog: pytest.LogCaptureF
 async def test_a_child_that_is_cancelled_is_no_error() -> None:
     heard: list[str] = []
     children = Children("owner", lambda name, error: heard.append(name))
-    _ = children.start(_for_ever(), name="child").cancel()
+    children.start(_for_ever(), name="child").cancel()
     await turns()
     assert (heard, len(children)) == ([], 0)
 
