@@ -7,6 +7,7 @@ Ctrl-C is taken care of.
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from pathlib import Path
 from typing import Any
@@ -73,16 +74,19 @@ def run(options: argparse.Namespace) -> int:
     """
     interrupts = Interrupts()
     interrupts.install()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Lines are read as they come, by a log too; and Ctrl-C leaves none behind.
+        sys.stdout.reconfigure(line_buffering=True)
     try:
         return _run(options, interrupts)
     except BaseException:
         # Whatever the cancelled work ended with, Ctrl-C was the reason.
         if not interrupts.came:
             raise
+        interrupts.say_goodbye()
+        return _OK
     finally:
         interrupts.uninstall()
-    interrupts.say_goodbye()
-    return _OK
 
 
 def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
@@ -106,6 +110,9 @@ def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
         failed = show(digits, settings, interrupts)
     except* (OpError, OSError) as group:
         failed = [_first_of(group)]
+    if interrupts.came:  # whatever failed on the way out
+        interrupts.say_goodbye()
+        return _OK
     for line in failed:
         _complain(line, _FAILED)
     return _FAILED if failed else _OK

@@ -11,6 +11,7 @@ long, or Ctrl-C comes again, the cluster's processes are killed and the process 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import os
 import signal
@@ -45,11 +46,16 @@ class Interrupts:
     def install(self) -> None:
         """Takes over from the handler of before."""
         self._before = signal.signal(signal.SIGINT, self._on_signal)
+        # While the interpreter goes, Python's own answer to Ctrl-C would be a traceback.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
     def uninstall(self) -> None:
         """Gives back to the handler of before."""
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGINT, self._before)
+        if (
+            self._before is not None
+        ):  # None was not installed from Python, so Python cannot put it back
+            signal.signal(signal.SIGINT, self._before)
 
     @contextlib.contextmanager
     def cancelling_this(self) -> Iterator[None]:

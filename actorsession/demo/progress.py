@@ -29,7 +29,7 @@ class Reporter:
 
 
 class Lines(Reporter):
-    """Prints a line at every quarter of a lesson, for logs."""
+    """Prints a line at the beginning and at every quarter of a lesson, for logs."""
 
     def __init__(self) -> None:
         self._title = ""
@@ -39,6 +39,7 @@ class Lines(Reporter):
     def begin(self, title: str, steps: int) -> None:
         """Starts a lesson of so many steps."""
         self._title, self._steps, self._done, self._seen = title, steps, 0, ""
+        print(f"  {title}: step 0 of {steps}")
 
     def advance(self, steps: int, accuracy: float | None) -> None:
         """Prints a line if another quarter is done."""

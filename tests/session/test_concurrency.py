@@ -104,6 +104,29 @@ async def test_a_run_that_is_dear_does_not_hold_up_another(long_graph: Any) -> N
         await asyncio.wait({run})
 
 
+async def test_a_program_of_short_steps_lets_others_have_the_loop() -> None:
+    graph = Graph()
+    with graph.as_default():
+        x = ops.placeholder("float32", [])
+        y = x + 1.0
+    async with AsyncSession(graph=graph) as session:
+        turns = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        child = asyncio.create_task(other())
+        until = asyncio.get_running_loop().time() + 0.2
+        while asyncio.get_running_loop().time() < until:
+            await session.run(y, {x: 1})
+        child.cancel()
+        await asyncio.wait({child})
+    assert turns > 5
+
+
 async def test_many_runs_in_flight_keep_their_values_apart() -> None:
     graph = Graph()
     with graph.as_default():

@@ -1,0 +1,126 @@
+"""What ``compile`` makes: segments of generated Python, and the partition they add up to.
+
+Plain values between ``compile``, ``link`` and the executor. A **segment** is all nodes that wait
+for the same set of arrivals; its code is one function ``segment_n(C, *arguments)`` that returns a
+tuple of results. Values that cross segments live in numbered **slots** of the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from actorsession.plan.context import NodeContext
+from actorsession.plan.partition import Partition
+
+__all__ = ["INDENT", "CompiledPartition", "Line", "Segment"]
+
+INDENT = "    "
+
+# Microseconds: about eight nodes. A few elementwise ops on a million elements still take only
+# milliseconds, so such a segment may run on the loop before it has been measured.
+_LIGHT = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of generated code.
+
+    Attributes:
+        text: the line, indented.
+        node: the node that it belongs to, as position in the partition.
+        value: expression for the value that the node makes here; ``None`` for lines that are no
+            node's own work.
+    """
+
+    text: str
+    node: int | None = None
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One generated function and what the executor must know to call it.
+
+    Attributes:
+        name: of the function.
+        code: its text, line by line.
+        bindings: global names in the text, with the node whose kernel (``k``) or value (``c``) each
+            is.
+        arguments: slots of its parameters.
+        results: slots of its results.
+        waits: slots of the arrivals that it waits for.
+        after: segments that must run first.
+        cost: estimated microseconds.
+        cost_known: whether every shape behind the estimate is known.
+    """
+
+    name: str
+    code: tuple[Line, ...]
+    bindings: Mapping[str, int]
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+    waits: tuple[int, ...]
+    after: tuple[int, ...]
+    cost: float
+    cost_known: bool
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The function's text."""
+        return tuple([line.text for line in self.code])
+
+    @property
+    def line_nodes(self) -> tuple[int | None, ...]:
+        """The node at each line of ``lines``, counted from 0; ``None`` for other lines."""
+        return tuple([line.node for line in self.code])
+
+    @property
+    def traced_lines(self) -> tuple[str, ...]:
+        """The text of the same function that also notes when each node ran."""
+        return tuple([text for text, _ in self._traced()])
+
+    @property
+    def traced_line_nodes(self) -> tuple[int | None, ...]:
+        """The node at each line of ``traced_lines``."""
+        return tuple([node for _, node in self._traced()])
+
+    def _traced(self) -> Iterator[tuple[str, int | None]]:
+        for line in self.code:
+            if line.value is not None:
+                yield f"{INDENT}t = clock()", line.node
+            yield line.text, line.node
+            if line.value is not None:
+                yield f"{INDENT}C.note({line.node}, t, {line.value})", line.node
+
+    @property
+    def is_light(self) -> bool:
+        """Whether the segment is so short that it is cheap for any but enormous inputs."""
+        return self.cost < _LIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPartition:
+    """A partition as segments.
+
+    Attributes:
+        partition: what it was made of.
+        segments: each after those it depends on.
+        slots: how many values cross segments.
+        feeds: (slot, position in the signature's feeds).
+        recvs: (slot, rendezvous key).
+        sends: rendezvous keys, in the numbering of the generated code.
+        fetches: (position in the signature's fetches, slot).
+        readers: number of segments that read each slot.
+        contexts: what each node's kernel factory sees, by position in the partition; unbound.
+    """
+
+    partition: Partition
+    segments: tuple[Segment, ...]
+    slots: int
+    feeds: tuple[tuple[int, int], ...]
+    recvs: tuple[tuple[int, str], ...]
+    sends: tuple[str, ...]
+    fetches: tuple[tuple[int, int], ...]
+    readers: tuple[int, ...]
+    contexts: tuple[NodeContext, ...]
