@@ -134,7 +134,12 @@ def test_every_folder_of_modules_is_a_package_that_the_import_rules_can_see() ->
 def test_imports_keep_the_contracts_of_pyproject() -> None:
     command = Path(sys.executable).with_name("lint-imports")
     run = subprocess.run(
-        [command, "--no-logo", "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=50, check=False
+        [command, "--no-logo", "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
 

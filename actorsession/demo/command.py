@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,8 @@ def _run(options: argparse.Namespace, interrupts: Interrupts) -> int:
         return _complain(f"--data: {error.message}", _CALLED_WRONGLY)
     except OSError as error:
         return _complain(f"--output: cannot make the folder: {error}", _CALLED_WRONGLY)
+    if not os.access(options.output, os.W_OK):
+        return _complain(f"--output: cannot write into {options.output}", _CALLED_WRONGLY)
     settings = Settings(
         steps=options.steps, workers=options.workers, output=options.output,
         local_only=options.local_only, progress=not options.no_progress,

@@ -14,7 +14,8 @@ from actorsession.observe import write_trace
 __all__ = ["PASS_MARK", "failures", "save_curves", "save_trace", "table"]
 
 PASS_MARK = 0.95
-_HEADINGS = ("", "steps", "steps/s", "accuracy", "bytes/step", "messages/step *")
+_HEADINGS = ("", "steps", "steps/s", "accuracy", "bytes/step", "messages/step")
+_NOTE = "Messages: at most; tensors that are ready together share one. Heartbeats are not counted."
 
 
 def table(lessons: Sequence[Lesson]) -> str:
@@ -25,7 +26,8 @@ def table(lessons: Sequence[Lesson]) -> str:
         "  ".join([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])])
         for first, *rest in rows
     )
-    return "\n".join(line.rstrip() for line in lines)
+    notes = [_NOTE] if any(lesson.traffic for lesson in lessons) else []
+    return "\n".join([*lines, *notes])
 
 
 def _row(lesson: Lesson) -> tuple[str, ...]:

@@ -57,8 +57,6 @@ def show(digits: Digits, settings: Settings, interrupts: Interrupts) -> list[str
     )
     lessons = run(_lessons(digits, settings, interrupts))
     print(f"\n{report.table(lessons)}\n")
-    if not settings.local_only:
-        print("* at most: tensors that are ready together share a message")
     print(report.save_trace(lessons, settings.output))
     print(report.save_curves(lessons, settings.output))
     return list(report.failures(lessons))

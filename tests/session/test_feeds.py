@@ -131,7 +131,7 @@ async def test_any_tensor_may_be_fed_and_its_producer_does_not_run(session: Any)
 
 
 async def test_placeholder_with_default_takes_its_default_or_the_feed(session: Any) -> None:
-    x = ops.placeholder_with_default(np.float32([1, 2]), [2])
+    x = ops.placeholder_with_default(np.array([1, 2], np.float32), [2])
     doubled = x * 2.0
     np.testing.assert_array_equal(await session.run(doubled), [2, 4])
     np.testing.assert_array_equal(await session.run(doubled, {x: [5, 6]}), [10, 12])

@@ -1,0 +1,175 @@
+"""What each row starts from and what numpy says the answer is; the same for both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import mlp
+
+__all__ = [
+    "HOPS", "LAYERS", "QUESTIONS", "TRAINED_STEPS", "WIDTH", "Question", "WrongAnswerError",
+]  # fmt: skip
+
+# 20,000 nodes as a program makes them: neither one long chain nor all side by side.
+WIDTH, LAYERS = 100, 198
+HOPS = 20
+# So many steps are compared with numpy's before a training row is timed.
+TRAINED_STEPS = 3
+# 64 MB of float32 whose values are their own indices: all of them are exact.
+_BIG = 16 * 2**20
+_BIG_STRIDE = 4_000_000
+
+
+class WrongAnswerError(Exception):
+    """A side answers something else than numpy."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a row asks.
+
+    Attributes:
+        given: arrays and numbers that the graph is made of or is fed.
+        want: the answers, in the order in which a side gives its own.
+        rtol: relative tolerance.
+        atol: absolute tolerance.
+    """
+
+    given: Mapping[str, Any] = field(default_factory=dict)
+    want: Sequence[Any] = ()
+    rtol: float = 1e-4
+    atol: float = 1e-5
+
+    def check(self, got: Sequence[Any]) -> None:
+        """Compares a side's answers.
+
+        Raises:
+            WrongAnswerError: if their number, shapes or values differ from what is wanted.
+        """
+        if len(got) != len(self.want):
+            raise WrongAnswerError(f"{len(got)} answers instead of {len(self.want)}")
+        for index, (have, want) in enumerate(zip(got, self.want, strict=True)):
+            have, want = np.asarray(have), np.asarray(want)
+            if have.shape != want.shape:
+                raise WrongAnswerError(f"answer {index} has shape {have.shape}, not {want.shape}")
+            if not np.allclose(have, want, self.rtol, self.atol):
+                off = np.abs(have.astype("f8") - want).max()
+                raise WrongAnswerError(f"answer {index} is off by up to {off:.3g}")
+
+
+def _add() -> Question:
+    return Question({"a": 3.0, "b": 4.0}, [7.0])
+
+
+def _constant() -> Question:
+    return Question({"value": 42.0}, [42.0])
+
+
+def _assign_add() -> Question:
+    return Question({}, [1.0, 2.0])
+
+
+def _chain(shape: tuple[int, ...]) -> Question:
+    """500 times ``y * factor + term``: on the way to a fixed point, so that nothing overflows."""
+    first = np.random.default_rng(3).random(shape, np.float32)
+    given = {"first": first, "factor": np.full(shape, 0.999, "f4"), "term": np.full(shape, 1e-3, "f4")}
+    y = first.astype("f8")
+    for _ in range(500):
+        y = y * given["factor"] + given["term"]
+    return Question(given, [y], rtol=1e-3)
+
+
+def _products() -> Question:
+    """10 x 20 different pairs, so that no product is another's."""
+    random = np.random.default_rng(4)
+    left = random.normal(size=(10, 64, 64)).astype("f4")
+    right = random.normal(size=(20, 64, 64)).astype("f4")
+    want = left.sum(axis=0, dtype="f8") @ right.sum(axis=0, dtype="f8")
+    return Question({"left": left, "right": right}, [want], atol=1e-2)
+
+
+def _elementwise() -> Question:
+    """Ten times ``tanh(x * a + b)``."""
+    x = np.random.default_rng(5).normal(size=4_000_000).astype("f4")
+    want = x.copy()
+    for _ in range(10):
+        want *= np.float32(1.1)
+        want += np.float32(0.1)
+        np.tanh(want, out=want)
+    return Question({"x": x, "a": np.float32(1.1), "b": np.float32(0.1)}, [want], rtol=1e-3)
+
+
+def _matmul() -> Question:
+    random = np.random.default_rng(6)
+    a, b = (random.normal(size=(2048, 2048)).astype("f4") for _ in range(2))
+    return Question({"a": a, "b": b}, [a @ b], atol=1e-2)
+
+
+def _train(size: int, rate: float, *, adam: bool) -> Question:
+    weights, data = mlp.first_weights(), mlp.batch(size)
+    want = mlp.trained(weights, data, rate, TRAINED_STEPS, adam=adam)
+    # Adam divides by the square root of a gradient's mean square: noise of float32 is blown up
+    # where a gradient is nearly 0.
+    return Question(
+        {"weights": weights, "rate": rate, "adam": adam, **data}, want, atol=1e-3 if adam else 1e-5
+    )
+
+
+def _graph() -> Question:
+    """Neighbours are added up in one layer and halved in the next."""
+    scales = np.linspace(0.5, 1.5, WIDTH, dtype=np.float32)
+    now = 3.0 * scales.astype("f8")
+    for layer in range(LAYERS):
+        now = now * 0.5 if layer % 2 else now + np.roll(now, -1)
+    return Question({"x": 3.0, "scales": scales}, [now.sum()])
+
+
+def _two_workers() -> Question:
+    return Question({"x": 8.0}, [5.0])
+
+
+def _hops() -> Question:
+    factors = (1.25, 0.8)
+    want = 3.0
+    for node in range(HOPS + 1):
+        want *= factors[node % 2]
+    return Question({"x": 3.0, "factors": factors}, [want])
+
+
+def _push() -> Question:
+    want = np.arange(0, _BIG, _BIG_STRIDE)
+    return Question({"size": _BIG, "stride": _BIG_STRIDE}, [want], rtol=0, atol=0)
+
+
+def _fetch() -> Question:
+    return Question({"size": _BIG}, [np.arange(_BIG, dtype="f4")], rtol=0, atol=0)
+
+
+def _start() -> Question:
+    return Question({"x": 8.0}, [13.0])
+
+
+QUESTIONS: dict[str, Callable[[], Question]] = {
+    "feed-add": _add,
+    "constant": _constant,
+    "assign-add": _assign_add,
+    "chain-scalar": lambda: _chain(()),
+    "chain-8x8": lambda: _chain((8, 8)),
+    "products": _products,
+    "elementwise": _elementwise,
+    "matmul-2048": _matmul,
+    "mlp-sgd": lambda: _train(128, 0.1, adam=False),
+    "mlp-adam": lambda: _train(128, 0.001, adam=True),
+    "graph-20000": _graph,
+    "remote-step": _add,
+    "two-workers": _two_workers,
+    "hops": _hops,
+    "push-64mb": _push,
+    "fetch-64mb": _fetch,
+    "ps-sgd": lambda: _train(64, 0.1, adam=False),
+    "cluster-start": _start,
+}

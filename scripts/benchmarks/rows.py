@@ -1,0 +1,93 @@
+"""The table of rows: what is measured, and what it may cost.
+
+A budget is a share of the peer's time in the same run, or absolute where no peer does the like. Rows whose
+features do not exist yet stand here too, so that the table shows what is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["GROUPS", "ROWS", "Budget", "Row", "find"]
+
+GROUPS = ("local", "graph", "remote", "start", "install")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a row may cost.
+
+    Attributes:
+        at_most: the limit.
+        unit: ``peer`` for a multiple of the peer's median, else ``s`` or ``MB``.
+    """
+
+    at_most: float
+    unit: str = "peer"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing that is measured.
+
+    Attributes:
+        name: as options and reports call it.
+        group: one of ``GROUPS``.
+        title: what one step of it does.
+        budget: what it may cost.
+        whole: whether a step starts from nothing and is long: then a round is one step, nothing is
+            warmed up, and garbage collection stays on, as in a program that does it once.
+        lacks: what the library lacks for it; empty where the row runs.
+    """
+
+    name: str
+    group: str
+    title: str
+    budget: Budget
+    whole: bool = False
+    lacks: str = ""
+
+
+ROWS = (
+    Row("feed-add", "local", "feed two scalars, add, fetch", Budget(0.15)),
+    Row("callable-add", "local", "the same through make_callable", Budget(0.10), lacks="callables"),
+    Row("constant", "local", "fetch a constant", Budget(0.3)),
+    Row("assign-add", "local", "add 1 to a variable, fetch its new value", Budget(0.3)),
+    Row("chain-scalar", "local", "chain of 1,000 scalar ops", Budget(0.3)),
+    Row("chain-8x8", "local", "chain of 1,000 elementwise ops on 8x8 arrays", Budget(1.0)),
+    Row("products", "local", "200 independent 64x64 products, summed", Budget(1.0)),
+    Row("elementwise", "local", "30 elementwise ops on 4M floats", Budget(0.6)),
+    Row("matmul-2048", "local", "matrix product 2048x2048", Budget(1.05)),
+    Row("mlp-sgd", "local", "MLP 784-256-10, batch 128, SGD step", Budget(0.8)),
+    Row("mlp-adam", "local", "MLP 784-256-10, batch 128, Adam step", Budget(0.9)),
+    Row("cnn-sgd", "local", "two 5x5 convolutions, batch 32, SGD step", Budget(2.0),
+        lacks="convolutions"),
+    Row("while-loop", "local", "while_loop of 1,000 iterations", Budget(0.2), lacks="while_loop"),
+    Row("partial-run", "local", "partial run in two stages", Budget(0.2), lacks="partial runs"),
+    Row("graph-20000", "graph", "build a graph of 20,000 nodes, first run", Budget(0.15),
+        whole=True),
+    Row("remote-step", "remote", "feed two scalars, add, fetch, on one worker", Budget(0.3)),
+    Row("two-workers", "remote", "a step over two workers", Budget(0.12)),
+    Row("hops", "remote", "20 hops between two workers", Budget(0.15)),
+    Row("push-64mb-host", "remote", "64 MB worker to worker, shared memory", Budget(0.05),
+        lacks="the shared-memory lane"),
+    Row("push-64mb", "remote", "64 MB worker to worker over tcp", Budget(0.8)),
+    Row("fetch-64mb", "remote", "64 MB fetched by a client", Budget(0.1)),
+    Row("ps-sgd", "remote", "1 ps + 1 worker: 784-256-10, batch 64, SGD step", Budget(0.35)),
+    Row("cluster-start", "start", "1 ps + 2 workers: from nothing to the first step",
+        Budget(1.5, "s"), whole=True),
+    Row("installed-size", "install", "files of the library and all that it requires",
+        Budget(100, "MB")),
+)  # fmt: skip
+
+
+def find(groups: list[str], names: list[str]) -> list[Row]:
+    """The rows of some groups, or those that are named.
+
+    Raises:
+        KeyError: for a name that no row has.
+    """
+    by_name = {row.name: row for row in ROWS}
+    if names:
+        return [by_name[name] for name in names]
+    return [row for row in ROWS if row.group in groups]
