@@ -46,7 +46,6 @@ from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import *  # noqa: F403 - its __all__ is the list, and a test compares it
-from actorsession.ops import nn
 from actorsession.session import AsyncSession, Session, get_default_session
 from actorsession.train import AdamOptimizer, GradientDescentOptimizer, MomentumOptimizer
 
@@ -96,7 +95,6 @@ __all__ = [
     "int32",
     "int64",
     "name_scope",
-    "nn",
     "ops",
     "reset_default_graph",
     "resource",

@@ -10,5 +10,6 @@ from __future__ import annotations
 from actorsession.cluster.local import LocalCluster
 from actorsession.cluster.server import Server
 from actorsession.cluster.spec import ClusterSpec
+from actorsession.cluster.statistics import ServerStatistics, read_statistics
 
-__all__ = ["ClusterSpec", "LocalCluster", "Server"]
+__all__ = ["ClusterSpec", "LocalCluster", "Server", "ServerStatistics", "read_statistics"]

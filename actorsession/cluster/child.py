@@ -1,16 +1,18 @@
 """A worker process: a server that lives as long as its parent wants.
 
-Run by ``python -m actorsession worker``. With ``--announce`` it is a child of a ``LocalCluster``: it
-prints its real address as one line of JSON on standard output, reads the whole cluster as one line of
-JSON from standard input, and serves until that input ends, which it does when the parent closes it or
-dies, however it dies.
+Run by ``python -m actorsession worker``. With ``--announce`` it is a child of a ``LocalCluster`` and speaks
+lines of JSON with it: it writes its real address to standard output, reads the whole cluster from standard
+input, writes that it knows it, and serves until that input ends, which it does when the parent closes it
+or dies, however it dies.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
+import select
 import signal
 import sys
 import threading
@@ -27,6 +29,8 @@ __all__ = ["WorkerOptions", "serve"]
 
 # Seconds for an orderly end after the parent is gone or a signal came; then the process ends anyway.
 _LAST_GRACE = 3.0
+# Seconds between looks at who the parent is; at its death the pipe tells at once in all usual cases.
+_LOOK = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +66,7 @@ async def serve(options: WorkerOptions) -> None:
         loop.add_signal_handler(number, ended.set)
     async with server:
         if options.announce:
-            sys.stdout.write(json.dumps({"address": server.target, "pid": os.getpid()}) + "\n")
-            sys.stdout.flush()
+            _say({"address": server.target, "pid": os.getpid()})
             _Parent(loop, server, ended.set).start()
         else:
             name = task_name(options.job, options.index)
@@ -71,6 +74,13 @@ async def serve(options: WorkerOptions) -> None:
             sys.stdout.flush()
         await ended.wait()
         _end_in(_LAST_GRACE)
+
+
+def _say(value: dict[str, Any]) -> None:
+    """Writes a line to the parent; one that is gone needs none."""
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.write(json.dumps(value) + "\n")
+        sys.stdout.flush()
 
 
 class _Parent:
@@ -83,8 +93,10 @@ class _Parent:
         self._loop = loop
         self._server = server
         self._ended = ended
+        self._pid = os.getppid()
 
     def start(self) -> None:
+        """Begins to listen."""
         threading.Thread(target=self._listen, name="actorsession-parent", daemon=True).start()
 
     def _listen(self) -> None:
@@ -92,11 +104,25 @@ class _Parent:
         with os.fdopen(os.dup(0), "rb") as pipe:
             line = pipe.readline()
             if line:
-                cluster = ClusterSpec(json.loads(line))
-                self._loop.call_soon_threadsafe(self._server.learn_peers, cluster)
-                pipe.read()  # returns when the parent has closed its end, or died
+                self._loop.call_soon_threadsafe(self._learn, ClusterSpec(json.loads(line)))
+                self._wait_for_end(pipe.fileno())
         _end_in(_LAST_GRACE)
         self._loop.call_soon_threadsafe(self._ended)
+
+    def _learn(self, cluster: ClusterSpec) -> None:
+        self._server.learn_peers(cluster)
+        _say({"ready": True})
+
+    def _wait_for_end(self, pipe: int) -> None:
+        """Returns when the parent has closed its end of the pipe, or is gone.
+
+        A process that the parent forked holds the pipe open beyond the parent's death; so it is looked
+        whether we are an orphan, too.
+        """
+        while os.getppid() == self._pid:
+            readable, _, _ = select.select([pipe], [], [], _LOOK)
+            if readable and not os.read(pipe, 4096):
+                return
 
 
 def _end_in(seconds: float) -> None:

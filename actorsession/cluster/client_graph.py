@@ -1,13 +1,14 @@
 """Client graphs: a plan of one run signature, split by task and registered with the workers that own a part.
 
 The splitting is pure: partitions are grouped by task, and feeds and fetches renumbered so that each worker
-gets and returns only its own.
+gets and returns only its own. Made by ``client_graphs``, run by ``master_step``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from actorsession.graph.node import NodeDef
 from actorsession.plan.partition import Partition
@@ -36,53 +37,75 @@ class TaskPart:
     graph_handle: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class ClientGraph:
     """A plan of one run signature at its master.
 
     Attributes:
         signature: what it was made for; values are in its order.
         parts: one per task that has anything to do.
+        here: the part of the master's own task, if it has one.
         partitions: all of them, for those who ask to see.
-        transfers: tensors that go from task to task in each step.
+        registration: ends when every part is registered, or with the error that prevented it.
+        users: steps that run it or wait for its registration.
+        dropped: whether the cache has let it go; the last user releases it then.
     """
 
     signature: RunSignature
     parts: list[TaskPart]
+    here: int | None = None
     partitions: Sequence[Partition] = ()
-    transfers: int = 0
+    registration: asyncio.Task[None] | None = field(default=None, repr=False)
+    users: int = 0
+    dropped: bool = False
+
+    @property
+    def registered(self) -> bool:
+        """Whether every part is registered."""
+        done = self.registration
+        return (
+            done is not None
+            and done.done()
+            and not done.cancelled()
+            and done.exception() is None
+        )
 
 
-def split_by_task(signature: RunSignature, partitions: Sequence[Partition]) -> ClientGraph:
-    """Groups partitions by task and renumbers their feeds and fetches."""
+def split_by_task(
+    signature: RunSignature, partitions: Sequence[Partition], master: str
+) -> ClientGraph:
+    """Groups partitions by task and renumbers their feeds and fetches.
+
+    Args:
+        signature: what they were made for.
+        partitions: one per device.
+        master: the task of the master.
+    """
     by_task: dict[str, list[Partition]] = {}
     for partition in partitions:
         by_task.setdefault(partition.task, []).append(partition)
     parts = [_part(task, members) for task, members in by_task.items()]
-    transfers = sum(node.op == "_Recv" and _crosses(node) for p in partitions for node in p.nodes)
-    return ClientGraph(signature, parts, partitions, transfers)
-
-
-def _crosses(node: NodeDef) -> bool:
-    source, _, destination = node.attrs["key"].split(";")[:3]
-    return bool(source.rpartition("/device:")[0] != destination.rpartition("/device:")[0])
+    here = next((i for i, part in enumerate(parts) if part.task == master), None)
+    return ClientGraph(signature, parts, here, partitions)
 
 
 def _part(task: str, members: Sequence[Partition]) -> TaskPart:
     feeds = tuple(sorted({position for p in members for position in p.feeds}))
     fetches = tuple(sorted(position for p in members for position, _, _ in p.fetches))
+    feed_at = {position: i for i, position in enumerate(feeds)}
+    fetch_at = {position: i for i, position in enumerate(fetches)}
     renumbered = [
         Partition(
             p.device,
-            tuple(_renumber(node, feeds) for node in p.nodes),
-            tuple((fetches.index(position), name, index) for position, name, index in p.fetches),
+            tuple(_renumber(node, feed_at) for node in p.nodes),
+            tuple((fetch_at[position], name, index) for position, name, index in p.fetches),
         )
         for p in members
     ]
     return TaskPart(task, renumbered, feeds, fetches)
 
 
-def _renumber(node: NodeDef, feeds: tuple[int, ...]) -> NodeDef:
+def _renumber(node: NodeDef, feed_at: Mapping[int, int]) -> NodeDef:
     if node.op != ARG:
         return node
-    return replace(node, attrs={"index": feeds.index(node.attrs["index"])})
+    return replace(node, attrs={"index": feed_at[node.attrs["index"]]})

@@ -1,13 +1,13 @@
 """Finds the devices of a cluster: asks every task who it is, again and again until all have answered.
 
 A session starts only when all of its tasks answer; who is missing when time runs out is named with
-address, number of attempts and last error.
+address, number of attempts and last error. Called by the master; it imports refs and messages.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
@@ -41,36 +41,39 @@ class FoundTask:
 
 
 class _Search:
-    def __init__(self, task: str, worker: Callable[[str, Deadline], Awaitable[Ref]]) -> None:
+    """The attempts to reach one task."""
+
+    def __init__(self, task: str, worker: Ref) -> None:
         self.task = task
         self.worker = worker
         self.attempts = 0
-        self.last: str = "no answer yet"
+        self.last = ""
         self.found: FoundTask | None = None
 
     async def run(self, deadline: Deadline) -> None:
-        while self.found is None and not deadline.expired:
+        while True:
             self.attempts += 1
             attempt = Deadline.after(_ATTEMPT).earliest(deadline)
             try:
-                ref = await self.worker(self.task, attempt)
-                self.found = FoundTask(await ref.ask(GetStatus(), attempt))
+                self.found = FoundTask(await self.worker.ask(GetStatus(), attempt))
                 return
             except OpError as exc:
-                self.last = exc.message
+                # That an attempt was cut short by the end of all says less than the error before it.
+                if not (self.last and isinstance(exc, DeadlineExceededError) and deadline.expired):
+                    self.last = exc.message
             left = deadline.time_left
+            if left == 0.0:
+                return
             await asyncio.sleep(_RETRY if left is None else min(_RETRY, left))
 
 
 async def find_tasks(
-    addresses: Mapping[str, str],
-    worker: Callable[[str, Deadline], Awaitable[Ref]],
-    deadline: Deadline,
+    addresses: Mapping[str, str], worker: Callable[[str], Ref], deadline: Deadline
 ) -> Sequence[FoundTask]:
     """Asks all tasks for their status.
 
     Args:
-        addresses: by task.
+        addresses: by task; read again for the error, so it may change meanwhile.
         worker: from a task to its worker's ref.
         deadline: how long to go on trying.
 
@@ -81,14 +84,15 @@ async def find_tasks(
         DeadlineExceededError: if some task did not answer; names each with address, attempts and last
             error.
     """
-    searches = [_Search(task, worker) for task in addresses]
+    searches = [_Search(task, worker(task)) for task in addresses]
     async with asyncio.TaskGroup() as group:
         for search in searches:
             group.create_task(search.run(deadline), name=f"find {search.task}")
     missing = [s for s in searches if s.found is None]
     if missing:
         lines = "; ".join(
-            f"{s.task} at {addresses[s.task]} ({s.attempts} attempts, last: {s.last})"
+            f"{s.task} at {addresses[s.task]} ({s.attempts} attempt{'s' * (s.attempts > 1)}, "
+            f"last: {s.last})"
             for s in missing
         )
         raise DeadlineExceededError(

@@ -25,6 +25,7 @@ from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.blas import core_type
 from actorsession.cluster.spec import ClusterSpec
+from actorsession.cluster.statistics import ServerStatistics, read_statistics
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
 from actorsession.graph.device import task_name
@@ -33,6 +34,7 @@ __all__ = ["LocalCluster", "WorkerProcess"]
 
 _GRACE = 5.0
 _KEPT_LINES = 40  # enough for a traceback, little enough for an error message
+_KEPT_CHARACTERS = 1000
 
 
 class WorkerProcess:
@@ -77,11 +79,29 @@ class WorkerProcess:
         Raises:
             UnavailableError: if it ends first; the message has its last lines.
         """
+        self.address = (await self._hear("address"))["address"]
+
+    async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
+        """Tells the child where every task is, and waits until it knows.
+
+        Raises:
+            UnavailableError: if the child ends first; the message has its last lines.
+        """
+        stdin = self._running().stdin
+        assert stdin is not None
+        with contextlib.suppress(ConnectionError):  # then it cannot answer either
+            stdin.write(json.dumps(cluster).encode() + b"\n")
+            await stdin.drain()
+        await self._hear("ready")
+
+    async def _hear(self, key: str) -> dict[str, Any]:
+        """The next line of the child, which must have a key."""
         process = self._running()
         assert process.stdout is not None
         line = await process.stdout.readline()
         try:
-            self.address = json.loads(line)["address"]
+            said: dict[str, Any] = json.loads(line)
+            said[key]
         except (ValueError, KeyError, TypeError):
             await process.wait()
             if self._stderr is not None:
@@ -89,13 +109,7 @@ class WorkerProcess:
             raise UnavailableError(
                 f"the process did not come up: {self.fate}", task=self.task
             ) from None
-
-    async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
-        """Tells the child where every task is."""
-        stdin = self._running().stdin
-        assert stdin is not None
-        stdin.write(json.dumps(cluster).encode() + b"\n")
-        await stdin.drain()
+        return said
 
     async def stop(self, grace: float) -> None:
         """Ends the process, with force if it does not go within ``grace`` seconds."""
@@ -154,8 +168,14 @@ class WorkerProcess:
     async def _keep_stderr(self) -> None:
         stream = self._running().stderr
         assert stream is not None
-        while line := await stream.readline():
-            self._lines.append(line.decode(errors="replace").rstrip())
+        rest = ""
+        # Not by lines: the stream refuses those that are longer than its buffer.
+        while chunk := await stream.read(4096):
+            *lines, rest = (rest + chunk.decode(errors="replace")).split("\n")
+            self._lines.extend(line[:_KEPT_CHARACTERS].rstrip() for line in lines)
+            rest = rest[:_KEPT_CHARACTERS]
+        if rest:
+            self._lines.append(rest)
 
 
 def _close_pipes(process: asyncio.subprocess.Process) -> None:
@@ -225,8 +245,7 @@ class LocalCluster:
         for process in processes:
             await process.announced()
         cluster = self.spec.as_dict()
-        for process in processes:
-            await process.tell_cluster(cluster)
+        await asyncio.gather(*[process.tell_cluster(cluster) for process in processes])
 
     @property
     def spec(self) -> ClusterSpec:
@@ -254,6 +273,17 @@ class LocalCluster:
         if found is None:
             raise ValueError(f"no task {index} in job {job!r}; there are {sorted(self.processes)}")
         return found
+
+    async def statistics(self) -> dict[str, ServerStatistics]:
+        """The counters of every task whose process runs, by task name.
+
+        Raises:
+            UnavailableError: if a process runs and does not answer.
+            DeadlineExceededError: if that takes too long.
+        """
+        alive = [p for p in self.processes.values() if p.alive]
+        found = await asyncio.gather(*[read_statistics(p.address) for p in alive])
+        return {process.task: counters for process, counters in zip(alive, found, strict=True)}
 
     async def stop(self, grace: float = _GRACE) -> None:
         """Ends all processes at once; bounded by ``grace`` seconds, may be called twice."""

@@ -2,22 +2,24 @@
 
 An actor. Creating a session asks every task of the cluster who it is, makes the device set (this task's
 first CPU is the client device) and a MasterSession, which is an actor of its own; calls that name a
-session are handed to it. A session dies with the connection of the client that made it.
+session go straight to it. A session dies with the connection of the client that made it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from actorsession.actors.actor import Actor, handles
-from actorsession.actors.context import CallContext
+from actorsession.actors.context import LOCAL_TELL, CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
-from actorsession.cluster.device_finder import find_tasks
+from actorsession.cluster.device_finder import FoundTask, find_tasks
 from actorsession.cluster.master_session import MasterSession
+from actorsession.cluster.recent_requests import RecentRequests
 from actorsession.config import ConfigProto
 from actorsession.errors import AbortedError, OpError
 from actorsession.graph.node import GraphDef
@@ -39,6 +41,7 @@ __all__ = ["Master"]
 _log = logging.getLogger("actorsession.cluster")
 # Seconds kept back of a client's limit to tell it why nothing came of its call.
 _TELL_MARGIN = 0.25
+_OF_SESSIONS = frozenset({RunStep, ExtendSession, ListDevices})
 
 
 class Master(Actor):
@@ -48,7 +51,7 @@ class Master(Actor):
         task: this server's task.
         incarnation: of this life of it.
         addresses: of all tasks of the cluster; read anew for each session.
-        worker: from a task to its worker's ref.
+        worker: from a task, and the life of it that is meant, to its worker's ref.
     """
 
     def __init__(
@@ -56,7 +59,7 @@ class Master(Actor):
         task: str,
         incarnation: int,
         addresses: Callable[[], Mapping[str, str]],
-        worker: Callable[[str, Deadline], Awaitable[Ref]],
+        worker: Callable[[str, int | None], Ref],
     ) -> None:
         super().__init__(f"master {task}")
         self._task = task
@@ -64,35 +67,57 @@ class Master(Actor):
         self._addresses = addresses
         self._worker = worker
         self._sessions: dict[str, MasterSession] = {}
+        self._requests = RecentRequests()
+        self._closing = False
+
+    # -- messages ------------------------------------------------------------------------------
+
+    def submit(self, message: Any, context: CallContext) -> Any:
+        """Asks; what concerns one session goes straight to that session's actor."""
+        if type(message) in _OF_SESSIONS:
+            return self._session(message.session_handle).submit(message, context)
+        return super().submit(message, context)
+
+    def deliver(
+        self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
+    ) -> None:
+        """Refuses every tell: a failing tell would fail the actor, and anyone may send one."""
+        raise self.unimplemented(message)
 
     @handles(CreateSession)
     async def on_create_session(self, message: CreateSession, call: CallContext) -> SessionCreated:
         """Creates a session once every task of the cluster has answered."""
+        self._requests.check(message.request_id)
         graph = GraphDef.from_wire(message.graph)
         config = ConfigProto.from_wire(message.config)
-        addresses = dict(self._addresses())
-        found = await find_tasks(addresses, self._worker, _sooner(call.deadline))
-        devices = [d for t in found for d in t.devices]
-        client = next(d.name for d in devices if d.task == self._task and d.device_type == "CPU")
-        workers = {t.task: await self._worker(t.task, call.deadline) for t in found}
-        handle = secrets.token_hex(8)
-        session = MasterSession(handle, config, DeviceSet(devices, client), workers)
+        deadline = _sooner(call.deadline)
+        found = await find_tasks(
+            self._addresses(), lambda task: self._worker(task, None), deadline
+        )
+        session = self._new_session(config, found)
         try:
             version = session.extend(graph)
             await session.create_worker_sessions(
-                self._task, self._incarnation, addresses, call.deadline
+                self._task, self._incarnation, self._addresses(), deadline
             )
         except BaseException:
             await session.close("the session could not be created")
             raise
-        self._sessions[handle] = session
-        call.on_gone(lambda: self._collect(handle))
-        return SessionCreated(session_handle=handle, graph_version=version)
+        self._sessions[session.handle] = session
+        call.on_gone(lambda: self._collect(session.handle))
+        return SessionCreated(session_handle=session.handle, graph_version=version)
+
+    def _new_session(self, config: ConfigProto, found: Iterable[FoundTask]) -> MasterSession:
+        tasks = {task.task: task for task in found}
+        devices = [device for task in tasks.values() for device in task.devices]
+        client = next(d.name for d in tasks[self._task].devices if d.device_type == "CPU")
+        workers = {name: self._worker(name, task.incarnation) for name, task in tasks.items()}
+        return MasterSession(secrets.token_hex(8), config, DeviceSet(devices, client), workers)
 
     def _collect(self, handle: str) -> None:
         """Closes a session whose client is gone."""
         session = self._sessions.pop(handle, None)
-        if session is not None:
+        if session is not None and not self._closing:
             _log.info("closing session %s: its client is gone", handle)
             _ = self.children.start(session.close("its client is gone"), name=f"collect {handle}")
 
@@ -106,11 +131,6 @@ class Master(Actor):
             )
         return session
 
-    @handles(RunStep, ExtendSession, ListDevices)
-    def on_session_message(self, message: Any, call: CallContext) -> Any:
-        """Hands a call to the session that it names."""
-        return self._session(message.session_handle).submit(message, call)
-
     @handles(CloseSession)
     async def on_close_session(self, message: CloseSession, call: CallContext) -> Done:
         """Closes a session, cancelling its steps; one that is closed already is fine."""
@@ -122,23 +142,33 @@ class Master(Actor):
     @handles(ResetContainers)
     async def on_reset(self, message: ResetContainers, call: CallContext) -> Done:
         """Closes every session and clears containers on all tasks that answer."""
-        sessions, self._sessions = self._sessions, {}
-        for session in sessions.values():
-            await session.close("the master was reset")
-        for task in self._addresses():
-            try:
-                worker = await self._worker(task, call.deadline)
-                await worker.ask(CleanupAll(containers=message.containers), call.deadline)
-            except OpError as error:
-                _log.warning("containers of %s were not cleared: %s", task, error)
+        await self._close_all("the master was reset")
+        deadline = _sooner(call.deadline)
+        async with asyncio.TaskGroup() as group:
+            for task in self._addresses():
+                clearing = self._clear(task, message.containers, deadline)
+                group.create_task(clearing, name=f"clear containers of {task}")
         return Done()
 
+    async def _clear(self, task: str, containers: list[str], deadline: Deadline) -> None:
+        try:
+            await self._worker(task, None).ask(CleanupAll(containers=containers), deadline)
+        except OpError as error:
+            _log.warning("containers of %s were not cleared: %s", task, error)
+
+    # -- the end -------------------------------------------------------------------------------
+
     async def aclose(self, why: str) -> None:
-        """Closes all sessions and stops."""
-        sessions, self._sessions = self._sessions, {}
-        for session in sessions.values():
-            await session.close(why)
+        """Stops, and closes all sessions at once."""
+        self._closing = True
         await self.stop(why)
+        await self._close_all(why)
+
+    async def _close_all(self, why: str) -> None:
+        sessions, self._sessions = self._sessions, {}
+        async with asyncio.TaskGroup() as group:
+            for session in sessions.values():
+                group.create_task(session.close(why), name=f"close {session.handle}")
 
     @property
     def sessions(self) -> int:

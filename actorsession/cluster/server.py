@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import Any
 
 from actorsession.actors import registry
-from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
 from actorsession.cluster.master import Master
 from actorsession.cluster.spec import ClusterSpec
+from actorsession.cluster.statistics import ServerStatistics
 from actorsession.cluster.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config import ConfigProto
@@ -35,10 +35,6 @@ __all__ = ["Server", "ServerStatistics"]
 _log = logging.getLogger("actorsession.cluster")
 # Seconds that stopping may take for connections and actors to end by themselves.
 _GRACE = 2.0
-
-
-class ServerStatistics(dict[str, Any]):
-    """Counters of a server by name: sessions, steps, rendezvous, pushes, links."""
 
 
 class Server:
@@ -117,8 +113,9 @@ class Server:
         self._pool = None if threads < 0 else KernelPool(threads)
         devices = make_devices(self.task, self._config.device_count)
         self._worker = Worker(
-            self.task, self.incarnation, devices, self._cache.push, self._cache.learn, self._pool
-        )
+            self.task, self.incarnation, devices, self._cache.push, self._cache.learn,
+            lambda: self.statistics().to_wire(), self._pool,
+        )  # fmt: skip
         self._master = Master(self.task, self.incarnation, self._known_tasks, self._worker_of)
         self._serves[WORKER] = self._worker.ref
         self._serves[MASTER] = self._master.ref
@@ -127,10 +124,10 @@ class Server:
         known = self._cache.addresses
         return {task: known[task] for task in self._spec.tasks()}
 
-    async def _worker_of(self, task: str, deadline: Deadline) -> Ref:
+    def _worker_of(self, task: str, incarnation: int | None) -> Ref:
         if task == self.task:
             return self._serves[WORKER]
-        return await self._cache.worker(task, deadline)
+        return self._cache.worker(task, incarnation)
 
     def _lost_push(self, step_id: int, error: OpError) -> None:
         """Tensors could not be delivered: the step fails here, and so everywhere."""
@@ -164,17 +161,20 @@ class Server:
         await self._stopping.wait()
 
     async def stop(self, grace: float = _GRACE) -> None:
-        """Closes sessions and connections and gives the address up; may be called twice.
+        """Gives the address up and closes sessions and connections.
+
+        Bounded by a few times ``grace``. May be called twice, also at the same time; if it is
+        cancelled, another call goes on with what is left.
 
         Args:
             grace: seconds for connections to end by themselves.
         """
-        if self._stopping.is_set() or self._listener is None:
-            return
         self._stopping.set()
+        if self._listener is None:
+            return
         registry.withdraw(self.target, self._serves[MASTER])
-        why = f"the server of {self.task} is stopping"
-        await self._stop_actors(why)
+        await self._listener.aclose(connections=False)
+        await self._stop_actors(f"the server of {self.task} is stopping")
         await self._cache.aclose(grace)
         await self._listener.aclose(grace=grace)
 
@@ -196,13 +196,21 @@ class Server:
         await self.stop()
 
     def statistics(self) -> ServerStatistics:
-        """Counters of this server."""
-        assert self._master is not None
-        assert self._worker is not None
+        """Counters of this server at this moment.
+
+        Raises:
+            FailedPreconditionError: before the server was started.
+        """
+        if self._master is None or self._worker is None:
+            raise FailedPreconditionError(f"the server of {self.task} is not started")
         return ServerStatistics(
+            task=self.task,
             sessions=self._master.sessions,
+            worker_sessions=self._worker.sessions,
+            graphs=self._worker.graphs,
             steps=self._worker.running,
             rendezvous=self._worker.pending_rendezvous,
+            runs=self._worker.runs,
             pushes=self._cache.pushes,
             links=self._cache.statistics(),
         )

@@ -1,8 +1,9 @@
 """The worker of a task: its devices, its sessions, and the tensors that come and go.
 
-An actor. What concerns one session it hands to that session's actor; pushes go straight into the rendezvous
-table. It keeps master sessions apart by (master task, incarnation): a master that restarted comes back
-with another incarnation, and what its earlier life left here is dropped.
+An actor. Calls that name a session go straight to that session's actor; pushes go straight into the
+rendezvous table. It keeps master sessions apart by (master task, incarnation): a master that restarted
+comes back with another incarnation, and what its earlier life left here is dropped. So is what belongs to
+a master whose link is lost.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from actorsession.actors.actor import Actor, handles
-from actorsession.actors.context import CallContext
+from actorsession.actors.context import LOCAL_TELL, CallContext
 from actorsession.cluster.worker_rendezvous import Push, RendezvousTable
 from actorsession.cluster.worker_session import WorkerParts, WorkerSession
 from actorsession.errors import (
@@ -20,7 +21,9 @@ from actorsession.errors import (
     CancelledError,
     InvalidArgumentError,
     OpError,
+    ProtocolError,
     error_from_wire,
+    from_exception,
 )  # fmt: skip
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
@@ -42,6 +45,8 @@ from actorsession.runtime.kernel_pool import KernelPool
 __all__ = ["Worker"]
 
 _log = logging.getLogger("actorsession.cluster")
+_OF_SESSIONS = frozenset({RunGraph, RegisterGraph})
+_TOLD = frozenset({PushTensors, CleanupGraph})
 
 
 class Worker(Actor):
@@ -53,6 +58,7 @@ class Worker(Actor):
         devices: its devices.
         push: delivers a message to the worker of another task.
         learn_peers: takes in the addresses of other tasks.
+        statistics: the counters of the server in wire form.
         pool: threads for kernels.
     """
 
@@ -63,26 +69,46 @@ class Worker(Actor):
         devices: tuple[Device, ...],
         push: Push,
         learn_peers: Callable[[dict[str, str]], None],
+        statistics: Callable[[], dict[str, Any]],
         pool: KernelPool | None,
     ) -> None:
         super().__init__(f"worker {task}")
         self._incarnation = incarnation
         self._learn_peers = learn_peers
+        self._statistics = statistics
+        self._closing = False
         executors = {d.name: Executor(d) for d in devices}
         self._parts = WorkerParts(task, devices, executors, RendezvousTable(task, push), pool)
         self._sessions: dict[str, WorkerSession] = {}
         self._of_master: dict[str, tuple[int, set[str]]] = {}
 
-    # -- sessions ------------------------------------------------------------------------------
+    # -- messages ------------------------------------------------------------------------------
+
+    def submit(self, message: Any, context: CallContext) -> Any:
+        """Asks; what concerns one session goes straight to that session's actor."""
+        if type(message) in _OF_SESSIONS:
+            return self._session(message.session_handle).submit(message, context)
+        return super().submit(message, context)
+
+    def deliver(
+        self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
+    ) -> None:
+        """Tells; refuses what must be asked, because a failing tell would fail the actor."""
+        if type(message) not in _TOLD:
+            raise self.unimplemented(message)
+        super().deliver(message, context, posted=posted)
 
     @handles(GetStatus)
     def on_get_status(self, message: GetStatus, call: CallContext) -> WorkerStatus:
-        """Says who this is."""
+        """Says who this is, and what it counts."""
         return WorkerStatus(
             task=self._parts.task,
             incarnation=self._incarnation,
             devices=[d.attributes.to_wire() for d in self._parts.devices],
+            statistics=self._statistics(),
         )
+
+    # -- sessions ------------------------------------------------------------------------------
 
     @handles(CreateWorkerSession)
     async def on_create_session(self, message: CreateWorkerSession, call: CallContext) -> Done:
@@ -97,6 +123,7 @@ class Worker(Actor):
         isolated = message.isolate_session_state
         self._sessions[handle] = WorkerSession(handle, self._parts, isolated=isolated)
         self._of_master[message.master_task][1].add(handle)
+        call.on_gone(lambda: self._collect(handle))
         for old in stale:
             _log.info("dropping session %s of an earlier life of %s", old, message.master_task)
             await self._drop(old, AbortedError(f"the master {message.master_task} restarted"))
@@ -117,13 +144,19 @@ class Worker(Actor):
         await self._drop(message.session_handle, CancelledError("Session has been closed."))
         return Done()
 
+    def _collect(self, handle: str) -> None:
+        """Drops a session whose master cannot reach it any more."""
+        if handle in self._sessions and not self._closing:
+            _log.info("dropping session %s: its master is gone", handle)
+            dropping = self._drop(handle, AbortedError("the master of the session is gone"))
+            _ = self.children.start(dropping, name=f"drop {handle}")
+
     async def _drop(self, handle: str, error: OpError) -> None:
         session = self._sessions.pop(handle, None)
         for _, sessions in self._of_master.values():
             sessions.discard(handle)
         if session is not None:
-            session.give_up_all(error)
-            await session.stop(error.message)
+            await session.aclose(error)
 
     def _session(self, handle: str) -> WorkerSession:
         session = self._sessions.get(handle)
@@ -135,43 +168,39 @@ class Worker(Actor):
             )
         return session
 
-    # -- what concerns one session ---------------------------------------------------------------
-
-    @handles(RegisterGraph)
-    def on_register_graph(self, message: RegisterGraph, call: CallContext) -> Any:
-        """Hands the graph to its session."""
-        return self._session(message.session_handle).submit(message, call)
-
     @handles(DeregisterGraph)
     def on_deregister_graph(self, message: DeregisterGraph, call: CallContext) -> Any:
         """Hands the release to its session; a session that is gone has released everything."""
         session = self._sessions.get(message.session_handle)
         return Done() if session is None else session.submit(message, call)
 
-    @handles(RunGraph)
-    def on_run_graph(self, message: RunGraph, call: CallContext) -> Any:
-        """Hands the step to its session."""
-        return self._session(message.session_handle).submit(message, call)
-
     # -- steps ---------------------------------------------------------------------------------
 
     @handles(PushTensors)
     def on_push_tensors(self, message: PushTensors, call: CallContext) -> None:
-        """Takes in tensors from another worker."""
-        self._parts.rendezvous.push(message)
+        """Takes in tensors from another worker; those that make no sense fail their step."""
+        try:
+            self._parts.rendezvous.push(message)
+        except Exception as exc:
+            _log.warning("step %d: a push of %s: %s", message.step_id, call.peer, exc)
+            self._give_up(message.step_id, from_exception(exc))
 
     @handles(CleanupGraph)
     def on_cleanup_graph(self, message: CleanupGraph, call: CallContext) -> Done:
         """Ends a step that failed elsewhere."""
-        error = (
-            error_from_wire(message.error)
-            if message.error is not None
-            else CancelledError("the step is over", derived=True)
-        )
-        for session in self._sessions.values():
-            session.give_up(message.step_id, error)
-        self._parts.rendezvous.end(message.step_id, error)
+        error: OpError = CancelledError("the step is over", derived=True)
+        if message.error is not None:
+            try:
+                error = error_from_wire(message.error)
+            except ProtocolError as exc:
+                error = exc
+        self._give_up(message.step_id, error)
         return Done()
+
+    def _give_up(self, step_id: int, error: OpError) -> None:
+        for session in self._sessions.values():
+            session.give_up(step_id, error)
+        self._parts.rendezvous.end(step_id, error)
 
     @handles(CleanupAll)
     def on_cleanup_all(self, message: CleanupAll, call: CallContext) -> Done:
@@ -182,16 +211,34 @@ class Worker(Actor):
 
     async def aclose(self, why: str) -> None:
         """Ends all sessions and executors."""
+        self._closing = True
+        await self.stop(why)
         for handle in list(self._sessions):
             await self._drop(handle, CancelledError(why))
         for executor in self._parts.executors.values():
             await executor.stop(why)
-        await self.stop(why)
+
+    # -- counters ------------------------------------------------------------------------------
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions have a side here."""
+        return len(self._sessions)
+
+    @property
+    def graphs(self) -> int:
+        """How many graphs are registered."""
+        return sum(s.graphs for s in self._sessions.values())
 
     @property
     def running(self) -> int:
         """How many steps run here."""
         return sum(s.running for s in self._sessions.values())
+
+    @property
+    def runs(self) -> int:
+        """How many steps were begun here so far."""
+        return self._parts.counters.runs
 
     @property
     def pending_rendezvous(self) -> int:

@@ -11,9 +11,17 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import lru_cache
+from itertools import islice
 from typing import Any, TypeAlias
 
-from actorsession.errors import CancelledError, OpError
+from actorsession.errors import (
+    CancelledError,
+    InvalidArgumentError,
+    OpError,
+    error_from_wire,
+    error_to_wire,
+)
 from actorsession.messages.worker import PushTensors
 from actorsession.plan.keys import parse_key
 from actorsession.runtime.rendezvous import Rendezvous
@@ -28,6 +36,12 @@ _TOMBSTONES = 10_000
 # Seconds that values pushed for a step may wait for its beginning; a master that is alive begins a step
 # on all its workers at once.
 _UNBEGUN = 60.0
+
+
+@lru_cache(maxsize=65536)
+def _destination(key: str) -> str:
+    """The task that a key's tensor goes to; the same keys come back step after step."""
+    return parse_key(key).dst_task
 
 
 class WorkerRendezvous(Rendezvous):
@@ -52,7 +66,7 @@ class WorkerRendezvous(Rendezvous):
 
     def send(self, key: str, value: Any, dead: bool = False) -> None:
         """Keeps a value for a device of this task, or gathers it for the task of its device."""
-        task = parse_key(key).dst_task
+        task = _destination(key)
         if task == self._task:
             super().send(key, value, dead)
             return
@@ -106,9 +120,16 @@ class RendezvousTable:
         return rendezvous
 
     def push(self, message: PushTensors) -> None:
-        """Takes in values from another task; those of a step that is over are dropped."""
+        """Takes in values from another task; those of a step that is over are dropped.
+
+        Raises:
+            InvalidArgumentError: for a malformed key, or lists that do not match.
+        """
         if message.step_id in self._over:
             return
+        sizes = {len(message.keys), len(message.values), len(message.dead)}
+        if len(sizes) != 1:
+            raise InvalidArgumentError(f"a push has as many keys as values, got {sorted(sizes)}")
         rendezvous = self._get(message.step_id)
         for key, value, dead in zip(message.keys, message.values, message.dead, strict=True):
             if rendezvous.aborted is None:
@@ -116,7 +137,8 @@ class RendezvousTable:
 
     def end(self, step_id: int, error: OpError | None = None) -> None:
         """Ends a step: what still waits fails, and what comes later is dropped."""
-        self._over[step_id] = error
+        # The error itself would keep the frames that raised it alive, with every array in them.
+        self._over[step_id] = None if error is None else error_from_wire(error_to_wire(error))
         if len(self._over) > _TOMBSTONES:
             self._over.popitem(last=False)
         rendezvous = self._steps.pop(step_id, None)
@@ -135,9 +157,11 @@ class RendezvousTable:
         """Ends steps that were pushed to and never begun; their master is gone."""
         limit = time.monotonic() - _UNBEGUN
         # Insertion order is order of creation, so the old ones stand in front.
-        for step_id, rendezvous in list(self._steps.items())[:8]:
+        for step_id, rendezvous in list(islice(self._steps.items(), 8)):
             if not rendezvous.begun and rendezvous.created < limit:
                 self.end(step_id)
 
     def __len__(self) -> int:
+        """How many steps have a rendezvous here."""
+        self._drop_unbegun()
         return len(self._steps)

@@ -34,9 +34,11 @@ Buffer: TypeAlias = "bytes | bytearray | memoryview"
 # entry costs about as much as copying 16 KiB.
 INLINE_LIMIT = 16 * 1024
 
-# Digits of an integer beyond 64 bits. Reading a decimal number takes quadratic time, so a peer must
-# not choose its length.
+# Characters of an integer beyond 64 bits. Reading a decimal number takes quadratic time, so a peer
+# must not choose its length.
 _BIGINT_DIGITS = 64
+
+_MAX_RANK = 64  # numpy's own limit
 
 _EXT_TENSOR, _EXT_DTYPE, _EXT_SHAPE, _EXT_STRINGS, _EXT_BIGINT = 1, 2, 3, 4, 5
 
@@ -135,7 +137,9 @@ def _integer(number: int) -> int | msgpack.ExtType:
         return number  # an int of a class of its own
     digits = str(number).encode()
     if len(digits) > _BIGINT_DIGITS:
-        raise InvalidArgumentError(f"an int that travels has {_BIGINT_DIGITS} digits at most")
+        raise InvalidArgumentError(
+            f"an int that travels has {_BIGINT_DIGITS} digits at most, got {len(digits)}"
+        )
     return msgpack.ExtType(_EXT_BIGINT, digits)
 
 
@@ -166,7 +170,7 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
         if code == _EXT_DTYPE:
             return as_dtype(str(body, "ascii"))
         if code == _EXT_SHAPE:
-            return TensorShape(msgpack.unpackb(body))
+            return _unpack_shape(msgpack.unpackb(body))
         if code == _EXT_STRINGS:
             return _unpack_strings(body)
         if code == _EXT_BIGINT and len(body) <= _BIGINT_DIGITS:
@@ -218,8 +222,19 @@ def _unpack_strings(body: bytes) -> np.ndarray[Any, Any]:
     return array.reshape(shape)
 
 
+def _unpack_shape(dims: Any) -> TensorShape:
+    if isinstance(dims, list) and len(dims) > _MAX_RANK:
+        raise ProtocolError(f"a static shape has at most {_MAX_RANK} dimensions, got {len(dims)}")
+    return TensorShape(dims)
+
+
 def _count(shape: Any) -> int:
     """The number of elements of a shape that came in."""
-    if not isinstance(shape, list) or not all(type(d) is int and d >= 0 for d in shape):
+    # The rank first: a product of thousands of large numbers takes seconds.
+    if not isinstance(shape, list) or len(shape) > _MAX_RANK:
+        raise ProtocolError(
+            f"a tensor's shape is a list of at most {_MAX_RANK} sizes, got {shape!r:.100}"
+        )
+    if not all(type(d) is int and d >= 0 for d in shape):
         raise ProtocolError(f"a tensor's shape holds sizes, got {shape!r:.100}")
     return math.prod(shape)

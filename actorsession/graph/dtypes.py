@@ -111,6 +111,7 @@ _BY_NUMPY: dict[np.dtype[Any], DType] = {
 }
 _BY_PYTHON: dict[object, DType] = {
     float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string,
+    object: string,
 }  # fmt: skip
 
 
@@ -132,13 +133,11 @@ def as_dtype(value: Any) -> DType:
 
 
 def _other(value: Any) -> DType | None:
-    if isinstance(value, type) and value in _BY_PYTHON:
-        return _BY_PYTHON[value]
-    # numpy takes None for float64, and asks objects of any kind for a ``dtype`` attribute.
-    if not isinstance(value, (np.dtype, type)):
-        return None
-    try:
-        np_dtype = np.dtype(value).newbyteorder("=")
-    except TypeError:
-        return None
+    if isinstance(value, type):
+        # numpy takes any class for "object".
+        if not issubclass(value, np.generic):
+            return _BY_PYTHON.get(value)
+    elif not isinstance(value, np.dtype):
+        return None  # numpy takes None for float64, and asks any object for its ``dtype``
+    np_dtype = np.dtype(value).newbyteorder("=")
     return string if np_dtype.kind in "SUO" else _BY_NUMPY.get(np_dtype)

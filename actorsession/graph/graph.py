@@ -342,8 +342,11 @@ class Graph:
         for item in control_inputs:
             element = self.as_graph_element(item)
             ops.append(element.op if isinstance(element, Tensor) else element)
-        frame = ControlFrame(tuple(dict.fromkeys(ops)))
-        with entered(self, control=(*scope_of(self).control, frame)):
+        outer = scope_of(self).control
+        # What an outer block asks for already belongs to that block, which knows what implies it.
+        known = {op for frame in outer for op in frame.inputs}
+        frame = ControlFrame(tuple(dict.fromkeys(op for op in ops if op not in known)))
+        with entered(self, control=(*outer, frame)):
             yield
 
     @contextlib.contextmanager

@@ -40,11 +40,13 @@ class WorkerStatus:
         task: its cluster task, ``/job:worker/replica:0/task:0``.
         incarnation: 64-bit number chosen at its start; another one means that its state is gone.
         devices: device descriptions in wire form.
+        statistics: counters of its server in wire form.
     """
 
     task: str
     incarnation: int
     devices: list[Any]
+    statistics: dict[str, Any]
 
 
 @message("create_worker_session", reply="done")

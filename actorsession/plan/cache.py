@@ -59,11 +59,19 @@ class PlanCache(Generic[P]):
     Args:
         limit: how many different plans are kept.
         on_evict: called with each plan that is dropped for room, outside the lock.
+        last_used: when a plan was last used, as a growing number, for callers that keep plans and
+            use them without looking them up; without it the last look-up counts.
     """
 
-    def __init__(self, limit: int, on_evict: Callable[[P], None] | None = None) -> None:
+    def __init__(
+        self,
+        limit: int,
+        on_evict: Callable[[P], None] | None = None,
+        last_used: Callable[[P], int] | None = None,
+    ) -> None:
         self._limit = limit
         self._on_evict = on_evict
+        self._last_used = last_used
         self._lock = threading.Lock()
         self._entries: OrderedDict[RunSignature, _Entry[P]] = OrderedDict()  # least recent first
         self._asked: dict[RunSignature, _Entry[P]] = {}  # by order asked
@@ -94,12 +102,19 @@ class PlanCache(Generic[P]):
             self._remember(signature, entry)
             dropped = []
             while len(self._entries) > self._limit:
-                dropped.append(self._drop(next(iter(self._entries))))
+                dropped.append(self._drop(self._least_used(but=key)))
             self._evictions += len(dropped)
         for victim in dropped:
             if self._on_evict is not None:
                 self._on_evict(victim)
         return entry.plan
+
+    def _least_used(self, but: RunSignature) -> RunSignature:
+        if self._last_used is None:
+            return next(iter(self._entries))
+        last_used = self._last_used
+        others = (k for k in self._entries if k != but)
+        return min(others, key=lambda k: last_used(self._entries[k].plan), default=but)
 
     def _remember(self, signature: RunSignature, entry: _Entry[P]) -> None:
         if len(entry.orders) < _ORDERS and signature not in self._asked:

@@ -1,8 +1,9 @@
 """Link: binds generated code to the kernels and state of one device.
 
-The one place that executes generated source. The source comes from ``compile`` alone, never from a peer:
-a worker receives graphs and generates its own code. Functions are registered with ``linecache``, so a
-traceback shows the node and the user's line that built it.
+The one place that executes generated source. The source comes from ``compile`` alone, never from a
+peer: a worker receives graphs and generates its own code. Functions are registered with
+``linecache``, so a traceback shows the node and the user's line that built it. Called by whoever
+loads a graph; the executor calls the functions.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from actorsession.graph.registry import ResourceHost, lookup
-from actorsession.plan.compile import CompiledPartition, NodeContext, Segment
 from actorsession.plan.partition import CONTROL_TOKEN
+from actorsession.plan.segment import CompiledPartition, Segment
 
 __all__ = ["LinkedPartition", "LinkedSegment"]
 
@@ -64,8 +65,9 @@ class LinkedSegment:
 def _load(
     name: str, lines: tuple[str, ...], filename: str, namespace: dict[str, Any]
 ) -> Callable[..., Any]:
-    text = "\n".join(lines) + "\n"
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    ended = [f"{line}\n" for line in lines]
+    text = "".join(ended)
+    linecache.cache[filename] = (len(text), None, ended, filename)
     exec(compile(text, filename, "exec"), namespace)  # our own generated text, see the module
     function: Callable[..., Any] = namespace.pop(name)
     return function
@@ -104,7 +106,7 @@ class LinkedPartition:
             for before in segment.after:
                 self.followers[before].append(index)
         names = [f for s in self.segments for f in (s.filename, s.traced_filename)]
-        weakref.finalize(self, _forget, names)
+        weakref.finalize(self, _forget, names).atexit = False
 
     def _bind(self, host: ResourceHost, states: dict[str, Any]) -> dict[str, Any]:
         namespace: dict[str, Any] = {
@@ -112,12 +114,8 @@ class LinkedPartition:
         }  # fmt: skip
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():
-            bare = self.compiled.contexts[number]
-            context = NodeContext(
-                bare.node, bare.inputs, tuple(bare.constant(i) for i in range(len(bare.inputs))),
-                self.device, host, states,
-            )  # fmt: skip
-            kernel = lookup(bare.op).kernel(context)
+            context = self.compiled.contexts[number].bound(host, states)
+            kernel = lookup(context.op).kernel(context)
             namespace[name] = kernel() if name.startswith("c") else kernel
         return namespace
 

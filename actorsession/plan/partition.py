@@ -144,7 +144,7 @@ class _Cutter:
         return self.transfer(name, -1, _TOKEN_SPEC, device)
 
     def transfer(self, name: str, index: int, spec: TensorSpec, dst: str) -> str:
-        """The name of the ``_Recv`` at ``dst`` for a tensor, or with index -1 for a control edge."""
+        """The name of the ``_Recv`` at ``dst`` for a tensor, or with -1 for a control edge."""
         known = self.received.get((name, index, dst))
         if known is not None:
             return known

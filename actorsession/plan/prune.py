@@ -1,7 +1,7 @@
 """Prune: from a whole graph and a run signature to the nodes that the run needs.
 
-The result is a ``StepGraph``: plain nodes, producers first, in which every fed tensor is an ``_Arg``
-node. Feeding cuts the graph: the producer of a fed tensor does not run for it, nor do the
+The result is a ``StepGraph``: plain nodes, producers first, in which every fed tensor is an
+``_Arg`` node. Feeding cuts the graph: the producer of a fed tensor does not run for it, nor do the
 producer's control inputs. As in TensorFlow (core/graph/subgraph.cc), a control dependency on a fed
 *placeholder* is satisfied by the feed; one on any other fed operation still makes that operation
 run, and so does naming it as a target.

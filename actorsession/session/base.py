@@ -136,6 +136,7 @@ class BaseSession:
         self._defaults: list[AbstractContextManager[Any]] = []
         options = SessionOptions(self._target, self._config)
         self._session: Any = get_factory(options).new_session(self._graph, options)
+        self._session.on_evict = self._let_go
 
     @property
     def graph(self) -> Graph:
@@ -216,6 +217,12 @@ class BaseSession:
             plan.build,
             from_feeds if any(f is not None for f in from_feeds) else None,
         )
+
+    def _let_go(self, plan: Any) -> None:
+        """Forgets a plan that the session keeps no longer; the next run of its requests asks again."""
+        for request in list(self._requests.values()):
+            if request.plan is plan:
+                request.plan = None
 
     def _flat_feeds(self, feed_dict: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
         return flatten_feeds(feed_dict) if feed_dict else None

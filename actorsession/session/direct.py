@@ -12,7 +12,7 @@ import itertools
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,9 +72,10 @@ class DirectPlan:
         graph: the loaded partitions.
     """
 
-    __slots__ = ("graph", "inline", "signature")
+    __slots__ = ("graph", "inline", "signature", "used")
 
     def __init__(self, signature: RunSignature, graph: LoadedGraph) -> None:
+        self.used = 0
         self.signature = signature
         self.graph = graph
         self.inline: InlineRun | None = graph.inline
@@ -86,6 +87,9 @@ class DirectSession:
     Args:
         graph: it may grow; new nodes are found when a run needs a plan.
         config: settings.
+
+    Attributes:
+        on_evict: called with a plan that is kept no longer, so that a face can let go of it.
 
     Raises:
         NotFoundError: if the devices asked for do not exist.
@@ -100,7 +104,11 @@ class DirectSession:
         self._placer = Placer(self._device_set, allow_soft_placement=config.allow_soft_placement)
         self._view = GraphView()
         self._states: dict[str, dict[str, Any]] = {}
-        self._cache: PlanCache[DirectPlan] = PlanCache(config.plan_cache_size)
+        self._uses = itertools.count(1)
+        self._cache: PlanCache[DirectPlan] = PlanCache(
+            config.plan_cache_size, self._evicted, lambda plan: plan.used
+        )
+        self.on_evict: Callable[[DirectPlan], None] | None = None
         self._lock = threading.Lock()
         self._steps: set[Step] = set()
         threads = config.inter_op_parallelism_threads
@@ -138,6 +146,10 @@ class DirectSession:
                 found = self._build(signature)
             found = self._cache.put(signature, found)
         return found
+
+    def _evicted(self, plan: DirectPlan) -> None:
+        if self.on_evict is not None:
+            self.on_evict(plan)
 
     def _extend(self) -> None:
         """Takes in what was added to the graph; an error changes nothing."""
@@ -188,6 +200,7 @@ class DirectSession:
         Raises:
             OpError: the step's first error.
         """
+        plan.used = next(self._uses)
         if plan.inline is not None and (options is None or not options.traced):
             values = plan.inline.run(feeds)
             _report(plan, None, options, metadata)
@@ -235,6 +248,7 @@ class DirectSession:
         if now >= self._turn_ends:
             self._turn_ends = now + _TURN
             await asyncio.sleep(0)
+        plan.used = next(self._uses)
         traced = options is not None and options.traced
         if plan.inline is not None and not traced and (plan.inline.cheap or self._pool is None):
             values = plan.inline.run(feeds)

@@ -76,7 +76,11 @@ def _assign_add() -> Question:
 def _chain(shape: tuple[int, ...]) -> Question:
     """500 times ``y * factor + term``: on the way to a fixed point, so that nothing overflows."""
     first = np.random.default_rng(3).random(shape, np.float32)
-    given = {"first": first, "factor": np.full(shape, 0.999, "f4"), "term": np.full(shape, 1e-3, "f4")}
+    given = {
+        "first": first,
+        "factor": np.full(shape, 0.999, "f4"),
+        "term": np.full(shape, 1e-3, "f4"),
+    }
     y = first.astype("f8")
     for _ in range(500):
         y = y * given["factor"] + given["term"]

@@ -6,6 +6,7 @@ features do not exist yet stand here too, so that the table shows what is missin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 __all__ = ["GROUPS", "ROWS", "Budget", "Row", "find"]
@@ -81,7 +82,7 @@ ROWS = (
 )  # fmt: skip
 
 
-def find(groups: list[str], names: list[str]) -> list[Row]:
+def find(groups: Sequence[str], names: Sequence[str]) -> list[Row]:
     """The rows of some groups, or those that are named.
 
     Raises:

@@ -38,7 +38,10 @@ PROTOCOL = {
     "reset_containers": ("containers: list[str]", "done"),
     "done": ("", None),
     "get_status": ("", "worker_status"),
-    "worker_status": ("task: str, incarnation: int, devices: list[Any]", None),
+    "worker_status": (
+        "task: str, incarnation: int, devices: list[Any], statistics: dict[str, Any]",
+        None,
+    ),
     "create_worker_session": (
         "session_handle: str, master_task: str, master_incarnation: int, "
         "isolate_session_state: bool, peers: dict[str, str]",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import gc
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from actorsession.config import ConfigProto, RunMetadata, RunOptions, TraceLevel
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.session import AsyncSession, Session, get_default_session
+from actorsession.session.direct import DirectPlan
 
 NO_SUCH_DEVICE = "/job:worker/replica:0/task:7/device:CPU:0"
 
@@ -230,6 +232,20 @@ async def test_the_plan_cache_is_bounded_and_drops_the_least_used(make_session: 
     cache = face.session.statistics().cache
     assert (cache.plans, cache.evictions) == (2, 1)
     assert await face.run(tensors[0]) == 0.5
+
+
+async def test_a_plan_in_use_stays_and_an_evicted_one_is_let_go(make_session: Any) -> None:
+    face = make_session(ConfigProto(plan_cache_size=2))
+    hot, cold, new = (ops.constant(float(i)) + 0.5 for i in range(3))
+    for tensor in (hot, cold, hot, new):
+        await face.run(tensor)
+    misses = face.session.statistics().cache.misses
+    await face.run(hot)
+    assert face.session.statistics().cache.misses == misses
+    await face.run(cold)
+    assert face.session.statistics().cache.misses == misses + 1
+    gc.collect()
+    assert sum(isinstance(o, DirectPlan) for o in gc.get_objects()) == 2
 
 
 async def test_state_counts_in_the_statistics(make_session: Any) -> None:

@@ -1,0 +1,159 @@
+"""The client graphs of one session: built once per run signature, registered once, released once.
+
+Concurrent first runs of a signature share one registration, its error too. A graph that falls out of the
+cache is deregistered when the last step that uses it is over. Owned by a MasterSession; it imports the
+plan cache and refs.
+
+Invariants: what was registered at a worker is deregistered there, or dies with the session; a registration
+belongs to the session's children, not to the run that happened to begin it, so cancelling that run harms
+no other; a registration that failed leaves no entry, so the next run tries anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.ref import Ref
+from actorsession.actors.supervision import Children
+from actorsession.cluster.client_graph import ClientGraph, TaskPart
+from actorsession.config import CONNECT_TIMEOUT
+from actorsession.errors import AbortedError, OpError, first_error, from_exception
+from actorsession.messages.worker import DeregisterGraph, RegisterGraph
+from actorsession.plan.cache import PlanCache
+from actorsession.plan.signature import RunSignature
+
+__all__ = ["ClientGraphs", "ask_to_drop"]
+
+_log = logging.getLogger("actorsession.cluster")
+# Seconds for a worker to drop a session or graph; one that does not answer keeps it until the link to
+# the master is lost, so nothing waits longer.
+_DROP = 2.0
+
+
+class ClientGraphs:
+    """Builds, registers and releases client graphs.
+
+    Args:
+        session_handle: the session.
+        workers: the worker of each task.
+        build: makes the client graph of a signature; raises what is wrong with it.
+        limit: how many different graphs are kept.
+        children: of the session; own registrations and releases.
+    """
+
+    def __init__(
+        self,
+        session_handle: str,
+        workers: Mapping[str, Ref],
+        build: Callable[[RunSignature], ClientGraph],
+        limit: int,
+        children: Children,
+    ) -> None:
+        self._handle = session_handle
+        self._workers = workers
+        self._build = build
+        self._children = children
+        self._cache: PlanCache[ClientGraph] = PlanCache(limit, self._evicted)
+
+    def ready(self, signature: RunSignature) -> ClientGraph | None:
+        """The client graph of a signature, if it is registered."""
+        graph = self._cache.get(signature)
+        return graph if graph is not None and graph.registered else None
+
+    async def acquire(self, signature: RunSignature, deadline: Deadline) -> ClientGraph:
+        """The registered client graph of a signature; the caller gives it back with ``release``.
+
+        Raises:
+            InvalidArgumentError: if the signature does not fit the session's graph.
+            DeadlineExceededError: if the registration takes too long; it goes on for others.
+            OpError: why a worker refused it, or could not be asked.
+        """
+        graph = self._cache.get(signature)
+        if graph is None:
+            graph = self._build(signature.sorted())
+            graph.registration = self._children.start(
+                self._register(graph), name=f"register {signature}", awaited=True
+            )
+            # Everybody who waits may have given up by the time it fails.
+            graph.registration.add_done_callback(lambda task: task.cancelled() or task.exception())
+            self._cache.put(signature, graph)
+        self.hold(graph)
+        try:
+            assert graph.registration is not None
+            what = f"the registration of {signature} at {', '.join(p.task for p in graph.parts)}"
+            await deadline.wait(asyncio.shield(graph.registration), what=what)
+        except BaseException:
+            self.release(graph)
+            raise
+        return graph
+
+    def hold(self, graph: ClientGraph) -> None:
+        """Counts one more user."""
+        graph.users += 1
+
+    def release(self, graph: ClientGraph) -> None:
+        """Counts one user less; the last one of a graph that was evicted has it deregistered."""
+        graph.users -= 1
+        if graph.dropped and not graph.users:
+            self._drop(graph)
+
+    # -- registration --------------------------------------------------------------------------
+
+    async def _register(self, graph: ClientGraph) -> None:
+        outcomes = await asyncio.gather(
+            *[self._register_part(part) for part in graph.parts], return_exceptions=True
+        )
+        error = first_error([from_exception(o) for o in outcomes if isinstance(o, Exception)])
+        if error is None:
+            if graph.dropped and not graph.users:
+                await self._deregister(graph)
+            return
+        if self._cache.get(graph.signature) is graph:
+            self._cache.discard(graph.signature)
+        await self._deregister(graph)
+        raise error
+
+    async def _register_part(self, part: TaskPart) -> None:
+        message = RegisterGraph(
+            session_handle=self._handle, partitions=[p.to_wire() for p in part.partitions]
+        )
+        try:
+            answer = await self._workers[part.task].ask(message, Deadline.after(CONNECT_TIMEOUT))
+        except OpError as error:
+            raise error.locate(task=part.task) from error.__cause__
+        part.graph_handle = answer.graph_handle
+
+    def _evicted(self, graph: ClientGraph) -> None:
+        graph.dropped = True
+        if not graph.users:
+            self._drop(graph)
+
+    def _drop(self, graph: ClientGraph) -> None:
+        if graph.registration is not None and not graph.registration.done():
+            return  # its own end sees to it
+        try:
+            _ = self._children.start(self._deregister(graph), name="deregister a client graph")
+        except AbortedError:
+            return  # the session is closing, and takes all its graphs along
+
+    async def _deregister(self, graph: ClientGraph) -> None:
+        async with asyncio.TaskGroup() as group:
+            for part in graph.parts:
+                if part.graph_handle:
+                    message = DeregisterGraph(
+                        session_handle=self._handle, graph_handle=part.graph_handle
+                    )
+                    group.create_task(
+                        ask_to_drop(self._workers[part.task], message), name=f"drop {part.task}"
+                    )
+
+
+async def ask_to_drop(worker: Ref, message: object) -> None:
+    """Asks a worker to drop something; one that does not answer is left to its own collection."""
+    try:
+        await worker.ask(message, Deadline.after(_DROP))
+    except OpError as error:
+        _log.debug("%s did not take %s: %s", worker.name, type(message).__name__, error)

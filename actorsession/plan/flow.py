@@ -1,0 +1,101 @@
+"""Who makes each value of a partition, who reads it, and who may hold its memory.
+
+The analysis that code generation stands on; called by ``compile`` and ``writer`` alone. Nodes are
+numbers here (positions in the partition) and a value is (node, output): on graphs of ten thousands
+of nodes, names cost more than the rest of the pass.
+
+The rule behind ``owned``: kernels never write to their inputs, and the result of a kernel shares
+memory with nothing unless its op says ``aliases``. So an array made by such an op in this step can
+be handed out, or over to state, as it is, once nobody reads it any more; anything else is copied.
+"""
+
+from __future__ import annotations
+
+from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import Array, OpDef, lookup
+from actorsession.plan.context import NodeContext
+from actorsession.plan.partition import RECV, SEND, Partition
+from actorsession.plan.prune import ARG
+
+__all__ = ["Flow", "Ref"]
+
+Ref = tuple[int, int]
+
+
+class Flow:
+    """The values of one partition.
+
+    Attributes:
+        nodes: the partition's.
+        ops: definition of each node's type; ``None`` for the planner's own nodes.
+        inputs: values that each node reads.
+        before: nodes that each node runs after, whose values it reads included.
+        outside: whether each node's value comes into the code as an argument: a feed or arrival.
+        once: whether each node has one value for the life of the plan.
+        contexts: what each node's kernel factory sees.
+        fetches: (position in the signature's fetches, value).
+        readers: nodes that read each value, once per input.
+    """
+
+    def __init__(self, partition: Partition) -> None:
+        self.nodes = partition.nodes
+        number = {node.name: i for i, node in enumerate(self.nodes)}
+        self.inputs: list[tuple[Ref, ...]] = [
+            tuple([(number[name], output) for name, output in n.inputs]) for n in self.nodes
+        ]
+        self.before = [
+            [*[i for i, _ in refs], *[number[name] for name in n.control_inputs]]
+            for n, refs in zip(self.nodes, self.inputs, strict=True)
+        ]
+        self.ops: list[OpDef | None] = [
+            None if n.op in (ARG, SEND, RECV) else lookup(n.op) for n in self.nodes
+        ]
+        self.outside = [n.op in (ARG, RECV) for n in self.nodes]
+        self.once = [op is not None and op.once for op in self.ops]
+        self.contexts = tuple(
+            [self._context(i, partition.device) for i in range(len(self.nodes))]
+        )  # fmt: skip
+        self.fetches = tuple(
+            (position, (number[name], output)) for position, name, output in partition.fetches
+        )
+        self._fetched = {ref for _, ref in self.fetches}
+        self.readers: dict[Ref, list[int]] = {}
+        for i, refs in enumerate(self.inputs):
+            for ref in refs:
+                self.readers.setdefault(ref, []).append(i)
+        self._sends_any = any(n.op == SEND for n in self.nodes)
+
+    def _context(self, i: int, device: str) -> NodeContext:
+        node, inputs = self.nodes[i], self.inputs[i]
+        specs = tuple([self.nodes[j].outputs[output] for j, output in inputs])
+        constants = tuple([_constant(self.nodes[j]) for j, _ in inputs])
+        return NodeContext(node, specs, constants, device)
+
+    def is_scalar(self, ref: Ref) -> bool:
+        """Whether a value is known to have rank 0: nothing that anybody could write to."""
+        return self.nodes[ref[0]].outputs[ref[1]].shape.rank == 0
+
+    def owned(self, ref: Ref) -> bool:
+        """Whether nobody but its readers can hold the memory of a value, made anew in each step."""
+        op = self.ops[ref[0]]
+        return op is not None and not op.aliases and not op.once
+
+    def has_one_use(self, ref: Ref) -> bool:
+        """Whether a single input reads the value, and no fetch."""
+        return len(self.readers[ref]) == 1 and ref not in self._fetched
+
+    def is_held(self, ref: Ref) -> bool:
+        """Whether something may still hold the memory of an owned value when the step has ended.
+
+        What was sent may wait for its receiver; so may a view of it, which any op that aliases can
+        make. State is no danger: what it keeps is copied unless this is the only use.
+        """
+        for i in self.readers.get(ref, ()):
+            op = self.ops[i]
+            if op is None or (op.aliases and self._sends_any):
+                return True
+        return False
+
+
+def _constant(producer: NodeDef) -> Array | None:
+    return producer.attrs.get("value") if producer.op == "Const" else None

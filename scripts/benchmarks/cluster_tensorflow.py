@@ -1,0 +1,221 @@
+"""TensorFlow's rows on a cluster: real servers in processes of their own, over gRPC."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from .case import Case, SyncCase
+from .mlp import WEIGHTS
+from .network_tensorflow import build_network
+from .questions import HOPS, TRAINED_STEPS, Question
+from .tensorflow_module import tf
+
+__all__ = ["ClusterRows"]
+
+_PS, _WORKERS = "/job:ps/task:0", ("/job:worker/task:0", "/job:worker/task:1")
+_TASKS = (("ps", 0), ("worker", 0), ("worker", 1))
+
+
+class Cluster:
+    """One ps and two workers on loopback.
+
+    Raises:
+        RuntimeError: if a process does not come up.
+    """
+
+    def __init__(self) -> None:
+        addresses = _free_addresses(len(_TASKS))
+        self.spec = {"ps": addresses[:1], "worker": addresses[1:]}
+        self.target = f"grpc://{addresses[1]}"
+        self._processes = [self._start(job, index) for job, index in _TASKS]
+        try:
+            for process in self._processes:
+                assert process.stdout is not None
+                if not process.stdout.readline():
+                    raise RuntimeError("a process of TensorFlow's cluster did not come up")
+        except BaseException:
+            self.stop()
+            raise
+
+    def _start(self, job: str, index: int) -> subprocess.Popen[bytes]:
+        entry = str(Path(__file__).parent)
+        return subprocess.Popen(
+            [sys.executable, entry, "serve", json.dumps(self.spec), job, str(index)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def stop(self) -> None:
+        """Ends all processes."""
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.communicate()
+
+
+def _free_addresses(count: int) -> list[str]:
+    """Addresses that nobody uses now; TensorFlow has to be told before its servers bind."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return ["{}:{}".format(*one.getsockname()) for one in sockets]
+
+
+class ClusterRows:
+    """The rows on a cluster; they share one, started for the first of them."""
+
+    def __init__(self) -> None:
+        self._cluster: Cluster | None = None
+        self.builders: dict[str, Callable[[Question], Case]] = {
+            "remote-step": self._remote_step,
+            "two-workers": self._two_workers,
+            "hops": self._hops,
+            "push-64mb": self._push,
+            "fetch-64mb": self._fetch,
+            "ps-sgd": self._ps_sgd,
+            "cluster-start": self._start,
+        }
+
+    def close(self) -> None:
+        """Ends the cluster."""
+        if self._cluster is not None:
+            self._cluster.stop()
+            self._cluster = None
+
+    def _running(self) -> Cluster:
+        if self._cluster is None:
+            self._cluster = Cluster()
+        return self._cluster
+
+    def _case(
+        self,
+        graph: Any,
+        fetches: Any,
+        feeds: dict[Any, Any] | None = None,
+        *,
+        answers: Callable[[Any], Sequence[Any]] | None = None,
+        first: Any = None,
+    ) -> Case:
+        """The case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
+        session = tf.Session(self._running().target, graph=graph)
+        if first is not None:
+            session.run(first)
+        return SyncCase(
+            step=lambda: session.run(fetches, feeds),
+            answers=lambda: answers(session) if answers else [session.run(fetches, feeds)],
+            closes=session.close,
+        )
+
+    def _remote_step(self, question: Question) -> Case:
+        with _on(_WORKERS[0]) as graph:
+            a, b = (tf.placeholder(tf.float32, []) for _ in range(2))
+            total = a + b
+        return self._case(graph, total, {a: question.given["a"], b: question.given["b"]})
+
+    def _two_workers(self, question: Question) -> Case:
+        with tf.Graph().as_default() as graph:
+            with tf.device(_WORKERS[1]):
+                x = tf.placeholder(tf.float32, [])
+                half = x * 0.5
+            with tf.device(_WORKERS[0]):
+                more = half + 1.0
+        return self._case(graph, more, {x: question.given["x"]})
+
+    def _hops(self, question: Question) -> Case:
+        with tf.Graph().as_default() as graph:
+            factors = []
+            for worker, factor in zip(_WORKERS, question.given["factors"], strict=True):
+                with tf.device(worker):
+                    factors.append(tf.Variable(factor, name="hop"))
+            with tf.device(_WORKERS[0]):
+                y = x = tf.placeholder(tf.float32, [])
+            for node in range(HOPS + 1):
+                with tf.device(_WORKERS[node % 2]):
+                    y = y * factors[node % 2]
+            initialize = tf.global_variables_initializer()
+        return self._case(graph, y, {x: question.given["x"]}, first=initialize)
+
+    def _push(self, question: Question) -> Case:
+        with tf.Graph().as_default() as graph:
+            with tf.device(_WORKERS[1]):
+                big = _big(question)
+                read = big.read_value()
+            with tf.device(_WORKERS[0]):
+                few = read[:: question.given["stride"]]
+        return self._case(graph, few, first=big.initializer)
+
+    def _fetch(self, question: Question) -> Case:
+        with _on(_WORKERS[0]) as graph:
+            big = _big(question)
+        return self._case(graph, big, first=big.initializer)
+
+    def _ps_sgd(self, question: Question) -> Case:
+        placed = tf.train.replica_device_setter(
+            cluster=self._running().spec, worker_device=_WORKERS[0]
+        )
+        with _on(placed) as graph:
+            network = build_network(question)
+            initialize = tf.global_variables_initializer()
+
+        def trained(session: Any) -> Sequence[Any]:
+            losses = [session.run(network.step, network.feeds)[1] for _ in range(TRAINED_STEPS)]
+            return [*losses, *session.run([network.weights[name] for name in WEIGHTS])]
+
+        return self._case(graph, network.step, network.feeds, answers=trained, first=initialize)
+
+    def _start(self, question: Question) -> Case:
+        graph, initialize, total, x = _over_three_tasks()
+        started: list[Callable[[], object]] = []
+
+        def start() -> Any:
+            cluster = Cluster()
+            started.append(cluster.stop)
+            session = tf.Session(cluster.target, graph=graph)
+            started.append(session.close)
+            session.run(initialize)
+            return session.run(total, {x: question.given["x"]})
+
+        def stop() -> None:
+            while started:
+                started.pop()()
+
+        def answer() -> Sequence[Any]:
+            try:
+                return [start()]
+            finally:
+                stop()
+
+        return SyncCase(start, answer, closes=stop, whole=True, after=stop)
+
+
+@contextmanager
+def _on(device: Any) -> Iterator[Any]:
+    """A new default graph, all of whose nodes are on a device."""
+    with tf.Graph().as_default() as graph, graph.device(device):
+        yield graph
+
+
+def _big(question: Question) -> Any:
+    """A large variable whose first value is made where it is."""
+    size = question.given["size"]
+    return tf.Variable(tf.cast(tf.range(size), tf.float32), name=f"big{size}")
+
+
+def _over_three_tasks() -> tuple[Any, Any, Any, Any]:
+    """A variable on the parameter server, and work on both workers."""
+    with tf.Graph().as_default() as graph:
+        with tf.device(_PS):
+            base = tf.Variable(8.0, name="base")
+        with tf.device(_WORKERS[1]):
+            x = tf.placeholder(tf.float32, [])
+            half = x * 0.5
+        with tf.device(_WORKERS[0]):
+            total = base + half + 1.0
+    return graph, base.initializer, total, x

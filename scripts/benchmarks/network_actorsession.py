@@ -1,0 +1,45 @@
+"""The network 784-256-10 and its training step, as we write it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import actorsession as acts
+
+from .mlp import WEIGHTS
+from .questions import Question
+
+__all__ = ["Network", "build_network"]
+
+
+@dataclass(frozen=True)
+class Network:
+    """What is run.
+
+    Attributes:
+        step: fetches of a training step; the second is the loss before it.
+        feeds: a batch.
+        weights: the variables by name.
+    """
+
+    step: list[Any]
+    feeds: dict[Any, Any]
+    weights: dict[str, acts.Variable]
+
+
+def build_network(question: Question) -> Network:
+    """Builds it into the default graph."""
+    given = question.given
+    weights = {name: acts.Variable(given["weights"][name], name=name) for name in WEIGHTS}
+    size = len(given["labels"])
+    x = acts.placeholder(acts.float32, [size, 784])
+    labels = acts.placeholder(acts.int64, [size])
+    hidden = acts.nn.relu(acts.matmul(x, weights["w1"]) + weights["b1"])
+    logits = acts.matmul(hidden, weights["w2"]) + weights["b2"]
+    loss = acts.reduce_mean(
+        acts.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    )
+    kind = acts.AdamOptimizer if given["adam"] else acts.GradientDescentOptimizer
+    train = kind(given["rate"]).minimize(loss)
+    return Network([train, loss], {x: given["x"], labels: given["labels"]}, weights)

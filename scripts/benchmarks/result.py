@@ -1,0 +1,126 @@
+"""What came out of a row: times of both sides, their ratio, and how that stands to the budget."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .rows import Row
+
+__all__ = ["Result", "Times"]
+
+_MEGABYTE = 1e6
+
+
+@dataclass
+class Times:
+    """Steps of one side, in seconds, round by round.
+
+    Attributes:
+        rounds: a list of times for each round.
+    """
+
+    rounds: list[list[float]] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        """The median of the rounds' medians: a round that somebody disturbed does not count."""
+        return statistics.median(statistics.median(times) for times in self.rounds)
+
+    @property
+    def p99(self) -> float:
+        """99 of 100 steps of all rounds took no longer; with fewer than 100, the slowest."""
+        times = sorted(time for each in self.rounds for time in each)
+        return times[math.ceil(len(times) * 0.99) - 1]
+
+    def to_json(self) -> dict[str, Any]:
+        """For the report: times in microseconds."""
+        return {
+            "median_us": round(self.median * 1e6, 3),
+            "p99_us": round(self.p99 * 1e6, 3),
+            "round_medians_us": [round(statistics.median(t) * 1e6, 3) for t in self.rounds],
+            "steps": sum(map(len, self.rounds)),
+        }
+
+
+@dataclass
+class Result:
+    """A row's outcome.
+
+    Attributes:
+        row: what was measured.
+        ours: our times.
+        peer: the peer's times.
+        sizes: bytes of ours and, if there is one, of the peer; for rows about sizes.
+        errors: what went wrong, on any side.
+    """
+
+    row: Row
+    ours: Times = field(default_factory=Times)
+    peer: Times = field(default_factory=Times)
+    sizes: Sequence[int] = ()
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def status(self) -> str:
+        """``measured``, ``not yet`` or ``failed``."""
+        if self.row.lacks:
+            return "not yet"
+        return "failed" if self.errors else "measured"
+
+    @property
+    def values(self) -> tuple[float | None, float | None]:
+        """Our figure and the peer's: seconds or bytes."""
+        if self.sizes:
+            return self.sizes[0], self.sizes[1] if len(self.sizes) > 1 else None
+        return (
+            self.ours.median if self.ours.rounds else None,
+            self.peer.median if self.peer.rounds else None,
+        )
+
+    @property
+    def ratio(self) -> float | None:
+        """Our figure as a share of the peer's."""
+        ours, peer = self.values
+        return ours / peer if ours is not None and peer is not None else None
+
+    @property
+    def of_budget(self) -> float | None:
+        """Our figure as a share of the budget; above 1 it is exceeded."""
+        budget, (ours, _) = self.row.budget, self.values
+        if budget.unit == "peer":
+            return None if self.ratio is None else self.ratio / budget.at_most
+        scale = _MEGABYTE if budget.unit == "MB" else 1.0
+        return None if ours is None else ours / scale / budget.at_most
+
+    @property
+    def verdict(self) -> str:
+        """``ok``, or by how much the budget is exceeded; empty where that cannot be said."""
+        share = self.of_budget
+        if share is None:
+            return ""
+        return "ok" if share <= 1 else f"over by {share - 1:.0%}"
+
+    def to_json(self) -> dict[str, Any]:
+        """For the report."""
+        row = self.row
+        if self.sizes:
+            sides: list[Any] = [{"bytes": size} for size in self.sizes]
+        else:
+            sides = [t.to_json() if t.rounds else None for t in (self.ours, self.peer)]
+        return {
+            "name": row.name,
+            "group": row.group,
+            "title": row.title,
+            "status": self.status,
+            "lacks": row.lacks,
+            "ours": sides[0],
+            "peer": sides[1] if len(sides) > 1 else None,
+            "ratio": self.ratio,
+            "budget": {"at_most": row.budget.at_most, "unit": row.budget.unit},
+            "verdict": self.verdict,
+            "errors": self.errors,
+        }

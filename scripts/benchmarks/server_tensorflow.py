@@ -1,0 +1,27 @@
+"""One task of a TensorFlow cluster: a ``tf.train.Server`` that ends with the process that started it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+from .tensorflow_module import tf
+
+__all__ = ["main"]
+
+
+def main(out: int, arguments: Sequence[str]) -> None:
+    """Serves one task until standard input ends.
+
+    Args:
+        out: the descriptor to say on that it serves.
+        arguments: the cluster as JSON, the job, and the index in the job.
+    """
+    cluster, job, index = arguments
+    spec = tf.train.ClusterSpec(json.loads(cluster))
+    server = tf.train.Server(spec, job_name=job, task_index=int(index))
+    os.write(out, server.target.encode() + b"\n")
+    sys.stdin.read()
+    os._exit(0)  # the server's own threads cannot be ended

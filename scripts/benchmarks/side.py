@@ -1,0 +1,116 @@
+"""A side's half of the conversation with the driver: one JSON object per line, in and out.
+
+Standard output belongs to the conversation alone: what libraries print goes to standard error. The process
+ends when its standard input does, so it cannot outlive the driver.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from .case import Case, Effort
+from .install_size import installed_bytes
+from .questions import QUESTIONS, Question
+
+__all__ = ["Side", "serve", "take_stdout"]
+
+
+class Side:
+    """What one side can do.
+
+    Args:
+        distribution: name of the distribution that the side measures, and its import packages.
+        describe: versions and settings, by name.
+        builders: makes the case of a row.
+        close: releases what the rows share.
+    """
+
+    def __init__(
+        self,
+        distribution: tuple[str, Sequence[str]],
+        describe: Callable[[], dict[str, str]],
+        builders: Mapping[str, Callable[[Question], Case]],
+        close: Callable[[], object],
+    ) -> None:
+        self._distribution = distribution
+        self._describe = describe
+        self._builders = builders
+        self._close = close
+        self._case: Case | None = None
+
+    def do(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Carries one request out.
+
+        Raises:
+            ValueError: for an unknown request.
+            WrongAnswerError: if the row's answer is not numpy's.
+        """
+        what = request["do"]
+        if what == "describe":
+            return {"about": self._describe()}
+        if what == "open":
+            return self._open(request["row"])
+        if what == "measure":
+            assert self._case is not None, "no row is open"
+            return {"times": self._case.times(Effort(request["seconds"], request["least"]))}
+        if what == "close":
+            self._close_case()
+            return {}
+        if what == "size":
+            return {"bytes": installed_bytes(*self._distribution)}
+        raise ValueError(f"the driver asked for {what!r}")
+
+    def close(self) -> None:
+        """Releases everything."""
+        self._close_case()
+        self._close()
+
+    def _open(self, name: str) -> dict[str, Any]:
+        self._close_case()
+        question = QUESTIONS[name]()
+        self._case = self._builders[name](question)
+        question.check(self._case.answer())
+        return {}
+
+    def _close_case(self) -> None:
+        case, self._case = self._case, None
+        if case is not None:
+            case.close()
+
+
+def take_stdout() -> int:
+    """Moves standard output to a descriptor of its own; what else is printed goes to standard error."""
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.dup2(2, 1)
+    return own
+
+
+def serve(side: Side, requests: Iterable[str], out: int) -> None:
+    """Answers requests until they end.
+
+    Args:
+        side: who answers.
+        requests: lines of JSON.
+        out: the descriptor to answer on.
+    """
+    with os.fdopen(out, "w", encoding="utf-8") as replies:
+        try:
+            for line in requests:
+                replies.write(json.dumps(_reply(side, json.loads(line))) + "\n")
+                replies.flush()
+        finally:
+            side.close()
+
+
+def _reply(side: Side, request: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return side.do(request)
+    except Exception as error:  # whatever it is, the driver tells; other rows may still run
+        traceback.print_exc()
+        return {"error": f"{type(error).__name__}: {error}"}

@@ -1,0 +1,189 @@
+"""Our side: the local rows through ``Session``, and the process that the driver speaks with.
+
+Uses the library as a user does. The driver starts it with ``OPENBLAS_CORETYPE`` set as worker
+processes have it.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+import actorsession as acts
+from actorsession.actors.loops import new_event_loop
+
+from . import cluster_actorsession as cluster
+from .blas_kernel import blas_kernel
+from .case import Case, SyncCase
+from .mlp import WEIGHTS
+from .network_actorsession import build_network
+from .questions import LAYERS, TRAINED_STEPS, WIDTH, Question
+from .side import Side, serve
+
+__all__ = ["main"]
+
+
+def main(out: int) -> None:
+    """Answers the driver until it has no more requests.
+
+    Args:
+        out: the descriptor to answer on.
+    """
+    rows = cluster.ClusterRows()
+    packages = ["actorsession", "transports"]
+    side = Side(("actorsession", packages), _describe, LOCAL | rows.builders, rows.close)
+    serve(side, sys.stdin, out)
+
+
+def _describe() -> dict[str, str]:
+    loop = new_event_loop()
+    loop.close()
+    return {
+        "name": "actorsession",
+        "version": acts.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "loop": type(loop).__module__.split(".")[0],
+        "blas": blas_kernel(),
+        "coretype": os.environ.get("OPENBLAS_CORETYPE", ""),
+    }
+
+
+def _case(
+    graph: acts.Graph,
+    fetches: Any,
+    feeds: dict[Any, Any] | None = None,
+    *,
+    answers: Callable[[acts.Session], Sequence[Any]] | None = None,
+    first: Iterable[Any] = (),
+) -> Case:
+    """The case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
+    session = acts.Session(graph=graph)
+    for fetch in first:
+        session.run(fetch)
+    return SyncCase(
+        step=lambda: session.run(fetches, feeds),
+        answers=lambda: answers(session) if answers else [session.run(fetches, feeds)],
+        closes=session.close,
+    )
+
+
+def _feed_add(question: Question) -> Case:
+    with acts.Graph().as_default() as graph:
+        a, b = (acts.placeholder(acts.float32, []) for _ in range(2))
+        total = a + b
+    return _case(graph, total, {a: question.given["a"], b: question.given["b"]})
+
+
+def _constant(question: Question) -> Case:
+    with acts.Graph().as_default() as graph:
+        value = acts.constant(question.given["value"])
+    return _case(graph, value)
+
+
+def _assign_add(_question: Question) -> Case:
+    with acts.Graph().as_default() as graph:
+        count = acts.Variable(0.0)
+        add = count.assign_add(1.0)
+
+    def twice(session: acts.Session) -> Sequence[Any]:
+        return [session.run(add), session.run(add)]
+
+    return _case(graph, add, answers=twice, first=[count.initializer])
+
+
+def _chain(question: Question) -> Case:
+    with acts.Graph().as_default() as graph:
+        y, factor, term = (
+            acts.Variable(question.given[name]).value() for name in ("first", "factor", "term")
+        )
+        for _ in range(500):
+            y = y * factor + term
+        initialize = acts.global_variables_initializer()
+    return _case(graph, y, first=[initialize])
+
+
+def _products(question: Question) -> Case:
+    with acts.Graph().as_default() as graph:
+        left, right = (
+            [acts.Variable(value).value() for value in question.given[name]]
+            for name in ("left", "right")
+        )
+        total = acts.add_n([acts.matmul(a, b) for a in left for b in right])
+        initialize = acts.global_variables_initializer()
+    return _case(graph, total, first=[initialize])
+
+
+def _elementwise(question: Question) -> Case:
+    with acts.Graph().as_default() as graph:
+        x, a, b = (acts.Variable(question.given[name]).value() for name in ("x", "a", "b"))
+        for _ in range(10):
+            x = acts.tanh(x * a + b)
+        initialize = acts.global_variables_initializer()
+    return _case(graph, x, first=[initialize])
+
+
+def _matmul(question: Question) -> Case:
+    with acts.Graph().as_default() as graph:
+        a, b = (acts.Variable(question.given[name]).value() for name in ("a", "b"))
+        product = acts.matmul(a, b)
+        initialize = acts.global_variables_initializer()
+    return _case(graph, product, first=[initialize])
+
+
+def _train(question: Question) -> Case:
+    with acts.Graph().as_default() as graph:
+        network = build_network(question)
+        initialize = acts.global_variables_initializer()
+
+    def trained(session: acts.Session) -> Sequence[Any]:
+        losses = [session.run(network.step, network.feeds)[1] for _ in range(TRAINED_STEPS)]
+        return [*losses, *session.run([network.weights[name] for name in WEIGHTS])]
+
+    return _case(graph, network.step, network.feeds, answers=trained, first=[initialize])
+
+
+def _big_graph(question: Question) -> Case:
+    sessions: list[acts.Session] = []
+
+    def build_and_run() -> Any:
+        with acts.Graph().as_default() as graph:
+            x = acts.placeholder(acts.float32, [])
+            now = [x * scale for scale in question.given["scales"]]
+            half = acts.constant(0.5)
+            for layer in range(LAYERS):
+                if layer % 2:
+                    now = [value * half for value in now]
+                else:
+                    now = [value + now[(i + 1) % WIDTH] for i, value in enumerate(now)]
+            total = acts.add_n(now)
+        sessions.append(acts.Session(graph=graph))
+        return sessions[-1].run(total, {x: question.given["x"]})
+
+    def close() -> None:
+        while sessions:
+            sessions.pop().close()
+
+    return SyncCase(
+        step=build_and_run, answers=lambda: [build_and_run()], closes=close, whole=True, after=close
+    )
+
+
+LOCAL: dict[str, Callable[[Question], Case]] = {
+    "feed-add": _feed_add,
+    "constant": _constant,
+    "assign-add": _assign_add,
+    "chain-scalar": _chain,
+    "chain-8x8": _chain,
+    "products": _products,
+    "elementwise": _elementwise,
+    "matmul-2048": _matmul,
+    "mlp-sgd": _train,
+    "mlp-adam": _train,
+    "graph-20000": _big_graph,
+}

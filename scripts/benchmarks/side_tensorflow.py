@@ -1,0 +1,177 @@
+"""The peer's side: the local rows by TensorFlow in graph mode; run by the peer's Python only."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from . import cluster_tensorflow as cluster
+from .case import Case, SyncCase
+from .mlp import WEIGHTS
+from .network_tensorflow import build_network
+from .questions import LAYERS, TRAINED_STEPS, WIDTH, Question
+from .side import Side, serve
+from .tensorflow_module import tf
+
+__all__ = ["main"]
+
+
+def main(out: int) -> None:
+    """Answers the driver until it has no more requests.
+
+    Args:
+        out: the descriptor to answer on.
+    """
+    rows = cluster.ClusterRows()
+    (distribution, *_) = metadata.packages_distributions()["tensorflow"]
+    side = Side((distribution, []), _describe, {**LOCAL, **rows.builders}, rows.close)
+    serve(side, sys.stdin, out)
+
+
+def _describe() -> dict[str, str]:
+    return {
+        "name": "TensorFlow",
+        "version": tf.__version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def _case(
+    graph: Any,
+    fetches: Any,
+    feeds: dict[Any, Any] | None = None,
+    *,
+    answers: Callable[[Any], Sequence[Any]] | None = None,
+    first: Iterable[Any] = (),
+) -> Case:
+    """The case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
+    session = tf.Session(graph=graph)
+    for fetch in first:
+        session.run(fetch)
+    return SyncCase(
+        step=lambda: session.run(fetches, feeds),
+        answers=lambda: answers(session) if answers else [session.run(fetches, feeds)],
+        closes=session.close,
+    )
+
+
+def _feed_add(question: Question) -> Case:
+    with tf.Graph().as_default() as graph:
+        a, b = (tf.placeholder(tf.float32, []) for _ in range(2))
+        total = a + b
+    return _case(graph, total, {a: question.given["a"], b: question.given["b"]})
+
+
+def _constant(question: Question) -> Case:
+    with tf.Graph().as_default() as graph:
+        value = tf.constant(question.given["value"])
+    return _case(graph, value)
+
+
+def _assign_add(_question: Question) -> Case:
+    with tf.Graph().as_default() as graph:
+        count = tf.Variable(0.0)
+        add = count.assign_add(1.0)
+
+    def twice(session: Any) -> Sequence[Any]:
+        return [session.run(add), session.run(add)]
+
+    return _case(graph, add, answers=twice, first=[count.initializer])
+
+
+def _chain(question: Question) -> Case:
+    with tf.Graph().as_default() as graph:
+        y, factor, term = (
+            tf.Variable(question.given[name]).value() for name in ("first", "factor", "term")
+        )
+        for _ in range(500):
+            y = y * factor + term
+        initialize = tf.global_variables_initializer()
+    return _case(graph, y, first=[initialize])
+
+
+def _products(question: Question) -> Case:
+    with tf.Graph().as_default() as graph:
+        left, right = (
+            [tf.Variable(value).value() for value in question.given[name]]
+            for name in ("left", "right")
+        )
+        total = tf.add_n([tf.matmul(a, b) for a in left for b in right])
+        initialize = tf.global_variables_initializer()
+    return _case(graph, total, first=[initialize])
+
+
+def _elementwise(question: Question) -> Case:
+    with tf.Graph().as_default() as graph:
+        x, a, b = (tf.Variable(question.given[name]).value() for name in ("x", "a", "b"))
+        for _ in range(10):
+            x = tf.tanh(x * a + b)
+        initialize = tf.global_variables_initializer()
+    return _case(graph, x, first=[initialize])
+
+
+def _matmul(question: Question) -> Case:
+    with tf.Graph().as_default() as graph:
+        a, b = (tf.Variable(question.given[name]).value() for name in ("a", "b"))
+        product = tf.matmul(a, b)
+        initialize = tf.global_variables_initializer()
+    return _case(graph, product, first=[initialize])
+
+
+def _train(question: Question) -> Case:
+    with tf.Graph().as_default() as graph:
+        network = build_network(question)
+        initialize = tf.global_variables_initializer()
+
+    def trained(session: Any) -> Sequence[Any]:
+        losses = [session.run(network.step, network.feeds)[1] for _ in range(TRAINED_STEPS)]
+        return [*losses, *session.run([network.weights[name] for name in WEIGHTS])]
+
+    return _case(graph, network.step, network.feeds, answers=trained, first=[initialize])
+
+
+def _big_graph(question: Question) -> Case:
+    sessions: list[Any] = []
+
+    def build_and_run() -> Any:
+        with tf.Graph().as_default() as graph:
+            x = tf.placeholder(tf.float32, [])
+            now = [x * scale for scale in question.given["scales"]]
+            half = tf.constant(0.5)
+            for layer in range(LAYERS):
+                if layer % 2:
+                    now = [value * half for value in now]
+                else:
+                    now = [value + now[(i + 1) % WIDTH] for i, value in enumerate(now)]
+            total = tf.add_n(now)
+        sessions.append(tf.Session(graph=graph))
+        return sessions[-1].run(total, {x: question.given["x"]})
+
+    def close() -> None:
+        while sessions:
+            sessions.pop().close()
+
+    return SyncCase(
+        step=build_and_run, answers=lambda: [build_and_run()], closes=close, whole=True, after=close
+    )
+
+
+LOCAL: dict[str, Callable[[Question], Case]] = {
+    "feed-add": _feed_add,
+    "constant": _constant,
+    "assign-add": _assign_add,
+    "chain-scalar": _chain,
+    "chain-8x8": _chain,
+    "products": _products,
+    "elementwise": _elementwise,
+    "matmul-2048": _matmul,
+    "mlp-sgd": _train,
+    "mlp-adam": _train,
+    "graph-20000": _big_graph,
+}

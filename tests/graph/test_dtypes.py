@@ -1,0 +1,129 @@
+"""Element types have TensorFlow's names and stand for one numpy dtype each."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from actorsession.graph import dtypes
+from actorsession.graph.dtypes import DType, as_dtype
+
+NUMBERS = {
+    "float16": np.float16,
+    "float32": np.float32,
+    "float64": np.float64,
+    "bfloat16": ml_dtypes.bfloat16,
+    "int8": np.int8,
+    "int16": np.int16,
+    "int32": np.int32,
+    "int64": np.int64,
+    "uint8": np.uint8,
+    "uint16": np.uint16,
+    "uint32": np.uint32,
+    "uint64": np.uint64,
+    "bool": np.bool_,
+    "complex64": np.complex64,
+    "complex128": np.complex128,
+}
+NAMES = [*NUMBERS, "string", "resource"]
+
+
+@pytest.mark.parametrize(("name", "scalar"), NUMBERS.items())
+def test_a_number_type_is_found_by_name_scalar_type_and_numpy_dtype(
+    name: str, scalar: type[Any]
+) -> None:
+    found = as_dtype(name)
+    assert found.name == name
+    assert as_dtype(scalar) is found
+    assert as_dtype(np.dtype(scalar)) is found
+    assert as_dtype(found) is found
+    assert found.as_numpy_dtype is scalar
+    assert found.itemsize == np.dtype(scalar).itemsize
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_module_variables_hold_the_one_instance_of_each_type(name: str) -> None:
+    variable = {"bool": "bool_"}.get(name, name)
+    assert getattr(dtypes, variable) is as_dtype(name)
+    assert variable in dtypes.__all__
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(float, "float32"), (int, "int32"), (bool, "bool"), (complex, "complex128"),
+     (str, "string"), (bytes, "string"), (object, "string"), (np.str_, "string")],
+)  # fmt: skip
+def test_a_python_type_means_what_constants_of_it_become(kind: type[Any], name: str) -> None:
+    assert as_dtype(kind).name == name
+
+
+@pytest.mark.parametrize(
+    ("alias", "name"), [("half", "float16"), ("float", "float32"), ("double", "float64")]
+)
+def test_tensorflows_other_spellings_are_taken(alias: str, name: str) -> None:
+    assert as_dtype(alias).name == name
+
+
+def test_byte_order_makes_no_other_type() -> None:
+    assert as_dtype(np.dtype(">f4")) is dtypes.float32
+    assert as_dtype(np.dtype("<i8")) is dtypes.int64
+
+
+@pytest.mark.parametrize("kind", ["S5", "U3", "O"])
+def test_numpys_texts_and_objects_are_strings(kind: str) -> None:
+    assert as_dtype(np.dtype(kind)) is dtypes.string
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, "nope", "f4", ">f4", "int", "S", "", 3, 1.5, (), [("a", "f4")], np.dtype("M8[s]"),
+     np.dtype([("a", "f4")]), np.longdouble, list, np.zeros(2)],
+)  # fmt: skip
+def test_anything_else_is_a_type_error_that_lists_the_names(value: Any) -> None:
+    if value is np.longdouble and np.dtype(value) == np.dtype(np.float64):
+        pytest.skip("this platform has no longer floats")
+    with pytest.raises(TypeError, match=r"valid names: float16, .*resource"):
+        as_dtype(value)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_copy_is_the_same_instance(name: str) -> None:
+    """Types are compared by identity, so copying a structure that holds one must not make two."""
+    dtype = as_dtype(name)
+    assert copy.copy(dtype) is dtype
+    assert copy.deepcopy([dtype]) == [dtype]
+
+
+def test_predicates_follow_the_kind() -> None:
+    table = {
+        name: [
+            flag
+            for flag in ("floating", "integer", "complex", "bool", "numeric")
+            if getattr(as_dtype(name), f"is_{flag}")
+        ]
+        for name in ("bfloat16", "int8", "uint64", "complex64", "bool", "string", "resource")
+    }
+    assert table == {
+        "bfloat16": ["floating", "numeric"],
+        "int8": ["integer", "numeric"],
+        "uint64": ["integer", "numeric"],
+        "complex64": ["complex", "numeric"],
+        "bool": ["bool"],
+        "string": [],
+        "resource": [],
+    }
+
+
+def test_a_type_is_shown_by_its_name() -> None:
+    assert repr(dtypes.bfloat16) == "actorsession.bfloat16"
+
+
+def test_types_can_be_keys_and_do_not_change() -> None:
+    table: dict[DType, int] = {dtypes.int8: 1, dtypes.uint8: 2}
+    assert table[as_dtype("uint8")] == 2
+    with pytest.raises(AttributeError):
+        dtypes.int8.name = "x"  # type: ignore[misc]

@@ -1,0 +1,269 @@
+"""Static shapes: partly known, merged, and broadcast as numpy does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actorsession.graph.shape import (
+    TensorShape,
+    as_shape,
+    broadcast_shapes,
+    merge_all,
+    unknown_shape,
+)
+
+dims = st.none() | st.integers(0, 4)
+shapes = st.none() | st.lists(dims, max_size=4)
+tensor_shapes = shapes.map(TensorShape)
+full_shapes = st.lists(st.integers(0, 4), max_size=4)
+
+
+def forget(data: st.DataObject, full: list[int]) -> TensorShape:
+    """What somebody who does not know everything knows of a shape."""
+    if data.draw(st.booleans(), label="rank unknown") and data.draw(st.booleans()):
+        return unknown_shape
+    return TensorShape([d if data.draw(st.booleans()) else None for d in full])
+
+
+# -- making shapes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given_", "shown"),
+    [
+        (None, "TensorShape(None)"),
+        ([], "TensorShape([])"),
+        ((2, 3), "TensorShape([2, 3])"),
+        ([None, 3], "TensorShape([None, 3])"),
+        (5, "TensorShape([5])"),
+        (np.int64(5), "TensorShape([5])"),
+        (np.array([2, 3]), "TensorShape([2, 3])"),
+        (TensorShape([7]), "TensorShape([7])"),
+        (range(3), "TensorShape([0, 1, 2])"),
+    ],
+)
+def test_a_shape_is_made_of_whatever_lists_dimensions(given_: Any, shown: str) -> None:
+    assert repr(TensorShape(given_)) == shown
+    assert repr(as_shape(given_)) == shown
+
+
+def test_as_shape_gives_back_a_shape_itself() -> None:
+    shape = TensorShape([1])
+    assert as_shape(shape) is shape
+
+
+@pytest.mark.parametrize("bad", [[-1], -1, [2, -3]])
+def test_a_negative_dimension_is_a_value_error(bad: Any) -> None:
+    with pytest.raises(ValueError, match=r"at least 0 \(None if unknown\)"):
+        TensorShape(bad)
+
+
+@pytest.mark.parametrize("bad", ["ab", [1.5], [np.float32(2)], [[1]], [np.array([1, 2])], 2.0])
+def test_a_dimension_that_is_no_integer_is_a_type_error(bad: Any) -> None:
+    with pytest.raises(TypeError):
+        TensorShape(bad)
+
+
+def test_numpy_dimensions_become_plain_ints() -> None:
+    shape = TensorShape(np.array([2, 3], np.int32))
+    assert [type(d) for d in shape] == [int, int]
+
+
+# -- what is known ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shape", "rank", "full", "elements", "text"),
+    [
+        (None, None, False, None, "<unknown>"),
+        ([], 0, True, 1, "()"),
+        ([3], 1, True, 3, "(3,)"),
+        ([2, 3], 2, True, 6, "(2, 3)"),
+        ([2, None], 2, False, None, "(2, ?)"),
+        ([0, 5], 2, True, 0, "(0, 5)"),
+        ([0, None], 2, False, None, "(0, ?)"),
+    ],
+)
+def test_a_shape_tells_what_it_knows(
+    shape: Any, rank: int | None, full: bool, elements: int | None, text: str
+) -> None:
+    made = TensorShape(shape)
+    assert (made.rank, made.ndims) == (rank, rank)
+    assert made.is_fully_defined is full
+    assert made.num_elements == elements
+    assert str(made) == text
+    assert bool(made) is (rank is not None)
+
+
+def test_dimensions_of_an_unknown_rank_cannot_be_listed() -> None:
+    for ask in (len, list, TensorShape.as_list, TensorShape.as_tuple):
+        with pytest.raises(ValueError, match=r"unknown|not fully defined"):
+            ask(unknown_shape)
+
+
+def test_a_tuple_is_given_of_full_shapes_only() -> None:
+    assert TensorShape([2, 3]).as_tuple() == (2, 3)
+    with pytest.raises(ValueError, match=r"\(2, \?\) is not fully defined"):
+        TensorShape([2, None]).as_tuple()
+
+
+def test_dimensions_and_slices_are_taken_by_index() -> None:
+    shape = TensorShape([1, None, 3])
+    assert (shape[0], shape[1], shape[-1]) == (1, None, 3)
+    assert shape[1:] == [None, 3]
+    assert unknown_shape[7] is None
+    assert unknown_shape[1:] == unknown_shape
+    with pytest.raises(IndexError):
+        shape[3]
+
+
+@given(tensor_shapes)
+def test_a_shape_lists_the_dimensions_it_was_made_of(shape: TensorShape) -> None:
+    if shape.rank is not None:
+        assert shape.as_list() == list(shape)
+        assert len(shape) == shape.rank
+        assert TensorShape(shape.as_list()) == shape
+
+
+# -- equality --------------------------------------------------------------------------------------
+
+
+@given(shapes, shapes)
+def test_equal_shapes_know_the_same_and_hash_alike(a: Any, b: Any) -> None:
+    assert (TensorShape(a) == TensorShape(b)) is (a == b)
+    if a == b:
+        assert hash(TensorShape(a)) == hash(TensorShape(b))
+
+
+def test_a_shape_equals_lists_tuples_and_nothing() -> None:
+    assert TensorShape([2, None]) == [2, None]
+    assert TensorShape([2]) == (2,)
+    assert TensorShape(None) == None  # noqa: E711 - what programs write
+    assert TensorShape([2]) != [3]
+    assert TensorShape([2]) != ["x"]
+    assert TensorShape([2]) != "2"
+
+
+# -- merging ---------------------------------------------------------------------------------------
+
+
+@given(tensor_shapes, tensor_shapes)
+def test_two_shapes_are_compatible_when_they_merge_in_either_order(
+    a: TensorShape, b: TensorShape
+) -> None:
+    assert a.is_compatible_with(b) is b.is_compatible_with(a)
+    if a.is_compatible_with(b):
+        assert a.merge_with(b) == b.merge_with(a)
+    else:
+        with pytest.raises(ValueError, match="are not compatible"):
+            a.merge_with(b)
+
+
+@given(st.data(), full_shapes)
+def test_what_two_know_of_one_shape_always_merges_to_something_that_fits_it(
+    data: st.DataObject, full: list[int]
+) -> None:
+    a, b = forget(data, full), forget(data, full)
+    merged = a.merge_with(b)
+    assert merged.is_compatible_with(full)
+    for dim, known in enumerate(merged.dims or ()):
+        assert known == (full[dim] if full[dim] in _known(a, b, dim) else None)
+
+
+def _known(a: TensorShape, b: TensorShape, dim: int) -> set[int | None]:
+    return {s.dims[dim] for s in (a, b) if s.dims is not None}
+
+
+@given(tensor_shapes)
+def test_merging_with_nothing_or_itself_changes_nothing(shape: TensorShape) -> None:
+    assert shape.merge_with(None) == shape
+    assert unknown_shape.merge_with(shape) == shape
+    assert shape.merge_with(shape) == shape
+
+
+@given(tensor_shapes, tensor_shapes, tensor_shapes)
+def test_the_order_of_merging_makes_no_difference(
+    a: TensorShape, b: TensorShape, c: TensorShape
+) -> None:
+    def merged(*order: TensorShape) -> TensorShape | None:
+        try:
+            return merge_all(order)
+        except ValueError:
+            return None
+
+    assert merged(a, b, c) == merged(c, a, b) == merged(b, c, a)
+
+
+def test_a_rank_is_added_to_what_is_known() -> None:
+    assert unknown_shape.with_rank(2) == [None, None]
+    assert TensorShape([3, None]).with_rank(2) == [3, None]
+    with pytest.raises(ValueError, match="not compatible"):
+        TensorShape([3]).with_rank(2)
+
+
+@given(tensor_shapes, tensor_shapes)
+def test_shapes_in_a_row_have_the_dimensions_of_both(a: TensorShape, b: TensorShape) -> None:
+    row = a.concatenate(b)
+    if a.dims is None or b.dims is None:
+        assert row == unknown_shape
+    else:
+        assert row.dims == a.dims + b.dims
+
+
+# -- broadcasting ----------------------------------------------------------------------------------
+
+
+@given(full_shapes, full_shapes)
+def test_full_shapes_broadcast_as_in_numpy(a: list[int], b: list[int]) -> None:
+    try:
+        expected: Any = np.broadcast_shapes(tuple(a), tuple(b))
+    except ValueError:
+        with pytest.raises(ValueError, match="cannot be broadcast"):
+            broadcast_shapes(TensorShape(a), TensorShape(b))
+    else:
+        assert broadcast_shapes(TensorShape(a), TensorShape(b)).as_tuple() == expected
+
+
+@given(st.data(), full_shapes, full_shapes)
+def test_partly_known_shapes_broadcast_to_something_that_fits_the_full_result(
+    data: st.DataObject, a: list[int], b: list[int]
+) -> None:
+    try:
+        full = np.broadcast_shapes(tuple(a), tuple(b))
+    except ValueError:
+        return
+    known = broadcast_shapes(forget(data, a), forget(data, b))
+    assert known.is_compatible_with(full)
+
+
+@given(tensor_shapes, tensor_shapes)
+def test_a_refusal_to_broadcast_means_that_no_full_shapes_could(
+    a: TensorShape, b: TensorShape
+) -> None:
+    try:
+        broadcast_shapes(a, b)
+    except ValueError:
+        pairs = zip(reversed(a.as_list()), reversed(b.as_list()), strict=False)
+        assert any(None not in (x, y) and x != y and 1 not in (x, y) for x, y in pairs)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "result"),
+    [
+        ([None], [1], [None]),
+        ([None], [4], [4]),
+        ([None], [None], [None]),
+        ([None, 1], [3], [None, 3]),
+        ([0], [1], [0]),
+        ([None], [0], [0]),
+        (None, [2], None),
+    ],
+)
+def test_an_unknown_dimension_is_one_or_fits(a: Any, b: Any, result: Any) -> None:
+    assert broadcast_shapes(TensorShape(a), TensorShape(b)) == TensorShape(result)
+    assert broadcast_shapes(TensorShape(b), TensorShape(a)) == TensorShape(result)

@@ -1,0 +1,78 @@
+"""Values that are known while the graph is built."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from actorsession.graph.graph import Graph
+from actorsession.graph.static import constant_value
+from tests.graph.kit import copy, join, leaf, value
+
+
+def test_a_constant_is_known_and_a_placeholder_is_not() -> None:
+    graph = Graph()
+    known = constant_value(value(graph, [1, 2]))
+    assert known is not None
+    assert known.tolist() == [1, 2]
+    assert constant_value(leaf(graph)) is None
+
+
+def test_values_are_known_through_ops_that_say_how() -> None:
+    graph = Graph()
+    a, b = value(graph, 2), value(graph, 3)
+    total = graph.create_op("KitSum", [copy(graph, a), b, b]).outputs[0]
+    assert constant_value(total) == 8
+    assert constant_value(join(graph, a, b)) is None, "KitJoin does not say how"
+    assert constant_value(graph.create_op("KitSum", [a, leaf(graph)]).outputs[0]) is None
+
+
+def test_shape_functions_see_the_values_of_their_inputs() -> None:
+    graph = Graph()
+    shape = copy(graph, value(graph, np.array([2, 3])))
+    assert graph.create_op("KitSized", [shape]).outputs[0].shape == [2, 3]
+    assert graph.create_op("KitSized", [leaf(graph)]).outputs[0].shape.rank is None
+
+
+def test_a_shape_refined_later_makes_more_known() -> None:
+    graph = Graph()
+    source = leaf(graph, shape=[None])
+    extent = graph.create_op("KitExtent", [source]).outputs[0]
+    through = copy(graph, extent)
+    assert constant_value(through) is None
+    source.set_shape([5])
+    assert constant_value(through) == 5
+    assert constant_value(extent) == 5
+
+
+def test_what_is_known_stays_known() -> None:
+    graph = Graph()
+    total = graph.create_op("KitSum", [value(graph, 1)]).outputs[0]
+    first = constant_value(total)
+    leaf(graph, shape=[None]).set_shape([3])
+    assert constant_value(total) is first
+
+
+def test_a_chain_of_any_length_is_followed() -> None:
+    """Longer than Python lets functions call each other, known or not."""
+    graph = Graph()
+    known, unknown = value(graph, 7), leaf(graph, shape=[None])
+    refined = unknown
+    for _ in range(3000):
+        known, unknown = copy(graph, known), copy(graph, unknown)
+    assert constant_value(known) == 7
+    assert constant_value(unknown) is None
+    refined.set_shape([2])  # all that was not known may be known now, so it is asked again
+    assert constant_value(unknown) is None
+
+
+def test_a_value_that_is_used_twice_everywhere_is_computed_once() -> None:
+    """Without remembering, fifty doublings would take a quadrillion evaluations."""
+    graph = Graph()
+    total = value(graph, 1)
+    begin = time.perf_counter()
+    for _ in range(50):
+        total = graph.create_op("KitSum", [total, total]).outputs[0]
+    assert constant_value(total) == 2**50
+    assert time.perf_counter() - begin < 5
