@@ -64,10 +64,7 @@ class ClientGraph:
         """Whether every part is registered."""
         done = self.registration
         return (
-            done is not None
-            and done.done()
-            and not done.cancelled()
-            and done.exception() is None
+            done is not None and done.done() and not done.cancelled() and done.exception() is None
         )
 
 

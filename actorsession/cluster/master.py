@@ -91,9 +91,7 @@ class Master(Actor):
         graph = GraphDef.from_wire(message.graph)
         config = ConfigProto.from_wire(message.config)
         deadline = _sooner(call.deadline)
-        found = await find_tasks(
-            self._addresses(), lambda task: self._worker(task, None), deadline
-        )
+        found = await find_tasks(self._addresses(), lambda task: self._worker(task, None), deadline)
         session = self._new_session(config, found)
         try:
             version = session.extend(graph)

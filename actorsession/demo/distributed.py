@@ -27,11 +27,13 @@ from actorsession.demo.training import (
     check,
     train,
 )  # fmt: skip
-from actorsession.graph.device import task_name
-from actorsession.observe import step_traffic
+from actorsession.observe import Traffic, traffic
 from actorsession.train.device_setter import replica_device_setter
 
 __all__ = ["train_on_cluster"]
+
+# Enough that a sign of life between two of them hardly counts.
+COUNTED_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ async def train_on_cluster(
     async with cluster:
         replicas = [build_replica(cluster, index) for index in range(workers)]
         await _train_replicas(lesson, replicas, digits, on_progress)
-        await _look_closely(lesson, replicas[0], digits)
+        await _look_closely(lesson, cluster, replicas[0], digits)
     return lesson
 
 
@@ -120,21 +122,29 @@ async def _train_replica(
         return await train(session, replica.model, digits, plan, on_progress)
 
 
-async def _look_closely(lesson: Lesson, replica: Replica, digits: Digits) -> None:
-    """Counts what one training step moves, and records when and where each of its nodes runs."""
+async def _look_closely(
+    lesson: Lesson, cluster: acts.LocalCluster, replica: Replica, digits: Digits
+) -> None:
+    """Counts what a training step moves, and records when and where each node of one runs."""
     images, labels = next(batches(digits, seed=0))
     feeds = {replica.model.images: images, replica.model.labels: labels}
     async with replica.session() as session:
-        # The first run registers the graph with the workers, the second is like all others.
+        # The first run registers the graph with the workers; those that follow are all alike.
         await session.run(replica.model.train, feeds)
-        before = _bytes_of_link(session)
-        await session.run(replica.model.train, feeds)
-        between_client_and_master = _bytes_of_link(session) - before
+        before = await _traffic(cluster, session)
+        for _ in range(COUNTED_STEPS):
+            await session.run(replica.model.train, feeds)
+        moved = await _traffic(cluster, session) - before
         # A traced step has code of its own, which its first run compiles.
         await _traced(session, replica.model, feeds)
         lesson.trace = await _traced(session, replica.model, feeds)
-    lesson.traffic = step_traffic(lesson.trace, master=task_name("worker", replica.index))
-    lesson.step_bytes = lesson.traffic.tensor_bytes + between_client_and_master
+    lesson.step_messages = moved.messages / COUNTED_STEPS
+    lesson.step_bytes = moved.nbytes / COUNTED_STEPS
+
+
+async def _traffic(cluster: acts.LocalCluster, session: acts.AsyncSession) -> Traffic:
+    """What the cluster and this client have sent so far."""
+    return traffic((await cluster.statistics()).values(), session.statistics().link)
 
 
 async def _traced(
@@ -145,9 +155,3 @@ async def _traced(
     await session.run(model.train, feeds, options, metadata)
     assert metadata.step_stats is not None
     return metadata.step_stats
-
-
-def _bytes_of_link(session: acts.AsyncSession) -> int:
-    """Bytes that the client has exchanged with its master."""
-    link = session.statistics().link
-    return int(link.bytes_sent + link.bytes_received)

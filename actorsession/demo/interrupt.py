@@ -10,7 +10,6 @@ long, or Ctrl-C comes again, the cluster's processes are killed and the process 
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import contextlib
 import os
@@ -52,14 +51,15 @@ class Interrupts:
     def uninstall(self) -> None:
         """Gives back to the handler of before."""
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        if (
-            self._before is not None
-        ):  # None was not installed from Python, so Python cannot put it back
+        # None stands for a handler that was not set from Python, which cannot set it again.
+        if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
 
     @contextlib.contextmanager
     def cancelling_this(self) -> Iterator[None]:
         """Lets Ctrl-C cancel the running child of the event loop, for a block in a coroutine."""
+        import asyncio  # not above: it takes as long as all that stands before the handler
+
         child = asyncio.current_task()
         loop = asyncio.get_running_loop()
         assert child is not None

@@ -15,7 +15,6 @@ __all__ = ["PASS_MARK", "failures", "save_curves", "save_trace", "table"]
 
 PASS_MARK = 0.95
 _HEADINGS = ("", "steps", "steps/s", "accuracy", "bytes/step", "messages/step")
-_NOTE = "Messages: at most; tensors that are ready together share one. Heartbeats are not counted."
 
 
 def table(lessons: Sequence[Lesson]) -> str:
@@ -26,16 +25,14 @@ def table(lessons: Sequence[Lesson]) -> str:
         "  ".join([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])])
         for first, *rest in rows
     )
-    notes = [_NOTE] if any(lesson.traffic for lesson in lessons) else []
-    return "\n".join([*lines, *notes])
+    return "\n".join(lines)
 
 
 def _row(lesson: Lesson) -> tuple[str, ...]:
     speed = lesson.steps / lesson.seconds
-    messages = lesson.traffic.messages if lesson.traffic is not None else 0
     return (
         lesson.where, f"{lesson.steps:,}", f"{speed:,.0f}", f"{lesson.accuracy:.3f}",
-        f"{lesson.step_bytes:,}", f"{messages}",
+        f"{lesson.step_bytes:,.0f}", f"{lesson.step_messages:.3g}",
     )  # fmt: skip
 
 

@@ -15,7 +15,6 @@ import numpy as np
 import actorsession as acts
 from actorsession.demo.digits import Digits
 from actorsession.demo.model import Model
-from actorsession.observe import StepTraffic
 
 __all__ = ["LOOKS", "Checkpoint", "Lesson", "OnProgress", "Plan", "batches", "check", "train"]
 
@@ -51,8 +50,8 @@ class Lesson:
         steps: training steps.
         seconds: from the first step to the end of the last, with the looks at the accuracy.
         curve: how well it did meanwhile; the last entry is the result.
-        traffic: what one training step moved between processes.
-        step_bytes: bytes that one training step moved, feeds included.
+        step_messages: messages between processes for one training step, on average.
+        step_bytes: their bytes, likewise; all that went over the wires.
         trace: statistics of one training step, if it was distributed.
     """
 
@@ -60,8 +59,8 @@ class Lesson:
     steps: int
     seconds: float = 0.0
     curve: list[Checkpoint] = field(default_factory=list)
-    traffic: StepTraffic | None = None
-    step_bytes: int = 0
+    step_messages: float = 0.0
+    step_bytes: float = 0.0
     trace: acts.StepStats | None = None
 
     @property

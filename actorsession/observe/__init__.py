@@ -1,11 +1,11 @@
-"""What can be seen of a step: its trace, and what it moved between processes.
+"""What can be seen of steps: the trace of one, and what they moved between processes.
 
-Pure functions on the ``StepStats`` that a traced run reports; nothing here runs or measures anything.
+Pure functions on what a traced run and the counters of links report; nothing here runs or measures.
 """
 
 from __future__ import annotations
 
 from actorsession.observe.trace import chrome_trace, write_trace
-from actorsession.observe.traffic import StepTraffic, step_traffic
+from actorsession.observe.traffic import Traffic, traffic
 
-__all__ = ["StepTraffic", "chrome_trace", "step_traffic", "write_trace"]
+__all__ = ["Traffic", "chrome_trace", "traffic", "write_trace"]

@@ -1,69 +1,59 @@
-"""What one step moved between processes, told from its statistics.
+"""How much went over the wires of a cluster so far.
 
-Owns ``step_traffic``. Called by users and the demo; imports ``config`` and ``plan.keys``.
-
-Nothing is measured here: the messages of a step follow from where its parts ran and which tensors
-crossed from one task to another. ``session.statistics().link`` measures the way between client and master.
+Owns ``Traffic``, the sum over the counters of all links. Called by users and the demo; imports the
+statistics of ``actors`` and ``cluster``. What a piece of work has moved is the difference of two sums.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from actorsession.config import StepStats
-from actorsession.plan.keys import parse_key
+from actorsession.actors.link import LinkStatistics
+from actorsession.cluster.statistics import ServerStatistics
 
-__all__ = ["StepTraffic", "step_traffic"]
+__all__ = ["Traffic", "traffic"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepTraffic:
-    """What one step moved between processes.
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What went over the wires.
 
     Attributes:
-        tasks: how many tasks ran a part of the step.
-        tensors: how many tensors went from one task to another.
-        tensor_bytes: bytes of their elements; names, framing and heartbeats are not counted, nor are
-            feeds and fetches.
-        calls: messages of the step's control, replies included: between client and master, and
-            between master and the other tasks.
+        messages: calls, their answers, and messages that want none, such as those with tensors.
+        nbytes: bytes on the wire; signs of life, of which a link sends one a second while it has
+            nothing else to send, are among them, but not among the messages.
     """
 
-    tasks: int
-    tensors: int
-    tensor_bytes: int
-    calls: int
+    messages: int
+    nbytes: int
 
-    @property
-    def messages(self) -> int:
-        """At most so many messages: tensors for one task that are ready together share one."""
-        return self.calls + self.tensors
+    def __sub__(self, earlier: Traffic) -> Traffic:
+        return Traffic(self.messages - earlier.messages, self.nbytes - earlier.nbytes)
 
 
-def step_traffic(stats: StepStats, master: str = "") -> StepTraffic:
-    """Tells what a step moved between processes.
+def traffic(servers: Iterable[ServerStatistics], client: LinkStatistics | None = None) -> Traffic:
+    """Adds up what all links of a cluster have carried so far.
 
     Args:
-        stats: of a run with ``RunOptions.trace_level`` set.
-        master: task of the session's master, such as ``/job:worker/replica:0/task:0``, whose own part
-            needs no message; "" for a session without one (target ""), which sends none at all.
+        servers: the counters of all tasks, as ``LocalCluster.statistics`` gives them. Each link between
+            two tasks is counted once at each end, for what that end has sent.
+        client: the counters of a session's link with its master, if it has one:
+            ``session.statistics().link``. The servers' own counters of links with clients are left
+            out: whoever asks for statistics has such a link too.
 
     Returns:
-        The counts. A call is ``RunStep`` or ``RunGraph``, each with its reply: one between client and
-        master, one for every task but the master's. Transfers between devices of one task move
-        nothing.
+        The sums. Links that are closed by now are not in them.
     """
-    tasks = {node.device.rpartition("/device:")[0] for node in stats.nodes}
-    tasks |= {transfer.device.rpartition("/device:")[0] for transfer in stats.transfers}
-    crossing = [t for t in stats.transfers if t.kind == "send" and _crosses(t.key)]
-    return StepTraffic(
-        tasks=len(tasks),
-        tensors=len(crossing),
-        tensor_bytes=sum(transfer.nbytes for transfer in crossing),
-        calls=2 * (1 + len(tasks - {master})) if master else 0,
-    )
+    total = Traffic(0, 0)
+    for link in [link for server in servers for link in server.peers]:
+        total = Traffic(total.messages + _messages(link), total.nbytes + link.bytes_sent)
+    if client is not None:
+        both_ways = client.bytes_sent + client.bytes_received
+        total = Traffic(total.messages + _messages(client), total.nbytes + both_ways)
+    return total
 
 
-def _crosses(text: str) -> bool:
-    key = parse_key(text)
-    return key.src_task != key.dst_task
+def _messages(link: LinkStatistics) -> int:
+    """Messages that belong to what this end has sent: the answers to its calls with them."""
+    return 2 * link.calls_sent + link.tells_sent

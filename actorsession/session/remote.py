@@ -3,6 +3,8 @@
 Connects to the master that the target names, gives it the graph, and asks it to run steps. A master in the
 same process and loop is called directly, without encoding anything. The graph may grow: what was added is
 sent before the next run that needs a plan.
+
+Made by the session factory, called by the faces; it imports actors, messages and transports.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
     InternalError,
+    UnauthenticatedError,
     UnavailableError,
 )  # fmt: skip
 from actorsession.graph.device import DeviceAttributes
@@ -56,24 +59,38 @@ from actorsession.messages.session import (
     StepDone,
 )  # fmt: skip
 from actorsession.plan.signature import RunSignature
-from transports import Hello, TransportError, WrongPeer, connect
+from transports import AuthenticationError, Hello, ProtocolError, TransportError, WrongPeer, connect
 
-__all__ = ["RemotePlan", "RemoteSession", "RemoteStatistics"]
+__all__ = ["TOKEN_VARIABLE", "RemotePlan", "RemoteSession", "RemoteStatistics", "shared_token"]
+
+TOKEN_VARIABLE = "ACTORSESSION_TOKEN"
+"""The environment variable with the secret of servers that listen on more than loopback."""
 
 # Seconds between attempts to reach a master that is not there yet.
 _RETRY = 0.1
-# Seconds that closing may take when the master does not answer.
+# Seconds for the master to close a session; it gives its workers two.
 _CLOSE = 5.0
+# Seconds for the connection to end.
+_GRACE = 2.0
 # Seconds that the client waits longer than the limit of a run, for the master's word on what was late.
 _ANSWER_MARGIN = 0.25
 _GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
+_CLOSED = "Session has been closed."
 
 
 @dataclass(frozen=True, slots=True)
 class RemotePlan:
-    """What a remote session keeps of a plan: the names in the order in which values travel."""
+    """What a remote session keeps of a plan: the names in the order in which values travel.
+
+    Attributes:
+        signature: the names.
+        fetches: its fetches, as messages have them.
+        targets: its targets, likewise.
+    """
 
     signature: RunSignature
+    fetches: list[str]
+    targets: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +125,8 @@ class RemoteSession:
         self._handle = ""
         self._version = 0
         self._sent = 0  # how many operations the master knows
-        self._changing = asyncio.Lock()
+        self._connecting = asyncio.Lock()
+        self._extending = asyncio.Lock()
         self._steps = 0
         self._requests = itertools.count()
         self._request_prefix = secrets.token_hex(8)
@@ -119,56 +137,79 @@ class RemoteSession:
     async def connect(self) -> None:
         """Reaches the master and creates the session there; does nothing if that was done.
 
+        If it fails or is cancelled nothing is left open, and the next call tries anew.
+
         Raises:
             UnavailableError: if nobody answers at the target in time.
+            UnauthenticatedError: if the master asks for another token than ours.
             DeadlineExceededError: if the master's cluster does not come together in time.
+            CancelledError: if the session is closed.
         """
-        async with self._changing:
-            if self._handle or self._closed:
+        async with self._connecting:
+            self._check_open()
+            if self._handle:
                 return
-            limit = self._config.operation_timeout
-            deadline = Deadline.after(CONNECT_TIMEOUT if limit is None else limit)
-            if self._ref is None:
+            deadline = Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT)
+            try:
                 self._ref = await self._reach(deadline)
-            operations = self._graph.get_operations()
-            created = await self._ask(
-                CreateSession(
-                    graph=_wire(operations, self._graph.seed),
-                    config=self._config.to_wire(),
-                    request_id=self._request_id(),
-                ),
-                deadline,
-                SessionCreated,
-            )
-            self._handle = created.session_handle
-            self._version = created.graph_version
-            self._sent = len(operations)
+                await self._create(deadline)
+            except BaseException:
+                # The master drops a session whose client has hung up.
+                await self._hang_up(0.0)
+                raise
+
+    async def _create(self, deadline: Deadline) -> None:
+        operations = self._graph.get_operations()
+        created = await self._ask(
+            CreateSession(
+                graph=_wire(operations, self._graph.seed),
+                config=self._config.to_wire(),
+                request_id=self._request_id(),
+            ),
+            deadline,
+            SessionCreated,
+        )
+        self._version = created.graph_version
+        self._sent = len(operations)
+        self._handle = created.session_handle
 
     async def _reach(self, deadline: Deadline) -> Ref:
         here = registry.lookup(self._target)
         if here is not None:
             return here
-        attempts, last = 0, ""
+        attempts = 0
         while True:
             attempts += 1
+            left = deadline.time_left or 0.0
             try:
                 connection = await connect(
-                    self._target, _hello(), timeout=deadline.remaining() or 0.01
+                    self._target, _hello(), timeout=max(left, _RETRY), token=shared_token()
                 )
                 break
-            except WrongPeer as exc:
-                raise UnavailableError(f"the master at {self._target} refuses us: {exc}") from exc
+            except AuthenticationError as exc:
+                raise UnauthenticatedError(f"the master at {self._target}: {exc}") from exc
+            except (WrongPeer, ProtocolError) as exc:
+                raise UnavailableError(f"no master of ours is at {self._target}: {exc}") from exc
             except TransportError as exc:
-                last = str(exc)
-            left = deadline.remaining()
-            if left is not None and left <= _RETRY:
+                last = exc
+            if left <= _RETRY:
                 raise UnavailableError(
-                    f"no master answers at {self._target} after {attempts} attempts; last: {last}"
-                )
+                    f"no master answers at {self._target} after {attempts} "
+                    f"attempt{'s' * (attempts > 1)}; last: {last}"
+                ) from last
             await asyncio.sleep(_RETRY)
         self._link = Link(connection, serves={}, peer_name=connection.peer.task)
         _ = self._children.start(self._link.run(), name=f"link to {self._target}")
         return RemoteRef(self._link, MASTER)
+
+    async def _hang_up(self, grace: float) -> None:
+        link, self._link, self._ref = self._link, None, None
+        if link is not None:
+            await link.aclose(grace)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise CancelledError(_CLOSED)
 
     async def _ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
         if self._ref is None:
@@ -188,11 +229,15 @@ class RemoteSession:
     async def prepare(self, signature: RunSignature) -> RemotePlan:
         """Makes sure that the master knows everything a signature names."""
         await self.connect()
-        await self._extend()
-        return RemotePlan(signature.sorted())
+        if self._graph.operations_since(self._sent):
+            # A child does it, because cancelling a run must not lose count of what the master knows.
+            extending = self._children.start(self._extend(), name="extend the graph", awaited=True)
+            await asyncio.shield(extending)
+        ordered = signature.sorted()
+        return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets))
 
     async def _extend(self) -> None:
-        async with self._changing:
+        async with self._extending:
             new = self._graph.operations_since(self._sent)
             if not new:
                 return
@@ -203,7 +248,7 @@ class RemoteSession:
                     current_graph_version=self._version,
                     request_id=self._request_id(),
                 ),
-                self._deadline(None),
+                Deadline.after(self._config.operation_timeout or DEFAULT_STEP_TIMEOUT),
                 SessionExtended,
             )
             self._version = extended.graph_version
@@ -234,36 +279,33 @@ class RemoteSession:
             DeadlineExceededError: if the step took too long.
             OpError: the step's first error.
         """
-        if self._closed:
-            raise CancelledError("Session has been closed.")
-        signature = plan.signature
-        # Over a link small arrays are copied into the message at once; in-process ones are kept by
-        # reference until the step has run.
-        kept = [_kept(f) for f in feeds]
+        self._check_open()
+        names = plan.signature.feeds
+        # A master in this process gets the arrays themselves, and the caller might change them while
+        # the step is suspended; over a link they are borrowed until the answer is there.
+        kept = feeds if self._link is not None else [_kept(f) for f in feeds]
         message = RunStep(
             session_handle=self._handle,
-            feeds=dict(zip(signature.feeds, kept, strict=True)),
-            fetches=list(signature.fetches),
-            targets=list(signature.targets),
+            feeds=dict(zip(names, kept, strict=True)),
+            fetches=plan.fetches,
+            targets=plan.targets,
             options=_wire_options(options, limit),
             request_id=self._request_id(),
         )
+        deadline = Deadline.after((limit or DEFAULT_STEP_TIMEOUT) + _ANSWER_MARGIN)
         self._steps += 1
         try:
-            deadline = self._deadline(None if limit is None else limit + _ANSWER_MARGIN)
             done = await self._ask(message, deadline, StepDone)
+        except _GONE as error:
+            if self._closed:
+                raise CancelledError(_CLOSED) from error
+            raise
         finally:
             self._steps -= 1
         if metadata is not None:
             _fill(metadata, done.metadata)
-        return (
-            [_own(v) for v in done.values]
-            if self._link is None
-            else [_scalar(v) for v in done.values]
-        )
-
-    def _deadline(self, limit: float | None) -> Deadline:
-        return Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
+        make_own = _scalar if self._link is not None else _own
+        return [make_own(value) for value in done.values]
 
     async def devices(self) -> list[DeviceAttributes]:
         """The devices that the session may use, the client device first."""
@@ -276,21 +318,30 @@ class RemoteSession:
     # -- end -----------------------------------------------------------------------------------
 
     async def close(self) -> None:
-        """Closes the session at the master, if it still answers, and the connection."""
+        """Closes the session at the master, if it still answers, and the connection.
+
+        Takes at most a few seconds, and may be called again. Runs that are under way end with
+        CancelledError.
+        """
         self._closed = True
-        if self._handle and self._ref is not None:
+        handle, self._handle = self._handle, ""
+        if handle and self._ref is not None:
             # The master may be gone or have dropped the session: nothing is left to close there then.
             with contextlib.suppress(*_GONE):
-                await self._ask(
-                    CloseSession(session_handle=self._handle), Deadline.after(_CLOSE), Done
-                )
-        if self._link is not None:
-            await self._link.aclose(_CLOSE)
-        await self._children.stop(_CLOSE)
+                await self._ask(CloseSession(session_handle=handle), Deadline.after(_CLOSE), Done)
+        link, self._link = self._link, None
+        if link is not None:
+            await link.aclose(_GRACE)
+        await self._children.stop(_GRACE)
 
     def statistics(self) -> RemoteStatistics:
         """Counters of the session."""
         return RemoteStatistics(self._steps, self._link.statistics() if self._link else None)
+
+
+def shared_token() -> str | None:
+    """The secret that servers and clients must share, if the environment has one."""
+    return os.environ.get(TOKEN_VARIABLE) or None
 
 
 def _hello() -> Hello:
@@ -315,7 +366,9 @@ def _kept(feed: Any) -> Any:
 
 def _own(value: Any) -> Any:
     """A value of a master in this process, made the caller's own."""
-    return np.array(value)[()] if isinstance(value, np.ndarray) else value
+    if not isinstance(value, np.ndarray):
+        return value
+    return np.array(value) if value.ndim else value[()]
 
 
 def _scalar(value: Any) -> Any:

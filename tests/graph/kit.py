@@ -53,7 +53,9 @@ register(
 register(OpDef(name="KitJoin", infer=_infer_join, kernel=_no_kernel))
 register(OpDef(name="KitNothing", infer=lambda ctx: (), kernel=_no_kernel))
 register(
-    OpDef(name="KitPair", infer=lambda ctx: [spec(float32, ()), spec(float32, [2])], kernel=_no_kernel)
+    OpDef(
+        name="KitPair", infer=lambda ctx: [spec(float32, ()), spec(float32, [2])], kernel=_no_kernel
+    )
 )
 register(
     OpDef(
@@ -73,9 +75,7 @@ register(
     )
 )
 register(
-    OpDef(
-        name="KitSum", infer=lambda ctx: [ctx.inputs[0]], kernel=_no_kernel, static_value=_sum
-    )
+    OpDef(name="KitSum", infer=lambda ctx: [ctx.inputs[0]], kernel=_no_kernel, static_value=_sum)
 )
 # Its value is the extent of its input's first dimension, once that is known.
 register(

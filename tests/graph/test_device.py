@@ -68,7 +68,7 @@ def test_every_spec_is_read_back_from_its_own_text(spec: DeviceSpec) -> None:
     "text",
     ["bad", "/job:", "/job:1a", "/job:a-b", "/task:x", "/task:-1", "/task:", "/replica:one",
      "/device:CPU:-1", "/device:", "/device", "/Device:CPU:0", "/JOB:a", "/cpu:0 ", "/cpu:0\n",
-     "/job:a//task:1", "cpu:0/extra", "/task:١", "/cpux:0", "/device:CPU:0:0"],
+     "/job:a//task:1", "cpu:0/extra", "/task:\u0661", "/cpux:0", "/device:CPU:0:0"],
 )  # fmt: skip
 def test_a_malformed_name_is_refused_with_the_part_and_the_form(text: str) -> None:
     with pytest.raises(ValueError, match=r"cannot read .*a full name is /job:NAME"):

@@ -92,7 +92,7 @@ def test_a_built_graph_is_written_node_by_node() -> None:
 
 
 def test_a_graph_of_another_version_is_refused() -> None:
-    wire = [GRAPH_DEF_VERSION + 1, None, []]
+    wire: list[Any] = [GRAPH_DEF_VERSION + 1, None, []]
     said = f"version {GRAPH_DEF_VERSION + 1}; this library reads {GRAPH_DEF_VERSION}"
     with pytest.raises(ProtocolError, match=said):
         GraphDef.from_wire(wire)

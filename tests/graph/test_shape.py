@@ -70,7 +70,7 @@ def test_a_dimension_that_is_no_integer_is_a_type_error(bad: Any) -> None:
 
 
 def test_numpy_dimensions_become_plain_ints() -> None:
-    shape = TensorShape(np.array([2, 3], np.int32))
+    shape = TensorShape(list(np.array([2, 3], np.int32)))
     assert [type(d) for d in shape] == [int, int]
 
 

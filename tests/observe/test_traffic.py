@@ -1,54 +1,56 @@
-"""What a step moved between processes, told from its statistics."""
+"""Adding up what the links of a cluster have carried."""
 
 from __future__ import annotations
 
-from actorsession.config import NodeStats, StepStats, TransferStats
-from actorsession.observe.traffic import step_traffic
-from actorsession.plan.keys import build_key
+from typing import Any
+
+from actorsession.actors.link import LinkStatistics
+from actorsession.cluster.statistics import CLIENT, ServerStatistics
+from actorsession.observe.traffic import Traffic, traffic
 
 PS = "/job:ps/replica:0/task:0"
 WORKER = "/job:worker/replica:0/task:0"
 
 
-def step(*transfers: tuple[str, str, int], runs_on: tuple[str, ...] = ()) -> StepStats:
-    """A step with one tensor for each (source device, destination device, bytes)."""
-    stats = StepStats(1, [NodeStats(d, "n", "Op", 0.0, 1.0, "MainThread", 0) for d in runs_on])
-    for number, (src, dst, nbytes) in enumerate(transfers):
-        key = build_key(src, 1, dst, f"edge_{number}")
-        stats.transfers.append(TransferStats("send", key, src, 0.1, nbytes))
-        stats.transfers.append(TransferStats("recv", key, dst, 0.2, nbytes))
-    return stats
+def link(peer: str, **counters: int) -> LinkStatistics:
+    nothing: dict[str, Any] = dict.fromkeys(LinkStatistics.__slots__, 0)
+    return LinkStatistics(**(nothing | {"peer": peer, "address": "", "over": None} | counters))
 
 
-def cpu(task: str, number: int = 0) -> str:
-    return f"{task}/device:CPU:{number}"
+def server(task: str, *links: LinkStatistics) -> ServerStatistics:
+    nothing: dict[str, Any] = dict.fromkeys(ServerStatistics.__slots__, 0)
+    return ServerStatistics(**(nothing | {"task": task, "links": links}))
 
 
-def test_tensors_between_tasks_are_counted_once_with_their_bytes() -> None:
-    traffic = step_traffic(step((cpu(PS), cpu(WORKER), 400), (cpu(WORKER), cpu(PS), 24)), WORKER)
-    assert (traffic.tensors, traffic.tensor_bytes) == (2, 424)
+def test_a_link_between_tasks_counts_once_at_each_end_for_what_that_end_sent() -> None:
+    servers = [
+        server(PS, link(WORKER, tells_sent=3, bytes_sent=100, bytes_received=40)),
+        server(WORKER, link(PS, tells_received=3, bytes_sent=40, bytes_received=100)),
+    ]
+    assert traffic(servers) == Traffic(messages=3, nbytes=140)
 
 
-def test_tensors_between_devices_of_one_task_move_nothing() -> None:
-    traffic = step_traffic(step((cpu(PS), cpu(PS, 1), 400)), PS)
-    assert (traffic.tensors, traffic.tensor_bytes) == (0, 0)
+def test_a_call_is_two_messages_counted_where_it_was_made() -> None:
+    servers = [
+        server(PS, link(WORKER, calls_received=5, bytes_sent=10)),
+        server(WORKER, link(PS, calls_sent=5, bytes_sent=20)),
+    ]
+    assert traffic(servers) == Traffic(messages=10, nbytes=30)
 
 
-def test_a_step_on_the_masters_task_alone_is_one_call_and_its_reply() -> None:
-    traffic = step_traffic(step(runs_on=(cpu(WORKER),)), WORKER)
-    assert (traffic.tasks, traffic.calls, traffic.messages) == (1, 2, 2)
+def test_the_clients_link_counts_both_ways() -> None:
+    mine = link(WORKER, calls_sent=2, bytes_sent=100, bytes_received=8)
+    assert traffic([server(WORKER)], mine) == Traffic(messages=4, nbytes=108)
 
 
-def test_every_other_task_costs_a_call_and_its_reply() -> None:
-    traffic = step_traffic(step((cpu(PS), cpu(WORKER), 8)), WORKER)
-    assert (traffic.tasks, traffic.calls, traffic.messages) == (2, 4, 5)
+def test_links_that_the_servers_have_with_clients_are_left_out() -> None:
+    servers = [server(WORKER, link(CLIENT, calls_received=2, tells_sent=1, bytes_sent=50))]
+    assert traffic(servers) == Traffic(messages=0, nbytes=0)
 
 
-def test_a_master_that_runs_no_part_is_called_all_the_same() -> None:
-    traffic = step_traffic(step(runs_on=(cpu(PS),)), WORKER)
-    assert (traffic.tasks, traffic.calls) == (1, 4)
+def test_signs_of_life_are_bytes_and_no_messages() -> None:
+    assert traffic([server(PS, link(WORKER, frames_sent=4, bytes_sent=16))]) == Traffic(0, 16)
 
 
-def test_a_session_without_a_master_sends_no_message() -> None:
-    traffic = step_traffic(step((cpu(PS), cpu(PS, 1), 8)))
-    assert (traffic.calls, traffic.messages) == (0, 0)
+def test_what_work_has_moved_is_the_difference() -> None:
+    assert Traffic(12, 900) - Traffic(5, 400) == Traffic(7, 500)

@@ -1,0 +1,384 @@
+"""The demo as its users start it: a process of its own, from the first line to the last, or to Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actorsession.demo.interrupt import GOODBYE
+
+pytestmark = pytest.mark.process
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# The rule is one second; a loaded machine gets more.
+ENDS_WITHIN_SECONDS = 3.0
+# No test waits longer for anything.
+PATIENCE_SECONDS = 40.0
+
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/environ").exists(), reason="looks at processes through /proc"
+)
+
+
+def command(*options: str | Path) -> list[str]:
+    return [sys.executable, "-m", "actorsession", "demo", *map(str, options)]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+
+
+def run_demo(*options: str | Path) -> subprocess.CompletedProcess[str]:
+    """Runs the demo to its end."""
+    return subprocess.run(
+        command(*options),
+        cwd="/",
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+
+
+# -- a whole run -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the whole run has written."""
+    return tmp_path_factory.mktemp("demo") / "a new folder"
+
+
+@pytest.fixture(scope="module")
+def whole_run(output: Path) -> subprocess.CompletedProcess[str]:
+    """A run of everything, shortened."""
+    return run_demo("--steps", "400", "--workers", "2", "--output", output)
+
+
+@pytest.fixture
+def trace(whole_run: subprocess.CompletedProcess[str], output: Path) -> list[dict[str, Any]]:
+    """The events of the trace that the whole run has written."""
+    events: list[dict[str, Any]] = json.loads((output / "trace.json").read_text())["traceEvents"]
+    return events
+
+
+def table_row(run: subprocess.CompletedProcess[str], where: str) -> dict[str, float]:
+    """The numbers of one line of the table, by heading."""
+    lines = run.stdout.splitlines()
+    heading = next(line for line in lines if "steps/s" in line)
+    (row,) = (line for line in lines if re.match(rf"{re.escape(where)} +\d", line))
+    numbers = row.removeprefix(where).replace(",", "").split()
+    return dict(zip(heading.split(), map(float, numbers), strict=True))
+
+
+def test_a_run_ends_well_and_writes_nothing_on_stderr(
+    whole_run: subprocess.CompletedProcess[str],
+) -> None:
+    assert (whole_run.returncode, whole_run.stderr) == (0, "")
+
+
+def test_both_models_recognise_the_digits_that_were_held_out(
+    whole_run: subprocess.CompletedProcess[str],
+) -> None:
+    for where in ("one process", "1 ps + 2 workers"):
+        row = table_row(whole_run, where)
+        assert row["accuracy"] >= 0.95
+        assert row["steps"] == 400
+        assert row["steps/s"] > 0
+
+
+def test_the_table_says_what_a_step_moved(whole_run: subprocess.CompletedProcess[str]) -> None:
+    local = table_row(whole_run, "one process")
+    assert (local["bytes/step"], local["messages/step"]) == (0, 0)
+    row = table_row(whole_run, "1 ps + 2 workers")
+    # 4,810 parameters out to the worker and their gradients back, and a batch of 64 images from the
+    # client: float32 each. The rest is names and framing.
+    least = 4 * (2 * (64 * 64 + 64 + 64 * 10 + 10) + 64 * 64)
+    assert least < row["bytes/step"] < 1.2 * least
+    # The client calls the master and the master the server, and both answer; the server sends the
+    # variables together, and the worker the gradients. Constants may go before them.
+    assert 4 + 2 <= row["messages/step"] <= 4 + 3
+
+
+def test_progress_is_told_in_a_few_lines_when_nobody_watches(
+    whole_run: subprocess.CompletedProcess[str],
+) -> None:
+    told = [line for line in whole_run.stdout.splitlines() if " of 400" in line]
+    assert told[0] == "  one process: step 0 of 400"
+    assert told[5] == "  1 ps + 2 workers: step 0 of 400"
+    assert re.fullmatch(r"  1 ps \+ 2 workers: step 400 of 400, accuracy 0\.\d{3}", told[-1])
+    assert len(told) == 10
+
+
+def test_every_send_of_the_traced_step_meets_its_receive_in_another_process(
+    trace: list[dict[str, Any]],
+) -> None:
+    sent = {e["id"]: e for e in trace if e["ph"] == "s"}
+    received = {e["id"]: e for e in trace if e["ph"] == "f"}
+    assert Counter(e["ph"] for e in trace if e["ph"] in "sf") == {"s": len(sent), "f": len(sent)}
+    assert sent.keys() == received.keys()
+    assert all(sent[i]["pid"] != received[i]["pid"] for i in sent)
+    assert all(sent[i]["ts"] < received[i]["ts"] for i in sent)
+    # All of them: the spans of sending and receiving nodes are as many.
+    spans = Counter(e["cat"] for e in trace if e["ph"] == "X")
+    assert spans["_Send"] == spans["_Recv"] == len(sent) > 0
+
+
+def test_the_traced_step_went_over_the_server_and_a_worker(trace: list[dict[str, Any]]) -> None:
+    named = {e["args"]["name"] for e in trace if e["name"] == "process_name"}
+    assert named == {"/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0"}
+
+
+def test_spans_of_the_traced_step_do_not_overlap_on_their_track(
+    trace: list[dict[str, Any]],
+) -> None:
+    tracks = defaultdict(list)
+    for event in trace:
+        if event["ph"] == "X":
+            start = round(event["ts"] * 1000)
+            tracks[event["pid"], event["tid"]].append((start, start + round(event["dur"] * 1000)))
+    assert all(a[1] <= b[0] for track in tracks.values() for a, b in pairwise(sorted(track)))
+
+
+def test_variables_are_on_the_server_and_gradients_are_made_by_the_worker(
+    trace: list[dict[str, Any]],
+) -> None:
+    pids = {e["args"]["name"]: e["pid"] for e in trace if e["name"] == "process_name"}
+    where = {e["cat"]: e["pid"] for e in trace if e["ph"] == "X"}
+    assert where["ResourceApplyGradientDescent"] == pids["/job:ps/replica:0/task:0"]
+    assert where["ReluGrad"] == pids["/job:worker/replica:0/task:0"]
+
+
+def test_the_learning_curves_are_a_png(
+    whole_run: subprocess.CompletedProcess[str], output: Path
+) -> None:
+    picture = (output / "learning.png").read_bytes()
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    assert picture.endswith(b"IEND\xaeB`\x82")
+
+
+def test_nothing_else_is_written(whole_run: subprocess.CompletedProcess[str], output: Path) -> None:
+    assert sorted(path.name for path in output.iterdir()) == ["learning.png", "trace.json"]
+
+
+# -- options ---------------------------------------------------------------------------------------
+
+
+def test_local_only_starts_no_cluster_and_has_no_trace(tmp_path: Path) -> None:
+    run = run_demo("--local-only", "--no-progress", "--steps", "300", "--output", tmp_path)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert table_row(run, "one process")["accuracy"] >= 0.95
+    assert " of 300" not in run.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["learning.png"]
+
+
+def test_a_model_that_is_not_good_enough_is_a_failure(tmp_path: Path) -> None:
+    run = run_demo("--local-only", "--steps", "1", "--output", tmp_path)
+    assert run.returncode == 1
+    assert re.fullmatch(
+        r"actorsession demo: one process: accuracy 0\.\d{3} on the held-out images after 1 steps; "
+        r"at least 0\.95 was expected\n",
+        run.stderr,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--steps", "0"], "argument --steps: a whole number from 1 upwards is needed, got '0'"),
+        (["--steps", "many"], "argument --steps: a whole number from 1 upwards is needed"),
+        (["--workers", "-1"], "argument --workers: a whole number from 1 upwards is needed"),
+        (["--data", "/no/such/file"], "--data: cannot read the digits file '/no/such/file'"),
+        (["--data", __file__], "test_demo.py is not a digits file"),
+        (["--output", __file__], "--output: cannot make the folder"),
+        (["--surprise"], "unrecognized arguments: --surprise"),
+    ],
+    ids=lambda value: " ".join(value[:1]) if isinstance(value, list) else "",
+)
+def test_options_that_cannot_be_are_refused(options: list[str], complaint: str) -> None:
+    run = run_demo(*options)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert complaint in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_help_names_every_option() -> None:
+    run = run_demo("--help")
+    assert run.returncode == 0
+    for option in ("--data", "--steps", "--workers", "--output", "--local-only", "--no-progress"):
+        assert option in run.stdout
+
+
+def test_a_terminal_sees_a_bar_and_gets_its_cursor_back(tmp_path: Path) -> None:
+    pytest.importorskip("rich")
+    ours, theirs = pty.openpty()
+    with open(ours, "rb", buffering=0) as screen:
+        process = subprocess.Popen(
+            command("--local-only", "--steps", "300", "--output", tmp_path),
+            env={**environment(), "TERM": "xterm"},
+            stdout=theirs,
+            stderr=subprocess.PIPE,
+        )
+        os.close(theirs)
+        shown = b"".join(pieces_until_closed(screen))
+        _, complaints = process.communicate(timeout=PATIENCE_SECONDS)
+    assert (process.returncode, complaints) == (0, b"")
+    assert "━━━".encode() in shown
+    assert shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")
+
+
+def pieces_until_closed(screen: Any) -> Iterator[bytes]:
+    with contextlib.suppress(OSError):  # how Linux says that the other end of a terminal is closed
+        while piece := screen.read(65536):
+            yield piece
+
+
+# -- Ctrl-C ----------------------------------------------------------------------------------------
+
+
+class Started:
+    """A demo under way, with a mark by which all its processes can be found.
+
+    SIGINT is ignored until the demo asks for it, as ``scripts/demo`` does: an interpreter that is just
+    starting would answer with a traceback.
+    """
+
+    def __init__(self, output: Path) -> None:
+        self._mark = f"demo-{uuid.uuid4().hex}"
+        self.process = subprocess.Popen(
+            ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command("--output", output)],
+            env=environment() | {"MARK_OF_THE_TEST": self._mark},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._said = ""
+
+    def wait_for_handler(self) -> None:
+        """Waits until the demo has asked for SIGINT; another process can only be polled."""
+        status = Path(f"/proc/{self.process.pid}/status")
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < give_up:
+            (caught,) = re.findall(r"^SigCgt:\s*(\w+)", status.read_text(), re.MULTILINE)
+            if int(caught, 16) >> (signal.SIGINT - 1) & 1:
+                return
+            time.sleep(0.001)
+        raise AssertionError("the demo never asked for SIGINT")
+
+    def wait_for_line(self, text: str) -> None:
+        """Waits until a line of standard output contains a text."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._said += line
+            if text in line:
+                return
+        raise AssertionError(f"the demo ended without saying {text!r}: {self._said}")
+
+    def interrupt(self) -> None:
+        """What Ctrl-C does."""
+        self.process.send_signal(signal.SIGINT)
+
+    def wait_for_end(self) -> tuple[str, str]:
+        """All that the demo said, on standard output and on standard error."""
+        said, complaints = self.process.communicate(timeout=PATIENCE_SECONDS)
+        return self._said + said, complaints
+
+    def processes(self) -> list[int]:
+        """The processes of this demo that run."""
+        return [pid for pid in map(_number, Path("/proc").iterdir()) if pid and self._owns(pid)]
+
+    def _owns(self, pid: int) -> bool:
+        try:
+            return self._mark.encode() in Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            return False  # gone, or somebody else's
+
+    def kill(self) -> None:
+        """Ends whatever a failed test has left."""
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.communicate()
+
+
+def _number(folder: Path) -> int:
+    return int(folder.name) if folder.name.isdigit() else 0
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Iterator[Started]:
+    """A demo under way."""
+    started = Started(tmp_path)
+    yield started
+    started.kill()
+
+
+MOMENTS = {
+    "while it imports": None,
+    "in one process": "one process: step 0 of",
+    "while the cluster starts": "workers: step 0 of",
+    "in the middle of training": "workers: step 5",
+    "while it draws": "Trace of one step",
+}
+
+
+@needs_proc
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_ctrl_c_ends_it_at_once_and_leaves_nothing_running(demo: Started, moment: str) -> None:
+    line = MOMENTS[moment]
+    if line is None:
+        demo.wait_for_handler()
+    else:
+        demo.wait_for_line(line)
+    began = time.monotonic()
+    demo.interrupt()
+    said, complaints = demo.wait_for_end()
+    took = time.monotonic() - began
+    assert (demo.process.returncode, complaints) == (0, "")
+    assert said.endswith(f"{GOODBYE}\n")
+    assert said.count(GOODBYE) == 1
+    assert demo.processes() == []
+    assert took < ENDS_WITHIN_SECONDS
+
+
+@needs_proc
+def test_ctrl_c_twice_is_no_worse_than_once(demo: Started) -> None:
+    demo.wait_for_line("workers: step 5")
+    demo.interrupt()
+    demo.interrupt()
+    said, complaints = demo.wait_for_end()
+    assert (demo.process.returncode, complaints) == (0, "")
+    assert said.count(GOODBYE) == 1
+    assert demo.processes() == []
+
+
+@needs_proc
+def test_a_worker_that_dies_is_named_and_the_others_are_ended(demo: Started) -> None:
+    demo.wait_for_line("workers: step 5")
+    server = next(
+        pid
+        for pid in demo.processes()
+        if b"--job\0ps\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    )
+    os.kill(server, signal.SIGKILL)
+    _, complaints = demo.wait_for_end()
+    assert demo.process.returncode == 1
+    assert re.fullmatch(r"actorsession demo: .*/job:ps/replica:0/task:0.*\n", complaints)
+    assert demo.processes() == []

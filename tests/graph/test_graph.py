@@ -1,0 +1,395 @@
+"""Building a graph: what goes in, what is refused, and what is found again."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+from actorsession.graph.graph import Graph, get_default_graph, reset_default_graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.scopes import entered
+from tests.graph.kit import join, leaf, op, pair
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return Graph()
+
+
+def contents(graph: Graph) -> Any:
+    """Everything that an attempt that failed must leave as it was."""
+    return (
+        [(o.name, o.node_def) for o in graph.get_operations()],
+        graph.version,
+        dict(graph._names._next),
+        {name: list(values) for name, values in graph._collections.items()},
+    )
+
+
+# -- adding operations -----------------------------------------------------------------------------
+
+
+def test_an_operation_has_its_inputs_attributes_and_number(graph: Graph) -> None:
+    a = leaf(graph, "a", dtype="int8", shape=[2])
+    b = join(graph, a, a, name="b").op
+    assert graph.get_operations() == [a.op, b]
+    assert (b.name, b.type, b.inputs, b.control_inputs, b.attrs) == ("b", "KitJoin", (a, a), (), {})
+    assert [o.number for o in graph.get_operations()] == [0, 1]
+    assert a.op.attrs["dtype"].name == "int8"
+    assert b.outputs[0].shape == [2]
+
+
+def test_attributes_left_out_take_their_defaults(graph: Graph) -> None:
+    node = graph.create_op("KitLeaf")
+    assert node.get_attr("dtype").name == "float32"
+    assert node.get_attr("shape") is None
+
+
+def test_private_attributes_are_passed_through(graph: Graph) -> None:
+    node = graph.create_op("KitNothing", attrs={"_class": ("loc:@x",), "_note": 3})
+    assert node.colocation_groups() == ("loc:@x",)
+    assert node.get_attr("_note") == 3
+
+
+def test_sessions_find_new_operations_by_their_number(graph: Graph) -> None:
+    a, b = op(graph), op(graph)
+    assert graph.operations_since(0) == [a, b]
+    assert graph.operations_since(1) == [b]
+    assert graph.operations_since(2) == []
+    before = graph.version
+    op(graph)
+    assert graph.version == before + 1
+
+
+OTHER = leaf(Graph(), "elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "said"),
+    [
+        (("KitNothin",), ValueError, "'KitNothin' is not registered; did you mean KitNothing"),
+        (("KitNothing", (), {"axis": 1}), ValueError, r"no attribute 'axis'; it has \[\]"),
+        (("KitValue",), ValueError, r"needs a value for its attributes \['value'\]"),
+        (("KitJoin", [3]), TypeError, "inputs of KitJoin are tensors, got int: 3"),
+        (("KitJoin", ["a"]), TypeError, "inputs of KitJoin are tensors, got str"),
+        (("KitJoin", [OTHER]), ValueError, "'elsewhere:0'.* belongs to another graph"),
+        (("KitNothing", (), None, "bad name"), ValueError, "not a valid operation name"),
+        (("KitNothing", (), None, "taken/"), ValueError, "'taken' exists"),
+        (("KitJoin", ["float32", "int8"]), TypeError, "inputs of one dtype"),
+        (("KitJoin", ["float32", "wide"]), ValueError, r"\(2,\) and \(3,\) are not compatible"),
+    ],
+)
+def test_what_can_never_work_fails_on_the_line_that_builds_it_and_changes_nothing(
+    graph: Graph, arguments: Any, kind: type[Exception], said: str
+) -> None:
+    made = {
+        "float32": leaf(graph, shape=[2]),
+        "int8": leaf(graph, dtype="int8", shape=[2]),
+        "wide": leaf(graph, shape=[3]),
+    }
+    op(graph, "taken")
+    graph.add_to_collection("things", 1)
+    if len(arguments) > 1:
+        inputs = [made.get(i, i) if isinstance(i, str) else i for i in arguments[1]]
+        arguments = (arguments[0], inputs, *arguments[2:])
+    before = contents(graph)
+    with pytest.raises(kind, match=said), graph.name_scope(None):
+        graph.create_op(*arguments)
+    assert contents(graph) == before
+
+
+def test_a_name_that_was_asked_for_in_vain_is_still_free(graph: Graph) -> None:
+    narrow, wide = leaf(graph, shape=[2]), leaf(graph, shape=[3])
+    with pytest.raises(ValueError, match="not compatible"):
+        join(graph, narrow, wide, name="sum")
+    assert join(graph, narrow, name="sum").name == "sum:0"
+
+
+def test_threads_build_side_by_side(graph: Graph) -> None:
+    def build() -> None:
+        for _ in range(200):
+            join(graph, leaf(graph, "x"), name="y")
+
+    threads = [threading.Thread(target=build) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    operations = graph.get_operations()
+    assert [o.number for o in operations] == list(range(1600))
+    assert len({o.name for o in operations}) == 1600
+    assert {o.name for o in operations if o.type == "KitJoin"} == {
+        "y", *(f"y_{i}" for i in range(1, 800)),
+    }  # fmt: skip
+
+
+# -- look-up ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def named(graph: Graph) -> Graph:
+    """A graph with ``a``, ``p`` of two outputs, and ``s/x``."""
+    leaf(graph, "a")
+    pair(graph, "p")
+    with graph.name_scope("s"):
+        op(graph, "x")
+    return graph
+
+
+@pytest.mark.parametrize("name", ["a:0", "p:0", "p:1", "a:00"])
+def test_a_tensor_is_found_by_name(named: Graph, name: str) -> None:
+    found = named.get_tensor_by_name(name)
+    assert isinstance(found, Tensor)
+    assert (found.op.name, found.value_index) == (name.split(":")[0], int(name.split(":")[1]))
+    assert named.as_graph_element(name) is found
+
+
+@pytest.mark.parametrize("name", ["a", "p", "s/x"])
+def test_an_operation_is_found_by_name(named: Graph, name: str) -> None:
+    found = named.get_operation_by_name(name)
+    assert isinstance(found, Operation)
+    assert found.name == name
+    assert named.as_graph_element(name) is found
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "operation", "either"),
+    [
+        ("a", ValueError, None, None),
+        ("b", ValueError, KeyError, KeyError),
+        ("", ValueError, KeyError, KeyError),
+        ("^a", ValueError, KeyError, KeyError),
+        ("A", ValueError, KeyError, KeyError),
+        ("a:0", None, ValueError, None),
+        ("a:1", KeyError, ValueError, KeyError),
+        ("p:2", KeyError, ValueError, KeyError),
+        ("b:0", KeyError, ValueError, KeyError),
+        (":0", KeyError, ValueError, KeyError),
+        ("a:", ValueError, ValueError, ValueError),
+        ("a:x", ValueError, ValueError, ValueError),
+        ("a:0:0", ValueError, ValueError, ValueError),
+        ("a:-1", ValueError, ValueError, ValueError),
+        ("a: 0", ValueError, ValueError, ValueError),
+        ("a:\u0660", ValueError, ValueError, ValueError),
+        (3, TypeError, TypeError, TypeError),
+        (None, TypeError, TypeError, TypeError),
+        (b"a", TypeError, TypeError, TypeError),
+    ],
+)
+def test_a_look_up_in_vain_says_whether_the_name_is_wrong_or_absent(
+    named: Graph, name: Any, tensor: Any, operation: Any, either: Any
+) -> None:
+    """As TensorFlow, but for negative indices and spaces, which it lets pass."""
+    calls = (
+        (named.get_tensor_by_name, tensor),
+        (named.get_operation_by_name, operation),
+        (named.as_graph_element, either),
+    )
+    for look_up, error in calls:
+        if error is None:
+            assert look_up(name) is not None
+        else:
+            with pytest.raises(error):
+                look_up(name)
+
+
+def test_elements_stand_for_themselves(named: Graph) -> None:
+    tensor = named.get_tensor_by_name("a:0")
+    assert named.as_graph_element(tensor) is tensor
+    assert named.as_graph_element(tensor.op) is tensor.op
+
+
+def test_elements_of_the_wrong_kind_are_refused(named: Graph) -> None:
+    tensor = named.get_tensor_by_name("a:0")
+    with pytest.raises(ValueError, match="names a tensor; an operation is wanted"):
+        named.as_graph_element(tensor, allow_tensor=False)
+    with pytest.raises(ValueError, match="names an operation; a tensor is wanted here, such as"):
+        named.as_graph_element(tensor.op, allow_operation=False)
+
+
+def test_objects_are_no_names(named: Graph) -> None:
+    tensor = named.get_tensor_by_name("a:0")
+    for look_up in (named.get_tensor_by_name, named.get_operation_by_name):
+        for element in (tensor, tensor.op):
+            with pytest.raises(TypeError, match="names are strings"):
+                look_up(element)  # type: ignore[arg-type]
+
+
+def test_whatever_stands_for_a_tensor_is_taken_for_it(named: Graph) -> None:
+    tensor = named.get_tensor_by_name("a:0")
+
+    class Variable:
+        def _as_graph_element(self) -> Tensor:
+            return tensor
+
+    assert named.as_graph_element(Variable()) is tensor
+
+
+def test_an_element_of_another_graph_is_refused(named: Graph) -> None:
+    for element in (OTHER, OTHER.op):
+        with pytest.raises(ValueError, match="is not an element of this graph"):
+            named.as_graph_element(element)
+
+
+# -- collections -----------------------------------------------------------------------------------
+
+
+def test_a_collection_keeps_everything_in_order(graph: Graph) -> None:
+    for value in (1, 2, 1):
+        graph.add_to_collection("things", value)
+    assert graph.get_collection("things") == [1, 2, 1]
+    assert graph.get_collection("nothing") == []
+
+
+def test_a_collection_can_be_taken_by_the_beginning_of_names(graph: Graph) -> None:
+    a, b, t = leaf(graph, "s_a"), leaf(graph, "s_b"), op(graph, "t")
+    for value in (a, b, 5, t):
+        graph.add_to_collection("v", value)
+    assert graph.get_collection("v", "s_a") == [a]
+    assert graph.get_collection("v", "s_") == [a, b]
+    assert graph.get_collection("v", "t") == [t]
+    assert graph.get_collection("v", "_a") == [], "from the beginning"
+    assert graph.get_collection("v", ".*_b") == [b], "by a regular expression"
+
+
+def test_what_was_handed_out_is_a_copy(graph: Graph) -> None:
+    graph.add_to_collection("v", 1)
+    graph.get_collection("v").append(2)
+    graph.get_operations().append(op(graph))
+    assert graph.get_collection("v") == [1]
+    assert len(graph.get_operations()) == 1
+
+
+# -- the end of building ---------------------------------------------------------------------------
+
+
+def test_a_finalized_graph_names_the_line_that_asks_and_the_line_that_closed_it(
+    graph: Graph,
+) -> None:
+    a = op(graph)
+    graph.finalize()
+    closed = sys._getframe().f_lineno - 1
+    graph.finalize()
+    assert graph.finalized
+    with pytest.raises(RuntimeError) as caught:
+        graph.create_op("KitNothing")
+    asked = sys._getframe().f_lineno - 1
+    assert f"a KitNothing was asked for at {__file__}:{asked}" in str(caught.value)
+    assert f"finalize() was called at {__file__}:{closed}" in str(caught.value)
+    assert graph.get_operations() == [a]
+
+
+def test_a_finalized_graph_takes_nothing_into_its_collections(graph: Graph) -> None:
+    assert not graph.finalized
+    graph.add_to_collection("v", 1)
+    graph.finalize()
+    with pytest.raises(RuntimeError, match=r"graph is finalized .* collection 'v' was added to at"):
+        graph.add_to_collection("v", 2)
+    assert graph.get_collection("v") == [1]
+
+
+def test_a_graph_is_shown_with_its_size(graph: Graph) -> None:
+    op(graph)
+    assert repr(graph).startswith("<Graph with 1 operations at 0x")
+
+
+# -- default graphs --------------------------------------------------------------------------------
+
+
+def test_the_innermost_default_graph_counts(graph: Graph) -> None:
+    inner = Graph()
+    outside = get_default_graph()
+    with graph.as_default() as entered_:
+        assert entered_ is graph
+        with inner.as_default():
+            assert get_default_graph() is inner
+        assert get_default_graph() is graph
+    assert get_default_graph() is outside
+
+
+def test_a_graph_can_be_the_default_twice(graph: Graph) -> None:
+    with graph.as_default(), Graph().as_default(), graph.as_default():
+        assert get_default_graph() is graph
+
+
+def test_the_default_ends_with_the_block_even_on_an_error(graph: Graph) -> None:
+    outside = get_default_graph()
+    with pytest.raises(RuntimeError), graph.as_default():
+        raise RuntimeError
+    assert get_default_graph() is outside
+
+
+def test_a_reset_starts_an_empty_graph() -> None:
+    before = get_default_graph()
+    reset_default_graph()
+    after = get_default_graph()
+    assert after is not before
+    assert after.get_operations() == []
+
+
+def test_a_default_graph_is_not_reset_inside_a_block(graph: Graph) -> None:
+    with graph.as_default():
+        with pytest.raises(AssertionError, match="inside a block"):
+            reset_default_graph()
+        assert get_default_graph() is graph
+
+
+def test_each_thread_has_its_own_default_graph(graph: Graph) -> None:
+    seen: list[Graph] = []
+    with graph.as_default():
+        for _ in range(2):
+            thread = threading.Thread(target=lambda: seen.append(get_default_graph()))
+            thread.start()
+            thread.join()
+    assert len({id(g) for g in (*seen, graph, get_default_graph())}) == 4
+
+
+async def test_a_hundred_children_build_a_hundred_graphs() -> None:
+    """All are inside their blocks at the same time, and take turns between two operations."""
+    barrier = asyncio.Barrier(100)
+
+    async def build(number: int) -> Graph:
+        with Graph().as_default() as mine:
+            await barrier.wait()
+            for _ in range(number % 7 + 1):
+                op(get_default_graph(), "n")
+                await asyncio.sleep(0)
+            assert get_default_graph() is mine
+            return mine
+
+    async with asyncio.TaskGroup() as group:
+        children = [group.create_task(build(number)) for number in range(100)]
+    graphs = [child.result() for child in children]
+    assert len(set(map(id, graphs))) == 100
+    assert [len(g.get_operations()) for g in graphs] == [n % 7 + 1 for n in range(100)]
+
+
+async def test_a_child_starts_with_the_default_graph_of_its_parent(graph: Graph) -> None:
+    async def ask() -> Graph:
+        return get_default_graph()
+
+    with graph.as_default():
+        child = asyncio.create_task(ask())
+    assert await child is graph
+    assert await asyncio.create_task(ask()) is not graph
+
+
+def test_scopes_of_a_graph_hold_on_to_nothing_after_their_block(graph: Graph) -> None:
+    import gc
+    import weakref
+
+    watched = weakref.ref(graph)
+    other = Graph()
+    with entered(other, name="x"), other.as_default():
+        inner = Graph()
+        gone = weakref.ref(inner)
+        with inner.as_default(), inner.name_scope("s"):
+            op(inner)
+        del inner
+        gc.collect()
+        assert gone() is None
+    assert watched() is graph

@@ -1,0 +1,249 @@
+"""Tensors and operations as users hold them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops  # noqa: F401 - defines the operators
+from actorsession.errors import OperatorNotAllowedInGraphError
+from actorsession.graph import operation
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import OperatorMixin, Tensor
+from tests.graph.kit import join, leaf, op, pair
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return Graph()
+
+
+# -- what a tensor knows ---------------------------------------------------------------------------
+
+
+def test_a_tensor_knows_where_it_comes_from(graph: Graph) -> None:
+    with graph.device("/cpu:1"):
+        scalar, vector = pair(graph, "p")
+    assert (scalar.name, vector.name) == ("p:0", "p:1")
+    assert (scalar.value_index, vector.value_index) == (0, 1)
+    assert scalar.op is vector.op
+    assert vector.op.outputs == (scalar, vector)
+    assert vector.graph is graph
+    assert vector.device == "/device:CPU:1"
+    assert vector.dtype.name == "float32"
+    assert vector.shape == vector.get_shape() == [2]
+    assert vector.spec.shape is vector.shape
+
+
+def test_tensors_are_equal_to_themselves_alone(graph: Graph) -> None:
+    a, b = leaf(graph), leaf(graph)
+    assert a == a
+    assert a != b
+    assert a != 1
+    assert a in [b, a]
+    assert {a: 1, b: 2}[a] == 1
+
+
+def test_tensors_and_operations_are_shown_by_name(graph: Graph) -> None:
+    t = leaf(graph, "x", shape=[None, 2])
+    assert repr(t) == "<Tensor 'x:0' shape=(?, 2) dtype=float32>"
+    assert repr(t.op) == "<Operation 'x' type=KitLeaf>"
+
+
+def test_consumers_are_listed_once_and_in_order(graph: Graph) -> None:
+    a = leaf(graph, "a")
+    assert a.consumers() == []
+    b, c = join(graph, a, a, name="b").op, join(graph, leaf(graph), a, name="c").op
+    assert a.consumers() == [b, c]
+    d = join(graph, a, name="d").op
+    assert graph.consumers(a) == [b, c, d], "what was built since is seen"
+
+
+# -- set_shape -------------------------------------------------------------------------------------
+
+
+def test_set_shape_adds_to_what_is_known(graph: Graph) -> None:
+    t = leaf(graph, shape=[None, 3])
+    t.set_shape([2, None])
+    assert t.shape == [2, 3]
+    t.set_shape(None)
+    assert t.shape == [2, 3]
+    assert t.op.node_def.outputs[0].shape == [2, 3]
+
+
+@pytest.mark.parametrize("wrong", [[3, 3], [2, 3, 1], []])
+def test_set_shape_refuses_a_contradiction_and_changes_nothing(graph: Graph, wrong: Any) -> None:
+    t = leaf(graph, shape=[None, 3])
+    t.set_shape([2, None])
+    version = graph.version
+    with pytest.raises(ValueError, match="are not compatible"):
+        t.set_shape(wrong)
+    assert t.shape == [2, 3]
+    assert graph.version == version
+
+
+def test_only_a_refinement_makes_the_graph_another_version(graph: Graph) -> None:
+    t = leaf(graph, shape=[None])
+    before = graph.version
+    t.set_shape([None])
+    assert graph.version == before
+    t.set_shape([4])
+    assert graph.version == before + 1
+
+
+def test_a_shape_may_be_refined_after_the_graph_is_finalized(graph: Graph) -> None:
+    t = leaf(graph, shape=[None, 3])
+    graph.finalize()
+    t.set_shape([2, 3])
+    assert t.shape == [2, 3]
+
+
+# -- attributes of operations ----------------------------------------------------------------------
+
+
+def test_attributes_are_read_by_name(graph: Graph) -> None:
+    node = leaf(graph, dtype="int8").op
+    assert node.get_attr("dtype").name == "int8"
+    with pytest.raises(ValueError, match=r"no attribute 'axis'; it has \['dtype', 'shape'\]"):
+        node.get_attr("axis")
+    with pytest.raises(ValueError, match="it has none"):
+        op(graph).get_attr("axis")
+
+
+# -- operators -------------------------------------------------------------------------------------
+
+BOTH_SIDES: list[tuple[str, Callable[[Any, Any], Any]]] = [
+    ("AddV2", operator.add),
+    ("Sub", operator.sub),
+    ("Mul", operator.mul),
+    ("RealDiv", operator.truediv),
+    ("FloorDiv", operator.floordiv),
+    ("FloorMod", operator.mod),
+    ("Pow", operator.pow),
+]
+
+
+@pytest.mark.parametrize(("op_type", "function"), BOTH_SIDES)
+def test_arithmetic_works_from_both_sides(
+    graph: Graph, op_type: str, function: Callable[[Any, Any], Any]
+) -> None:
+    t = leaf(graph, shape=[2])
+    assert function(t, t).op.type == op_type
+    right, left = function(t, 2.0), function(2.0, t)
+    assert right.op.inputs[0] is t
+    assert left.op.inputs[1] is t
+    assert right.op.type == left.op.type == op_type
+
+
+@pytest.mark.parametrize("value", [np.ones(2, np.float32), np.float32(2), [1.0, 2.0]])
+@pytest.mark.parametrize("function", [operator.add, operator.mul, operator.sub])
+def test_numpy_on_the_left_gives_way_to_the_tensor(
+    graph: Graph, value: Any, function: Callable[[Any, Any], Any]
+) -> None:
+    t = leaf(graph, shape=[2])
+    result = function(value, t)
+    assert isinstance(result, Tensor)
+    assert result.op.inputs[1] is t
+
+
+@pytest.mark.parametrize(
+    ("op_type", "function"),
+    [("LogicalAnd", operator.and_), ("LogicalOr", operator.or_)],
+)
+def test_logic_works_from_both_sides(
+    graph: Graph, op_type: str, function: Callable[[Any, Any], Any]
+) -> None:
+    t = leaf(graph, dtype="bool")
+    assert function(t, True).op.type == op_type
+    assert function(True, t).op.type == op_type
+    assert function(True, t).op.inputs[1] is t
+
+
+@pytest.mark.parametrize(
+    ("op_type", "function"),
+    [("Neg", operator.neg), ("Abs", abs), ("StridedSlice", lambda t: t[0]),
+     ("Less", lambda t: t < 1), ("LessEqual", lambda t: t <= 1), ("Greater", lambda t: t > 1),
+     ("GreaterEqual", lambda t: t >= 1)],
+)  # fmt: skip
+def test_other_operators_build_their_op(
+    graph: Graph, op_type: str, function: Callable[[Any], Any]
+) -> None:
+    assert function(leaf(graph, shape=[2])).op.type == op_type
+
+
+class Stand(OperatorMixin):
+    """Something that stands for a tensor."""
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "swapped"),
+    [("add", lambda a: a + 1, False), ("add", lambda a: 1 + a, True),
+     ("sub", lambda a: a - 1, False), ("sub", lambda a: 1 - a, True),
+     ("mul", lambda a: a * 1, False), ("mul", lambda a: 1 * a, True),
+     ("truediv", lambda a: a / 1, False), ("truediv", lambda a: 1 / a, True),
+     ("floordiv", lambda a: a // 1, False), ("floordiv", lambda a: 1 // a, True),
+     ("mod", lambda a: a % 1, False), ("mod", lambda a: 1 % a, True),
+     ("pow", lambda a: a**1, False), ("pow", lambda a: 1**a, True),
+     ("matmul", lambda a: a @ 1, False), ("matmul", lambda a: 1 @ a, True),
+     ("and", lambda a: a & 1, False), ("and", lambda a: 1 & a, True),
+     ("or", lambda a: a | 1, False), ("or", lambda a: 1 | a, True),
+     ("xor", lambda a: a ^ 1, False), ("xor", lambda a: 1 ^ a, True),
+     ("lt", lambda a: a < 1, False), ("gt", lambda a: a > 1, False),
+     ("le", lambda a: a <= 1, False), ("ge", lambda a: a >= 1, False),
+     ("getitem", lambda a: a[1], False)],
+)  # fmt: skip
+def test_each_operator_calls_the_function_of_its_name_with_operands_in_order(
+    monkeypatch: pytest.MonkeyPatch, name: str, call: Callable[[Any], Any], swapped: bool
+) -> None:
+    monkeypatch.setitem(operation._OVERLOADS, name, lambda x, y: ("called", x, y))
+    stand = Stand()
+    expected = (1, stand) if swapped else (stand, 1)
+    assert call(stand) == ("called", *expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"), [("neg", operator.neg), ("invert", operator.invert), ("abs", abs)]
+)
+def test_each_sign_calls_the_function_of_its_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, call: Callable[[Any], Any]
+) -> None:
+    monkeypatch.setitem(operation._OVERLOADS, name, lambda x: ("called", x))
+    stand = Stand()
+    assert call(stand) == ("called", stand)
+
+
+def test_an_operator_that_nobody_defined_says_what_to_import(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(operation._OVERLOADS, "add")
+    with pytest.raises(TypeError, match=r"'add' is not defined: import actorsession\.ops"):
+        leaf(graph) + 1
+
+
+# -- a tensor is no value --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "use",
+    [bool, operator.not_, lambda t: t and 1, lambda t: 1 if t else 2, list, tuple, iter,
+     lambda t: [*t]],
+)  # fmt: skip
+def test_a_tensor_has_no_truth_value_and_cannot_be_iterated(
+    graph: Graph, use: Callable[[Tensor], Any]
+) -> None:
+    with pytest.raises(OperatorNotAllowedInGraphError, match=r"'x:0'.*while the graph is built"):
+        use(leaf(graph, "x", shape=[3]))
+
+
+@pytest.mark.parametrize(
+    "use", [np.asarray, np.array, float, int, len, range, np.sin, lambda t: 1 in t]
+)
+def test_a_tensor_is_not_taken_for_a_number_or_an_array(
+    graph: Graph, use: Callable[[Any], Any]
+) -> None:
+    with pytest.raises(TypeError):
+        use(leaf(graph, shape=[3]))

@@ -1,0 +1,204 @@
+"""Plans made and run without a session: the passes one after the other, and a driver of a few lines.
+
+The driver runs all segments in one thread, in any order that their waits allow, and passes values
+between partitions through a dict. It is the smallest thing that can run a plan, so that the passes
+are tested without the runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import actorsession.ops  # noqa: F401 - registers the ops that plans are made of
+from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import NodeDef, TensorSpec, spec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.plan.compile import compile_partition
+from actorsession.plan.link import LinkedPartition, LinkedSegment
+from actorsession.plan.partition import Partition, partition
+from actorsession.plan.place import DeviceSet, Placer
+from actorsession.plan.prune import GraphView, StepGraph, prune
+from actorsession.plan.signature import RunSignature
+from actorsession.runtime.resources import ResourceManager
+
+__all__ = ["CPU", "Made", "Step", "device_set", "node", "scalar", "signature"]
+
+# The names of the first few devices.
+CPU = [f"{LOCAL_TASK}/device:CPU:{i}" for i in range(4)]
+
+scalar: TensorSpec = spec("float32", ())
+
+
+def device_set(count: int = 1) -> DeviceSet:
+    """Devices ``CPU[:count]``; the incarnation of the first is 1."""
+    return DeviceSet(
+        [
+            DeviceAttributes(name=name, device_type="CPU", incarnation=i + 1)
+            for i, name in enumerate(CPU[:count])
+        ]
+    )
+
+
+def node(
+    name: str,
+    *inputs: str,
+    op: str | None = None,
+    after: Sequence[str] = (),
+    device: str = "",
+    outputs: Sequence[TensorSpec] = (scalar,),
+    **attrs: Any,
+) -> NodeDef:
+    """A node that reads tensors by name, without a graph around it: an Identity of scalars, say."""
+    refs = [text.partition(":") for text in inputs]
+    return NodeDef(
+        name=name,
+        op=op or ("Identity" if inputs else "NoOp"),
+        inputs=tuple((n, int(index or 0)) for n, _, index in refs),
+        control_inputs=tuple(after),
+        device=device,
+        attrs=attrs,
+        outputs=tuple(outputs),
+        source=f"{name}.py:1",
+    )
+
+
+def signature(
+    feeds: Iterable[Tensor] = (),
+    fetches: Iterable[Tensor] = (),
+    targets: Iterable[Operation] = (),
+) -> RunSignature:
+    """What a run of these asks for."""
+    return RunSignature(
+        tuple(t.name for t in feeds), tuple(t.name for t in fetches), tuple(o.name for o in targets)
+    )
+
+
+class Made:
+    """All passes over a graph.
+
+    Args:
+        graph: the graph.
+        fetches: tensors whose values the run gives.
+        feeds: tensors whose values the run takes.
+        targets: operations that must run.
+        devices: number of devices.
+        own_fetches: see ``compile_partition``.
+        variables: state by device; shared by all runs.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        fetches: Sequence[Tensor] = (),
+        feeds: Sequence[Tensor] = (),
+        targets: Sequence[Operation] = (),
+        *,
+        devices: int = 1,
+        own_fetches: bool = True,
+        variables: dict[str, ResourceManager] | None = None,
+    ) -> None:
+        self.signature = signature(feeds, fetches, targets)
+        self.device_set = device_set(devices)
+        nodes = graph.as_graph_def().nodes
+        placer = Placer(self.device_set)
+        placer.place(nodes)
+        self.step_graph: StepGraph = prune(GraphView(nodes), self.signature)
+        client = self.device_set.client_device
+        self.device_of = {
+            name: placer.placed[name].device if name in placer.placed else client
+            for name in self.step_graph.nodes
+        }
+        self.parts = partition(self.step_graph, self.device_of, self.device_set)
+        self.variables = variables if variables is not None else {}
+        self.states: dict[str, dict[str, Any]] = {}
+        self.linked = [self._link(part, own_fetches) for part in self.parts]
+
+    def _link(self, part: Partition, own_fetches: bool) -> LinkedPartition:
+        host = self.variables.setdefault(part.device, ResourceManager())
+        states = self.states.setdefault(part.device, {})
+        return LinkedPartition(compile_partition(part, own_fetches=own_fetches), host, states)
+
+    def run(self, *feeds: Any) -> list[Any]:
+        """Values of the fetches."""
+        return Step(self, feeds).run()
+
+    def source(self, part: int = 0, segment: int = 0) -> list[str]:
+        """The generated lines of a segment, without comments."""
+        lines = self.linked[part].compiled.segments[segment].lines
+        return [line.partition("  #")[0].strip() for line in lines]
+
+
+class Step:
+    """One run of a plan."""
+
+    def __init__(self, made: Made, feeds: Sequence[Any], *, traced: bool = False) -> None:
+        self.made = made
+        self.feeds = feeds
+        self.traced = traced
+        self.sent: dict[str, Any] = {}
+        self.parts = [_Part(self, linked) for linked in made.linked]
+
+    def run(self) -> list[Any]:
+        """Runs segments until none is left; the last partition goes first wherever it can."""
+        while any(part.left for part in self.parts):
+            part = next((p for p in reversed(self.parts) if p.ready()), None)
+            assert part is not None, f"segments wait for each other; sent so far: {self.sent.keys()}"
+            part.run_one()
+        outputs = [None] * len(self.made.signature.fetches)
+        for part in self.parts:
+            for position, slot in part.linked.compiled.fetches:
+                outputs[position] = part.slots[slot]
+        return outputs
+
+
+class _Part:
+    """One partition in a step; generated code knows it as ``C``."""
+
+    def __init__(self, step: Step, linked: LinkedPartition) -> None:
+        self.step = step
+        self.linked = linked
+        self.slots: dict[int, Any] = {
+            slot: step.feeds[position] for slot, position in linked.compiled.feeds
+        }
+        self.left = list(range(len(linked.segments)))
+        self.notes: list[tuple[str, Any]] = []
+        self.checks = 0
+
+    def ready(self) -> list[int]:
+        arrived = {slot for slot, key in self.linked.compiled.recvs if key in self.step.sent}
+        compiled = self.linked.compiled.segments
+        return [
+            i
+            for i in self.left
+            if arrived.issuperset(compiled[i].waits) and not set(compiled[i].after) & set(self.left)
+        ]
+
+    def run_one(self) -> None:
+        index = self.ready()[-1]
+        linked: LinkedSegment = self.linked.segments[index]
+        recvs: Mapping[int, str] = dict(self.linked.compiled.recvs)
+        values = [
+            self.step.sent[recvs[slot]] if slot in recvs else self.slots[slot]
+            for slot in linked.segment.arguments
+        ]
+        function = self.linked.traced(index) if self.step.traced else linked.function
+        results = function(self, *values)
+        assert isinstance(results, tuple)
+        self.slots.update(zip(linked.segment.results, results, strict=True))
+        self.left.remove(index)
+
+    # -- called by generated code ---------------------------------------------------------------
+
+    def send(self, number: int, value: Any) -> None:
+        key = self.linked.compiled.sends[number]
+        assert key not in self.step.sent, f"{key} is sent twice"
+        self.step.sent[key] = value
+
+    def check(self) -> None:
+        self.checks += 1
+
+    def note(self, number: int, begin: float, value: Any) -> None:
+        assert begin > 0
+        self.notes.append((self.linked.compiled.partition.nodes[number].name, value))
