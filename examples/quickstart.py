@@ -1,21 +1,18 @@
-"""A variable that counts, in this process: build a graph once, run steps of it as often as you like."""
-
-from __future__ import annotations
-
 import asyncio
 
 import actorsession as acts
 
 
 async def main() -> None:
-    """Builds, runs, prints."""
-    amount = acts.placeholder(acts.float32, shape=(), name="amount")
-    total = acts.Variable(0.0, name="total")
-    added = acts.assign_add(total, amount)
+    x = acts.placeholder(acts.float32, [None, 2], name="x")
+    w = acts.Variable(acts.zeros([2, 1]), name="w")
+    loss = acts.reduce_mean(acts.square(acts.matmul(x, w) - 1.0))
+    train = acts.GradientDescentOptimizer(0.05).minimize(loss)
     async with acts.AsyncSession() as session:
-        await session.run(total.initializer)
-        for value in (1.0, 2.0, 3.5):
-            print("total:", await session.run(added, {amount: value}))
+        await session.run(acts.global_variables_initializer())
+        for _ in range(200):
+            _, value = await session.run([train, loss], {x: [[1.0, 2.0], [2.0, 0.5]]})
+    print(f"loss: {value:.4f}")
 
 
 asyncio.run(main())

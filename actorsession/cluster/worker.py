@@ -46,7 +46,6 @@ __all__ = ["Worker"]
 
 _log = logging.getLogger("actorsession.cluster")
 _OF_SESSIONS = frozenset({RunGraph, RegisterGraph})
-_TOLD = frozenset({PushTensors, CleanupGraph})
 
 
 class Worker(Actor):
@@ -93,10 +92,16 @@ class Worker(Actor):
     def deliver(
         self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
     ) -> None:
-        """Tells; refuses what must be asked, because a failing tell would fail the actor."""
-        if type(message) not in _TOLD:
+        """Tells; refuses what must be asked, because a failing tell would fail the actor.
+
+        Pushes go past the mailbox: there is one for each hop of a step, and they never fail or wait.
+        """
+        if type(message) is PushTensors:
+            self._take_push(message, context)
+        elif type(message) is CleanupGraph:
+            super().deliver(message, context, posted=posted)
+        else:
             raise self.unimplemented(message)
-        super().deliver(message, context, posted=posted)
 
     @handles(GetStatus)
     def on_get_status(self, message: GetStatus, call: CallContext) -> WorkerStatus:
@@ -176,9 +181,10 @@ class Worker(Actor):
 
     # -- steps ---------------------------------------------------------------------------------
 
-    @handles(PushTensors)
-    def on_push_tensors(self, message: PushTensors, call: CallContext) -> None:
+    def _take_push(self, message: PushTensors, call: CallContext) -> None:
         """Takes in tensors from another worker; those that make no sense fail their step."""
+        if self._closing:
+            return
         try:
             self._parts.rendezvous.push(message)
         except Exception as exc:

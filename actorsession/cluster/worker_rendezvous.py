@@ -62,7 +62,7 @@ class WorkerRendezvous(Rendezvous):
         self.created = time.monotonic()
         self._task = task
         self._push = push
-        self._gathered: dict[str, list[tuple[str, Any, bool]]] = {}
+        self._gathered: dict[str, tuple[list[str], list[Any], list[bool]]] = {}
 
     def send(self, key: str, value: Any, dead: bool = False) -> None:
         """Keeps a value for a device of this task, or gathers it for the task of its device."""
@@ -72,7 +72,14 @@ class WorkerRendezvous(Rendezvous):
             return
         if self.aborted is not None:
             raise self.aborted
-        self._gathered.setdefault(task, []).append((key, value, dead))
+        gathered = self._gathered.get(task)
+        if gathered is None:
+            self._gathered[task] = ([key], [value], [dead])
+            return
+        keys, values, deads = gathered
+        keys.append(key)
+        values.append(value)
+        deads.append(dead)
 
     def deliver(self, key: str, value: Any, dead: bool) -> None:
         """Takes in a value that another task pushed."""
@@ -83,14 +90,9 @@ class WorkerRendezvous(Rendezvous):
         if not self._gathered:
             return
         gathered, self._gathered = self._gathered, {}
-        for task, items in gathered.items():
-            keys, values, dead = zip(*items, strict=True)
-            self._push(
-                task,
-                PushTensors(
-                    step_id=self.step_id, keys=list(keys), values=list(values), dead=list(dead)
-                ),
-            )
+        for task, (keys, values, dead) in gathered.items():
+            message = PushTensors(step_id=self.step_id, keys=keys, values=values, dead=dead)
+            self._push(task, message)
 
 
 class RendezvousTable:
@@ -115,7 +117,7 @@ class RendezvousTable:
         """
         if step_id in self._over:
             raise self._over[step_id] or CancelledError(f"step {step_id} is over", derived=True)
-        rendezvous = self._get(step_id)
+        rendezvous = self._steps.get(step_id) or self._new(step_id)
         rendezvous.begun = True
         return rendezvous
 
@@ -127,13 +129,14 @@ class RendezvousTable:
         """
         if message.step_id in self._over:
             return
-        sizes = {len(message.keys), len(message.values), len(message.dead)}
-        if len(sizes) != 1:
-            raise InvalidArgumentError(f"a push has as many keys as values, got {sorted(sizes)}")
-        rendezvous = self._get(message.step_id)
-        for key, value, dead in zip(message.keys, message.values, message.dead, strict=True):
+        keys, values, dead = message.keys, message.values, message.dead
+        if not len(keys) == len(values) == len(dead):
+            sizes = [len(keys), len(values), len(dead)]
+            raise InvalidArgumentError(f"a push has as many keys as values, got {sizes}")
+        rendezvous = self._steps.get(message.step_id) or self._new(message.step_id)
+        for i, key in enumerate(keys):
             if rendezvous.aborted is None:
-                rendezvous.deliver(key, value, dead)
+                rendezvous.deliver(key, values[i], dead[i])
 
     def end(self, step_id: int, error: OpError | None = None) -> None:
         """Ends a step: what still waits fails, and what comes later is dropped."""
@@ -145,12 +148,9 @@ class RendezvousTable:
         if rendezvous is not None:
             rendezvous.abort(error or CancelledError("the step is over", derived=True))
 
-    def _get(self, step_id: int) -> WorkerRendezvous:
-        rendezvous = self._steps.get(step_id)
-        if rendezvous is None:
-            self._drop_unbegun()
-            rendezvous = WorkerRendezvous(step_id, self._task, self._push)
-            self._steps[step_id] = rendezvous
+    def _new(self, step_id: int) -> WorkerRendezvous:
+        self._drop_unbegun()
+        rendezvous = self._steps[step_id] = WorkerRendezvous(step_id, self._task, self._push)
         return rendezvous
 
     def _drop_unbegun(self) -> None:

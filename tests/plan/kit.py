@@ -7,7 +7,7 @@ are tested without the runtime.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import actorsession.ops  # noqa: F401 - registers the ops that plans are made of
@@ -15,6 +15,8 @@ from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef, TensorSpec, spec
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import REQUIRED, OpDef, register
+from actorsession.graph.shape import ShapeLike
 from actorsession.plan.compile import compile_partition
 from actorsession.plan.link import LinkedPartition, LinkedSegment
 from actorsession.plan.partition import Partition, partition
@@ -23,7 +25,7 @@ from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.resources import ResourceManager
 
-__all__ = ["CPU", "Made", "Step", "device_set", "node", "scalar", "signature"]
+__all__ = ["CPU", "Made", "Step", "call", "device_set", "node", "scalar", "signature"]
 
 # The names of the first few devices.
 CPU = [f"{LOCAL_TASK}/device:CPU:{i}" for i in range(4)]
@@ -73,6 +75,43 @@ def signature(
     return RunSignature(
         tuple(t.name for t in feeds), tuple(t.name for t in fetches), tuple(o.name for o in targets)
     )
+
+
+def _register_call(name: str, **flags: Any) -> None:
+    register(
+        OpDef(
+            name=name,
+            infer=lambda ctx: [spec("float32", s) for s in ctx.attrs["shapes"]],
+            kernel=lambda ctx: ctx.attrs["function"],
+            attrs={"function": REQUIRED, "shapes": REQUIRED},
+            **flags,
+        )
+    )
+
+
+_register_call("KitCall")
+_register_call("KitView", aliases=True)
+_register_call("KitKeep", keeps=frozenset({0}))
+_register_call("KitOnce", once=True)
+_register_call("KitDear", cost=lambda inputs, outputs: 1000.0)
+_register_call("KitSizedCost", cost=lambda inputs, outputs: 1.0)
+
+
+def call(
+    graph: Graph,
+    function: Callable[..., Any],
+    *inputs: Tensor,
+    op: str = "KitCall",
+    shapes: Sequence[ShapeLike] = ([3],),
+    name: str | None = None,
+) -> Operation:
+    """A node that calls ``function``; its type says what the planner is told about that.
+
+    ``KitCall`` makes new arrays, ``KitView`` may alias, ``KitKeep`` keeps its first input,
+    ``KitOnce`` has one value per plan, ``KitDear`` takes long.
+    """
+    attrs = {"function": function, "shapes": tuple(shapes)}
+    return graph.create_op(op, inputs, attrs, name)
 
 
 class Made:

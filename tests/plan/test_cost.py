@@ -1,0 +1,66 @@
+"""What a node is expected to cost, in microseconds, from static types alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from actorsession.graph import registry
+from actorsession.graph.node import TensorSpec, spec
+from actorsession.graph.registry import OpDef
+from actorsession.graph.shape import ShapeLike
+from actorsession.plan.cost import node_cost
+from tests.plan.kit import node
+
+
+def cost(op: str, *shapes: ShapeLike, inputs: int = 1) -> tuple[float, bool]:
+    """The cost of a node with these static shapes, the last of them its output's."""
+    specs = [spec("float32", s) for s in shapes]
+    made = node("n", op=op, outputs=specs[inputs:])
+    return node_cost(made, tuple(specs[:inputs]))
+
+
+def test_a_call_on_scalars_costs_less_than_a_microsecond() -> None:
+    micros, known = cost("Neg", (), ())
+    assert 0 < micros < 1
+    assert known
+
+
+def test_the_cost_grows_with_the_largest_tensor() -> None:
+    small, _ = cost("Neg", [10], [10])
+    large, _ = cost("Neg", [1000, 1000], [1000, 1000])
+    assert large == pytest.approx(1000, rel=0.1), "a nanosecond per element"
+    assert cost("AddV2", [], [1000, 1000], [1000, 1000], inputs=2)[0] == large
+    assert small < 1
+
+
+@pytest.mark.parametrize("shape", [None, [None, 100], [100, None]])
+def test_unknown_dimensions_count_as_one_and_are_reported(shape: ShapeLike) -> None:
+    micros, known = cost("Neg", shape, shape)
+    assert micros < 1
+    assert not known
+    assert cost("AddV2", [2], shape, [2], inputs=2)[1] is False
+
+
+@pytest.mark.parametrize("op", ["Const", "VarHandleOp", "ReadVariableOp", "Identity", "NoOp"])
+def test_what_only_passes_things_on_costs_nothing(op: str) -> None:
+    assert cost(op, [1000, 1000], None) == (0.0, True)
+
+
+def test_an_op_may_know_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It sees unknown dimensions as 1, and those alone."""
+    seen: list[tuple[list[ShapeLike], list[ShapeLike]]] = []
+
+    def estimate(inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]) -> float:
+        seen.append(([s.shape.as_list() for s in inputs], [s.shape.as_list() for s in outputs]))
+        return 7.0
+
+    op = OpDef(name="Dear", infer=lambda ctx: (), kernel=lambda ctx: abs, cost=estimate)
+    monkeypatch.setitem(registry._OPS, "Dear", op)
+    micros, known = cost("Dear", [None, 3], [0], None, inputs=2)
+    assert 7 < micros < 8
+    assert not known
+    assert seen == [([[1, 3], [0]], [[]])]
+
+
+def test_empty_tensors_cost_a_call() -> None:
+    assert cost("Neg", [0, 5], [0, 5]) == cost("Neg", (), ())

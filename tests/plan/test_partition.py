@@ -1,0 +1,359 @@
+"""A placed graph is cut into one part per device, and what crosses the cut is sent once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.errors import InternalError, ProtocolError
+from actorsession.graph.node import NodeDef, spec
+from actorsession.plan.keys import parse_key
+from actorsession.plan.partition import CONTROL_TOKEN, RECV, SEND, Partition, partition, validate
+from actorsession.plan.place import DeviceSet
+from actorsession.plan.prune import ARG, GraphView, StepGraph, prune
+from actorsession.plan.signature import RunSignature
+from tests.plan.kit import CPU, device_set, node, scalar
+
+
+def step_graph(
+    nodes: Sequence[NodeDef], fetches: str = "", feeds: str = "", targets: str = ""
+) -> StepGraph:
+    return prune(
+        GraphView(nodes),
+        RunSignature(tuple(feeds.split()), tuple(fetches.split()), tuple(targets.split())),
+    )
+
+
+def cut(
+    nodes: Sequence[NodeDef],
+    where: Mapping[str, int],
+    fetches: str = "",
+    feeds: str = "",
+    targets: str = "",
+) -> dict[int, Partition]:
+    """The parts by processor number; nodes that ``where`` leaves out are on the first."""
+    graph = step_graph(nodes, fetches, feeds, targets)
+    device_of = {name: CPU[where.get(name, 0)] for name in graph.nodes}
+    parts = partition(graph, device_of, device_set(3))
+    return {CPU.index(part.device): part for part in parts}
+
+
+def names(part: Partition) -> list[str]:
+    return [n.name for n in part.nodes]
+
+
+def ops(part: Partition) -> list[str]:
+    return [n.op for n in part.nodes]
+
+
+def find(part: Partition, name: str) -> NodeDef:
+    return next(n for n in part.nodes if n.name == name)
+
+
+K = node("k", op="Const", value=np.float32(1))
+# A node that starts a chain and is not copied, unlike constants.
+START = node("start", op="VarHandleOp", device="/cpu:0")
+
+
+# -- one device ------------------------------------------------------------------------------------
+
+
+def test_on_one_device_the_graph_stays_whole() -> None:
+    nodes = [K, node("a", "k"), node("b", "a", after=["k"])]
+    graph = step_graph(nodes, "b:0")
+    parts = cut(nodes, {}, "b:0")
+    assert list(parts) == [0]
+    assert parts[0].nodes == tuple(graph.nodes.values())
+    assert parts[0].fetches == ((0, "b", 0),)
+    assert parts[0].feeds == ()
+
+
+def test_nothing_to_do_makes_no_part() -> None:
+    assert cut([K], {}) == {}
+
+
+# -- data edges ------------------------------------------------------------------------------------
+
+
+def test_an_edge_between_devices_becomes_a_send_and_a_recv_under_one_key() -> None:
+    parts = cut([START, node("a", "start"), node("b", "a")], {"b": 1}, "b:0")
+    send, recv = parts[0].nodes[-1], parts[1].nodes[0]
+    assert (send.op, recv.op) == (SEND, RECV)
+    assert send.inputs == (("a", 0),)
+    assert send.outputs == ()
+    assert recv.inputs == ()
+    assert recv.outputs == (scalar,)
+    assert find(parts[1], "b").inputs == ((recv.name, 0),)
+    assert send.attrs["key"] == recv.attrs["key"]
+    assert send.source == recv.source == "a.py:1"
+
+
+def test_the_key_has_the_incarnation_of_the_producing_device() -> None:
+    parts = cut([START, node("a", "start"), node("b", "a")], {"a": 1, "b": 2}, "b:0")
+    key = parse_key(parts[2].nodes[0].attrs["key"])
+    assert (key.src_device, key.dst_device) == (CPU[1], CPU[2])
+    assert key.src_incarnation == device_set(3).by_name[CPU[1]].incarnation == 2
+    assert "a:0" in key.edge_name
+
+
+def test_one_transfer_serves_all_consumers_at_a_destination() -> None:
+    nodes = [START, node("a", "start"), *(node(f"b{i}", "a") for i in range(4))]
+    parts = cut(nodes, {"b0": 1, "b1": 1, "b2": 1, "b3": 2}, "b0:0 b1:0 b2:0 b3:0")
+    assert ops(parts[0]).count(SEND) == 2
+    assert ops(parts[1]).count(RECV) == ops(parts[2]).count(RECV) == 1
+    received = {find(parts[1], f"b{i}").inputs[0] for i in range(3)}
+    assert len(received) == 1
+
+
+def test_each_output_travels_by_itself() -> None:
+    nodes = [
+        START,
+        node("s", "start", op="Unpack", outputs=(scalar, spec("int32", [2]))),
+        node("y", "s:1", "s:0", "s:1", op="AddN"),
+    ]
+    parts = cut(nodes, {"y": 1}, "y:0")
+    assert [n.inputs for n in parts[0].nodes if n.op == SEND] == [(("s", 1),), (("s", 0),)]
+    recvs = {n.name: n for n in parts[1].nodes if n.op == RECV}
+    one, zero, again = find(parts[1], "y").inputs
+    assert one == again != zero
+    assert recvs[one[0]].outputs == (spec("int32", [2]),)
+    assert recvs[zero[0]].outputs == (scalar,)
+
+
+def test_every_key_is_used_once() -> None:
+    nodes = [START, *(node(f"a{i}", "start") for i in range(5))]
+    nodes += [node(f"b{i}", f"a{i}", f"a{(i + 1) % 5}", op="AddV2") for i in range(5)]
+    where = {f"b{i}": 1 + i % 2 for i in range(5)}
+    parts = cut(nodes, where, " ".join(f"b{i}:0" for i in range(5)))
+    keys = [n.attrs["key"] for part in parts.values() for n in part.nodes if n.op == SEND]
+    crossing = {(a, where[f"b{i}"]) for i in range(5) for a in (i, (i + 1) % 5)}
+    assert len(keys) == len(set(keys)) == len(crossing)
+    assert sorted(keys) == sorted(
+        n.attrs["key"] for part in parts.values() for n in part.nodes if n.op == RECV
+    )
+
+
+def test_a_value_leaves_right_behind_its_producer() -> None:
+    """Not where its consumer was met: a hundred other nodes may stand before that."""
+    nodes = [START, node("a", "start"), node("later", "start"), node("b", "a")]
+    parts = cut(nodes, {"b": 1}, "b:0 later:0")
+    assert ops(parts[0]) == ["VarHandleOp", "Identity", SEND, "Identity"]
+
+
+def test_a_value_goes_to_and_fro() -> None:
+    nodes = [START, node("a", "start"), node("b", "a"), node("c", "b"), node("d", "c")]
+    parts = cut(nodes, {"b": 1, "d": 1}, "d:0")
+    assert ops(parts[0]) == ["VarHandleOp", "Identity", SEND, RECV, "Identity", SEND]
+    assert ops(parts[1]) == [RECV, "Identity", SEND, RECV, "Identity"]
+
+
+def test_a_resource_never_travels() -> None:
+    nodes = [node("v", op="VarHandleOp", outputs=(spec("resource", ()),)), node("r", "v")]
+    with pytest.raises(InternalError, match="the resource of 'v' would travel"):
+        cut(nodes, {"r": 1}, "r:0")
+
+
+# -- control edges ---------------------------------------------------------------------------------
+
+
+def test_a_control_edge_between_devices_sends_a_token() -> None:
+    nodes = [node("a"), node("b", after=["a"])]
+    parts = cut(nodes, {"b": 1}, targets="b")
+    send, recv = parts[0].nodes[-1], parts[1].nodes[0]
+    assert (send.inputs, send.control_inputs) == ((), ("a",))
+    assert recv.outputs[0] == spec("uint8", ())
+    assert find(parts[1], "b").control_inputs == (recv.name,)
+    assert "^a" in parse_key(send.attrs["key"]).edge_name
+    assert (CONTROL_TOKEN.dtype, CONTROL_TOKEN.shape) == (np.uint8, ())
+
+
+def test_one_token_serves_all_that_wait_at_a_destination() -> None:
+    nodes = [node("a"), *(node(f"b{i}", after=["a"]) for i in range(3))]
+    parts = cut(nodes, {f"b{i}": 1 for i in range(3)}, targets="b0 b1 b2")
+    assert ops(parts[1]).count(RECV) == 1
+
+
+def test_a_data_edge_and_a_control_edge_from_one_node_are_two_transfers() -> None:
+    nodes = [START, node("a", "start"), node("b", "a"), node("c", after=["a"])]
+    parts = cut(nodes, {"b": 1, "c": 1}, "b:0", targets="c")
+    assert ops(parts[0]).count(SEND) == 2
+
+
+# -- what is copied --------------------------------------------------------------------------------
+
+
+def test_feeds_and_plain_constants_are_copied_to_every_part_that_reads_them() -> None:
+    nodes = [
+        node("ph", op="Placeholder"), K, node("a", "ph", "k", op="AddV2"),
+        node("b", "ph", "k", op="AddV2"),
+    ]  # fmt: skip
+    parts = cut(nodes, {"a": 1, "b": 2}, "a:0 b:0", feeds="ph:0")
+    assert sorted(parts) == [1, 2], "the client device has nothing to do"
+    for number in (1, 2):
+        assert ops(parts[number]) == [ARG, "Const", "AddV2"]
+        assert parts[number].feeds == (0,)
+
+
+def test_a_constant_that_somebody_asked_a_device_for_stays_there() -> None:
+    for extra in ({"device": "/cpu:0"}, {"_class": ["loc:@start"]}, {"after": ["start"]}):
+        nodes = [START, node("k", op="Const", value=1.0, **extra), node("a", "k")]  # type: ignore[arg-type]
+        parts = cut(nodes, {"a": 1}, "a:0")
+        assert SEND in ops(parts[0])
+
+
+def test_what_is_copied_is_fetched_and_targeted_at_the_client() -> None:
+    parts = cut([K, node("a", "k")], {"k": 1, "a": 1}, "a:0 k:0", targets="k")
+    assert parts[0].fetches == ((1, "k", 0),)
+    assert names(parts[0]) == ["k"]
+    assert parts[1].fetches == ((0, "a", 0),)
+
+
+def test_a_control_edge_on_a_copied_node_is_kept_within_the_part() -> None:
+    parts = cut([K, node("b", after=["k"])], {"b": 1}, targets="b")
+    assert names(parts[1]) == ["k", "b"]
+    assert find(parts[1], "b").control_inputs == ("k",)
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+def test_the_part_of_the_client_device_comes_first() -> None:
+    nodes = [START, node("a", "start"), node("b", "a")]
+    graph = step_graph(nodes, "b:0")
+    device_of = {"start": CPU[1], "a": CPU[1], "b": CPU[0]}
+    assert [p.device for p in partition(graph, device_of, device_set(2))] == [CPU[0], CPU[1]]
+    other = DeviceSet(device_set(2).devices, client_device=CPU[1])
+    assert [p.device for p in partition(graph, device_of, other)] == [CPU[1], CPU[0]]
+
+
+def test_the_same_graph_is_cut_the_same_way() -> None:
+    nodes = [START, *(node(f"a{i}", "start") for i in range(6))]
+    where = {f"a{i}": i % 3 for i in range(6)}
+    fetches = " ".join(f"a{i}:0" for i in range(6))
+    assert cut(nodes, where, fetches) == cut(nodes, where, fetches)
+
+
+def test_a_part_knows_its_task() -> None:
+    assert cut([K], {}, "k:0")[0].task == "/job:localhost/replica:0/task:0"
+
+
+# -- the validator ---------------------------------------------------------------------------------
+
+GRAPH = step_graph([START, node("a", "start"), node("b", "a"), node("c", "b")], "c:0")
+GOOD = partition(GRAPH, {"start": CPU[0], "a": CPU[0], "b": CPU[1], "c": CPU[1]}, device_set(2))
+
+
+def test_a_cut_is_valid() -> None:
+    validate(GRAPH, GOOD)
+
+
+def with_nodes(part: Partition, nodes: Sequence[NodeDef]) -> Partition:
+    return replace(part, nodes=tuple(nodes))
+
+
+def broken(rule: str) -> tuple[Partition, ...]:
+    """The parts above with one rule broken."""
+    first, second = GOOD
+    match rule:
+        case "input in another part":
+            return first, with_nodes(second, [node("b", "a"), find(second, "c")])
+        case "input made later":
+            return first, with_nodes(second, second.nodes[::-1])
+        case "output that is not there":
+            nodes = [*second.nodes[:-1], node("c", "b:1")]
+            return first, with_nodes(second, nodes)
+        case "control input in another part":
+            nodes = [*second.nodes[:-1], node("c", "b", after=["a"])]
+            return first, with_nodes(second, nodes)
+        case "twice in a part":
+            return with_nodes(first, [*first.nodes, first.nodes[0]]), second
+        case "in two parts":
+            return first, with_nodes(second, [*second.nodes, first.nodes[0]])
+        case "sent and never received":
+            unasked = replace(first.nodes[-1], name="unasked", attrs={"key": "unasked"})
+            return with_nodes(first, [*first.nodes, unasked]), second
+        case "received and never sent":
+            return with_nodes(first, [n for n in first.nodes if n.op != SEND]), second
+        case "sent twice":
+            again = replace(first.nodes[-1], name="again")
+            return with_nodes(first, [*first.nodes, again]), second
+        case "fetch nowhere":
+            return first, replace(second, fetches=())
+        case "fetch twice":
+            return replace(first, fetches=((0, "a", 0),)), second
+        case "fetch in the wrong part":
+            return replace(first, fetches=second.fetches), replace(second, fetches=())
+        case "unknown type":
+            return with_nodes(first, [*first.nodes, node("x", op="NoSuchOp")]), second
+    raise AssertionError(rule)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("input in another part", r"'b' on .*CPU:1 reads 'a:0', not made there before"),
+        ("input made later", r"'c' on .*CPU:1 reads 'b:0', not made there before"),
+        ("output that is not there", r"'c' on .* reads 'b:1', not made there"),
+        ("control input in another part", r"'c' on .* runs after 'a', not made there"),
+        ("twice in a part", r"'start' is on .*CPU:0 twice"),
+        ("in two parts", r"'start' is on .*CPU:0 and on .*CPU:1"),
+        ("sent and never received", r"sends and receives do not match: \['unasked'\]"),
+        ("received and never sent", r"sends and receives do not match: .*edge_0_a:0"),
+        ("sent twice", r"'again' repeats the key '.*edge_0_a:0"),
+        ("fetch nowhere", r"fetches \[\] of 1 are in some part"),
+        ("fetch twice", r"fetches \[0, 0\] of 1"),
+        ("fetch in the wrong part", r"'c:0' is fetched on .*CPU:0 and not made there"),
+        ("unknown type", "'x' is of type 'NoSuchOp', which is not registered"),
+    ],
+)
+def test_a_broken_rule_is_an_internal_error_that_names_the_node(rule: str, said: str) -> None:
+    with pytest.raises(InternalError, match=said):
+        validate(GRAPH, broken(rule))
+
+
+# -- the wire --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", GOOD, ids=["source", "destination"])
+def test_a_part_comes_back_as_it_was_sent(part: Partition) -> None:
+    assert Partition.from_wire(part.to_wire()) == part
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [None, [], {}, [CPU[0], [], [[0]]], [CPU[0], [], [["0", "a", 0]]], [CPU[0], [[]], []],
+     [3, [], []]],
+)  # fmt: skip
+def test_another_form_is_a_protocol_error(wire: Any) -> None:
+    with pytest.raises(ProtocolError):
+        Partition.from_wire(wire)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "fetches", "said"),
+    [
+        ([node("a", "b")], [], "'a' .* reads 'b:0', not made there"),
+        ([node("a", after=["b"])], [], "'a' .* runs after 'b'"),
+        ([node("a"), node("a")], [], "'a' is on .* twice"),
+        ([node("a", op="NoSuchOp")], [], "'NoSuchOp', which is not registered"),
+        ([node("a")], [[0, "a", 1]], "'a:1' is fetched"),
+        ([node("a")], [[0, "a", -1]], "'a:-1' is fetched"),
+        ([node("a", op=ARG)], [], "no _Arg as plans have them"),
+        ([node("a", op=ARG, index="0")], [], "no _Arg as plans have them"),
+        ([node("a", op=ARG, index=0, outputs=())], [], "no _Arg as plans have them"),
+        ([node("a", op=RECV, key=3)], [], "no _Recv as plans have them"),
+        ([node("b"), node("a", "b", op=RECV, key="k")], [], "no _Recv as plans have them"),
+        ([node("a", op=SEND, key="k")], [], "no _Send as plans have them"),
+        ([node("b"), node("a", "b", op=SEND, key="k")], [], "no _Send as plans have them"),
+    ],
+)
+def test_a_part_that_could_not_run_is_refused_when_it_is_read(
+    nodes: list[NodeDef], fetches: list[Any], said: str
+) -> None:
+    wire = [CPU[0], [n.to_wire() for n in nodes], fetches]
+    with pytest.raises(ProtocolError, match=f"not a partition: .*{said}"):
+        Partition.from_wire(wire)
