@@ -87,8 +87,7 @@ def _read(file: IO[bytes], name: str) -> tuple[npt.NDArray[np.uint8], npt.NDArra
             images, labels = stored["images"], stored["labels"]
     except (ValueError, EOFError, KeyError, TypeError, AttributeError, zipfile.BadZipFile) as error:
         raise InvalidArgumentError(
-            f"{name} is not a digits file (numpy cannot read it: {type(error).__name__}); "
-            f"expected {_EXPECTED}"
+            f"{name} is not a digits file: {error}; expected {_EXPECTED}"
         ) from error
     if fault := _fault(images, labels):
         raise InvalidArgumentError(f"{name} is not a digits file: {fault}; expected {_EXPECTED}")
