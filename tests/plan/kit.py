@@ -124,7 +124,8 @@ class Made:
         targets: operations that must run.
         devices: number of devices.
         own_fetches: see ``compile_partition``.
-        variables: state by device; shared by all runs.
+        variables: variables by device.
+        states: states of stateful kernels by device.
     """
 
     def __init__(
@@ -137,6 +138,7 @@ class Made:
         devices: int = 1,
         own_fetches: bool = True,
         variables: dict[str, ResourceManager] | None = None,
+        states: dict[str, dict[str, Any]] | None = None,
     ) -> None:
         self.signature = signature(feeds, fetches, targets)
         self.device_set = device_set(devices)
@@ -151,7 +153,7 @@ class Made:
         }
         self.parts = partition(self.step_graph, self.device_of, self.device_set)
         self.variables = variables if variables is not None else {}
-        self.states: dict[str, dict[str, Any]] = {}
+        self.states = states if states is not None else {}
         self.linked = [self._link(part, own_fetches) for part in self.parts]
 
     def _link(self, part: Partition, own_fetches: bool) -> LinkedPartition:
@@ -183,7 +185,9 @@ class Step:
         """Runs segments until none is left; the last partition goes first wherever it can."""
         while any(part.left for part in self.parts):
             part = next((p for p in reversed(self.parts) if p.ready()), None)
-            assert part is not None, f"segments wait for each other; sent so far: {self.sent.keys()}"
+            assert part is not None, (
+                f"segments wait for each other; sent so far: {self.sent.keys()}"
+            )
             part.run_one()
         outputs = [None] * len(self.made.signature.fetches)
         for part in self.parts:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from actorsession.graph import registry
@@ -50,7 +52,7 @@ def test_an_op_may_know_better(monkeypatch: pytest.MonkeyPatch) -> None:
     """It sees unknown dimensions as 1, and those alone."""
     seen: list[tuple[list[ShapeLike], list[ShapeLike]]] = []
 
-    def estimate(inputs: tuple[TensorSpec, ...], outputs: tuple[TensorSpec, ...]) -> float:
+    def estimate(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
         seen.append(([s.shape.as_list() for s in inputs], [s.shape.as_list() for s in outputs]))
         return 7.0
 

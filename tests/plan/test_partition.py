@@ -168,7 +168,8 @@ def test_a_control_edge_between_devices_sends_a_token() -> None:
     assert recv.outputs[0] == spec("uint8", ())
     assert find(parts[1], "b").control_inputs == (recv.name,)
     assert "^a" in parse_key(send.attrs["key"]).edge_name
-    assert (CONTROL_TOKEN.dtype, CONTROL_TOKEN.shape) == (np.uint8, ())
+    assert CONTROL_TOKEN.dtype == np.uint8
+    assert CONTROL_TOKEN.shape == ()
 
 
 def test_one_token_serves_all_that_wait_at_a_destination() -> None:
@@ -200,7 +201,7 @@ def test_feeds_and_plain_constants_are_copied_to_every_part_that_reads_them() ->
 
 def test_a_constant_that_somebody_asked_a_device_for_stays_there() -> None:
     for extra in ({"device": "/cpu:0"}, {"_class": ["loc:@start"]}, {"after": ["start"]}):
-        nodes = [START, node("k", op="Const", value=1.0, **extra), node("a", "k")]  # type: ignore[arg-type]
+        nodes = [START, node("k", op="Const", value=1.0, **extra), node("a", "k")]
         parts = cut(nodes, {"a": 1}, "a:0")
         assert SEND in ops(parts[0])
 

@@ -236,7 +236,7 @@ def test_a_cycle_is_named_without_what_only_leads_to_it() -> None:
 
 
 def test_a_node_that_reads_itself_is_a_cycle() -> None:
-    with pytest.raises(InvalidArgumentError, match="a cycle through x$"):
+    with pytest.raises(InvalidArgumentError, match=r"a cycle through x$"):
         pruned([node("x", "x")], "x:0")
 
 
