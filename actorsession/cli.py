@@ -1,4 +1,8 @@
-"""The command line: ``worker`` serves one task of a cluster, ``demo`` trains a model."""
+"""The command line: ``worker`` serves one task of a cluster, ``demo`` trains a model.
+
+Called as ``actorsession`` or ``python -m actorsession``. It imports what a command needs when that command
+runs, so that workers start without the demo.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     level = os.environ.get("ACTORSESSION_LOG")
     if level:
         logging.basicConfig(level=level.upper(), format="%(asctime)s %(name)s %(message)s")
-    parser = _parser()
-    options = parser.parse_args(argv)
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser(with_demo=arguments[:1] != ["worker"])
+    options = parser.parse_args(arguments)
     if options.command is None:
         parser.print_help()
         return 2
@@ -34,14 +39,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(*, with_demo: bool) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="actorsession", description="A runtime for stateful dataflow graphs."
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_worker(commands)
-    if len(sys.argv) < 2 or sys.argv[1] != "worker":
-        from actorsession.demo import command  # workers start without it
+    if with_demo:
+        from actorsession.demo import command
 
         command.add_to(commands)
     return parser
@@ -70,12 +75,22 @@ def _cluster(text: str) -> dict[str, Any]:
     except ValueError as exc:
         raise argparse.ArgumentTypeError(f"not JSON: {exc}") from None
     if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError("a cluster is a JSON object from job name to addresses")
-    # JSON has no integer keys; sparse jobs come with them as strings.
-    return {
-        job: {int(i): a for i, a in tasks.items()} if isinstance(tasks, dict) else tasks
-        for job, tasks in value.items()
-    }
+        raise argparse.ArgumentTypeError(
+            f"a cluster is a JSON object from job name to addresses, got {value!r:.100}"
+        )
+    return {job: _tasks(job, tasks) for job, tasks in value.items()}
+
+
+def _tasks(job: str, tasks: Any) -> Any:
+    """The tasks of a job; those of a sparse one have strings for numbers, as JSON wants it."""
+    if not isinstance(tasks, dict):
+        return tasks
+    try:
+        return {int(index): address for index, address in tasks.items()}
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"the tasks of job {job!r} have numbers, got {list(tasks)}"
+        ) from None
 
 
 def _run_worker(options: argparse.Namespace) -> int:
@@ -93,7 +108,9 @@ def _run_worker(options: argparse.Namespace) -> int:
                 )
             )
         )  # fmt: skip
-    except (ValueError, OpError) as exc:
+    except KeyboardInterrupt:  # before the server's own handler stood
+        return 0
+    except (TypeError, ValueError, OpError) as exc:
         print(f"actorsession worker: {exc}", file=sys.stderr)
         return 1
     return 0

@@ -38,47 +38,51 @@ class _Compiler:
         self.partition = partition
         self.own_fetches = own_fetches
         self.flow = Flow(partition)
+        self.segment_of: list[int] = []  # -1 for what comes from outside and for constants
         self.slots: dict[Ref, int] = {}
         self.slot_count = 0
+        self.sends: list[str] = []
+        self.contexts: dict[int, NodeContext] = {}
 
     def compile(self) -> CompiledPartition:
         flow = self.flow
         masks = self._masks()
         order, members = self._group(masks)
         number = {mask: i for i, mask in enumerate(order)}
-        segment_of = [
+        self.segment_of = [
             -1 if flow.outside[i] or flow.once[i] else number[mask] for i, mask in enumerate(masks)
         ]
         feeds = self._outside(ARG, "index")
         recvs = self._outside(RECV, "key")
-        crossing = self._crossing(segment_of, len(order))
+        crossing = self._crossing(len(order))
         fetches: list[list[tuple[int, Ref]]] = [[] for _ in order]
         fetch_slots = []
         for position, ref in flow.fetches:
             fetch_slots.append((position, self._new_slot()))
             fetches[number[masks[ref[0]]]].append((fetch_slots[-1][1], ref))
-        sends: list[str] = []
         segments = []
         for index, mask in enumerate(order):
-            writer = SegmentWriter(
-                flow, index, segment_of, self.slots, sends, own_fetches=self.own_fetches
-            )
             waits = tuple([slot for bit, (slot, _) in enumerate(recvs) if mask >> bit & 1])
-            after = self._predecessors(index, members[index], segment_of)
-            segments.append(
-                writer.write(members[index], crossing[index], fetches[index], waits, after)
-            )
+            after = self._predecessors(index, members[index])
+            write = self._writer(index).write
+            segments.append(write(members[index], crossing[index], fetches[index], waits, after))
         return CompiledPartition(
             partition=self.partition,
             segments=tuple(segments),
             slots=self.slot_count,
             feeds=feeds,
             recvs=recvs,
-            sends=tuple(sends),
+            sends=tuple(self.sends),
             fetches=tuple(sorted(fetch_slots)),
             readers=self._readers(segments),
-            contexts=flow.contexts,
+            contexts=self.contexts,
         )
+
+    def _writer(self, index: int) -> SegmentWriter:
+        return SegmentWriter(
+            self.flow, index, self.segment_of, self.slots, self.sends, self.contexts,
+            own_fetches=self.own_fetches,
+        )  # fmt: skip
 
     # -- segments ------------------------------------------------------------------------------
 
@@ -109,20 +113,19 @@ class _Compiler:
         order = sorted(groups, key=lambda m: (m.bit_count(), groups[m][:1]))
         return order, [groups[m] for m in order]
 
-    def _crossing(self, segment_of: Sequence[int], segments: int) -> list[list[Ref]]:
+    def _crossing(self, segments: int) -> list[list[Ref]]:
         """Values that other segments read, by the segment that makes them; each gets a slot."""
         crossing: list[list[Ref]] = [[] for _ in range(segments)]
-        for ref, readers in self.flow.readers.items():
-            home = segment_of[ref[0]]
-            if home >= 0 and any(segment_of[i] != home for i in readers):
-                crossing[home].append(ref)
-                self.slots[ref] = self._new_slot()
+        for segment, refs in zip(self.segment_of, self.flow.inputs, strict=True):
+            for ref in refs:
+                home = self.segment_of[ref[0]]
+                if home not in (-1, segment) and ref not in self.slots:
+                    crossing[home].append(ref)
+                    self.slots[ref] = self._new_slot()
         return crossing
 
-    def _predecessors(
-        self, index: int, nodes: Sequence[int], segment_of: Sequence[int]
-    ) -> tuple[int, ...]:
-        found = {segment_of[i] for node in nodes for i in self.flow.before[node]}
+    def _predecessors(self, index: int, nodes: Sequence[int]) -> tuple[int, ...]:
+        found = {self.segment_of[i] for node in nodes for i in self.flow.before[node]}
         return tuple(sorted(found - {index, -1}))
 
     # -- values --------------------------------------------------------------------------------

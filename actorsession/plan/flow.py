@@ -32,19 +32,19 @@ class Flow:
         before: nodes that each node runs after, whose values it reads included.
         outside: whether each node's value comes into the code as an argument: a feed or arrival.
         once: whether each node has one value for the life of the plan.
-        contexts: what each node's kernel factory sees.
         fetches: (position in the signature's fetches, value).
-        readers: nodes that read each value, once per input.
+        uses: how many inputs read each value that any reads.
     """
 
     def __init__(self, partition: Partition) -> None:
         self.nodes = partition.nodes
+        self._device = partition.device
         number = {node.name: i for i, node in enumerate(self.nodes)}
         self.inputs: list[tuple[Ref, ...]] = [
             tuple([(number[name], output) for name, output in n.inputs]) for n in self.nodes
         ]
         self.before = [
-            [*[i for i, _ in refs], *[number[name] for name in n.control_inputs]]
+            (*[i for i, _ in refs], *[number[name] for name in n.control_inputs])
             for n, refs in zip(self.nodes, self.inputs, strict=True)
         ]
         self.ops: list[OpDef | None] = [
@@ -52,24 +52,28 @@ class Flow:
         ]
         self.outside = [n.op in (ARG, RECV) for n in self.nodes]
         self.once = [op is not None and op.once for op in self.ops]
-        self.contexts = tuple(
-            [self._context(i, partition.device) for i in range(len(self.nodes))]
-        )  # fmt: skip
         self.fetches = tuple(
-            (position, (number[name], output)) for position, name, output in partition.fetches
+            [(position, (number[name], output)) for position, name, output in partition.fetches]
         )
         self._fetched = {ref for _, ref in self.fetches}
-        self.readers: dict[Ref, list[int]] = {}
+        self.uses: dict[Ref, int] = {}
+        self._readers: dict[Ref, list[int]] = {ref: [] for ref in self._fetched}
         for i, refs in enumerate(self.inputs):
             for ref in refs:
-                self.readers.setdefault(ref, []).append(i)
+                self.uses[ref] = self.uses.get(ref, 0) + 1
+                if ref in self._fetched:
+                    self._readers[ref].append(i)
         self._sends_any = any(n.op == SEND for n in self.nodes)
 
-    def _context(self, i: int, device: str) -> NodeContext:
-        node, inputs = self.nodes[i], self.inputs[i]
+    def context(self, i: int) -> NodeContext:
+        """What the kernel factory of a node sees, before there is a device.
+
+        Made when asked for: ten thousands of them at a time would keep the garbage collector busy.
+        """
+        inputs = self.inputs[i]
         specs = tuple([self.nodes[j].outputs[output] for j, output in inputs])
         constants = tuple([_constant(self.nodes[j]) for j, _ in inputs])
-        return NodeContext(node, specs, constants, device)
+        return NodeContext(self.nodes[i], specs, constants, self._device)
 
     def is_scalar(self, ref: Ref) -> bool:
         """Whether a value is known to have rank 0: nothing that anybody could write to."""
@@ -82,15 +86,15 @@ class Flow:
 
     def has_one_use(self, ref: Ref) -> bool:
         """Whether a single input reads the value, and no fetch."""
-        return len(self.readers[ref]) == 1 and ref not in self._fetched
+        return self.uses[ref] == 1 and ref not in self._fetched
 
     def is_held(self, ref: Ref) -> bool:
-        """Whether something may still hold the memory of an owned value when the step has ended.
+        """Whether something may hold the memory of an owned, fetched value after the step.
 
         What was sent may wait for its receiver; so may a view of it, which any op that aliases can
         make. State is no danger: what it keeps is copied unless this is the only use.
         """
-        for i in self.readers.get(ref, ()):
+        for i in self._readers[ref]:
             op = self.ops[i]
             if op is None or (op.aliases and self._sends_any):
                 return True

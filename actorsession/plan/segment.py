@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from actorsession.plan.context import NodeContext
 from actorsession.plan.partition import Partition
@@ -22,8 +23,7 @@ INDENT = "    "
 _LIGHT = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line of generated code.
 
     Attributes:
@@ -112,7 +112,7 @@ class CompiledPartition:
         sends: rendezvous keys, in the numbering of the generated code.
         fetches: (position in the signature's fetches, slot).
         readers: number of segments that read each slot.
-        contexts: what each node's kernel factory sees, by position in the partition; unbound.
+        contexts: what the kernel factories of bound nodes see, by position in the partition.
     """
 
     partition: Partition
@@ -123,4 +123,4 @@ class CompiledPartition:
     sends: tuple[str, ...]
     fetches: tuple[tuple[int, int], ...]
     readers: tuple[int, ...]
-    contexts: tuple[NodeContext, ...]
+    contexts: Mapping[int, NodeContext]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from actorsession.plan.context import NodeContext
 from actorsession.plan.cost import node_cost
 from actorsession.plan.flow import Flow, Ref
 from actorsession.plan.partition import SEND
@@ -33,6 +34,7 @@ class SegmentWriter:
         segment_of: segment of each node; -1 for those that belong to none.
         slots: slot of each value that crosses segments.
         sends: keys sent so far, to which this segment's are added.
+        contexts: contexts of the nodes that the code binds, to which this segment's are added.
         own_fetches: whether fetched arrays must be the caller's own.
     """
 
@@ -43,6 +45,7 @@ class SegmentWriter:
         segment_of: Sequence[int],
         slots: Mapping[Ref, int],
         sends: list[str],
+        contexts: dict[int, NodeContext],
         *,
         own_fetches: bool,
     ) -> None:
@@ -51,6 +54,7 @@ class SegmentWriter:
         self._segment_of = segment_of
         self._slots = slots
         self._sends = sends
+        self._contexts = contexts
         self._own_fetches = own_fetches
         self._code: list[Line] = []
         self._bindings: dict[str, int] = {}
@@ -105,7 +109,7 @@ class SegmentWriter:
 
     def _node(self, i: int) -> None:
         flow = self._flow
-        node, op, context = flow.nodes[i], flow.ops[i], flow.contexts[i]
+        node, op = flow.nodes[i], flow.ops[i]
         comment = _comment(f"  # {node.name} ({node.op}) {node.source}")
         arguments = [self._value(ref) for ref in flow.inputs[i]]
         if op is None:
@@ -115,6 +119,7 @@ class SegmentWriter:
             self._code.append(Line(text, i, "None"))
             self._sends.append(node.attrs["key"])
             return
+        context = flow.context(i)
         cost, known = node_cost(node, context.inputs)
         self._cost += cost
         self._cost_known &= known
@@ -126,6 +131,7 @@ class SegmentWriter:
         expression = op.emit(context, arguments) if op.emit is not None else None
         if expression is None:
             self._bindings[f"k{i}"] = i
+            self._contexts[i] = context
             expression = f"k{i}({', '.join(arguments)})"
         outputs = len(node.outputs)
         if outputs == 1:
@@ -147,7 +153,9 @@ class SegmentWriter:
         i = ref[0]
         if self._flow.once[i]:
             name = f"c{i}"
-            self._bindings[name] = i
+            if name not in self._bindings:
+                self._bindings[name] = i
+                self._contexts[i] = self._flow.context(i)
             return name
         name = _local(ref)
         if self._flow.outside[i] or self._segment_of[i] != self._index:

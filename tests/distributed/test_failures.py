@@ -1,0 +1,249 @@
+"""What happens to sessions when tasks die, stop, are missing, or a run is given up. Real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession as acts
+from actorsession.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    UnavailableError,
+)
+from tests.distributed.kit import LARGE, WORKER_1, begin_long, eventually, roads
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+async def cluster() -> AsyncIterator[acts.LocalCluster]:
+    async with acts.LocalCluster({"ps": 1, "worker": 2}) as made:
+        yield made
+
+
+async def nothing_pending(cluster: acts.LocalCluster) -> bool:
+    counted = await cluster.statistics()
+    return all(s.steps == 0 and s.rendezvous == 0 for s in counted.values())
+
+
+async def test_a_task_killed_in_mid_step_fails_the_step_at_once_by_name(
+    cluster: acts.LocalCluster,
+) -> None:
+    road = roads()
+    async with acts.AsyncSession(cluster.target("worker", 0), graph=road.graph) as session:
+        await session.run(road.init)
+        run = await begin_long(session, road)
+        killed = time.monotonic()
+        cluster.process("worker", 1).send_signal(signal.SIGKILL)
+        with pytest.raises(UnavailableError) as caught:
+            await asyncio.wait_for(run, 10)
+        assert time.monotonic() - killed < 1.0  # the promise: under a second
+        assert caught.value.task == WORKER_1
+        # What does not need the dead task goes on, and what does says so again.
+        assert await session.run(road.here, {road.x: 4}) == 8
+        with pytest.raises(UnavailableError, match="worker/replica:0/task:1"):
+            await session.run(road.across, {road.x: 1})
+
+
+async def test_creating_a_session_names_the_task_that_is_missing(
+    cluster: acts.LocalCluster,
+) -> None:
+    cluster.process("worker", 1).send_signal(signal.SIGKILL)
+    config = acts.ConfigProto(operation_timeout_in_ms=1500)
+    began = time.monotonic()
+    with pytest.raises(DeadlineExceededError, match=WORKER_1) as caught:
+        async with acts.AsyncSession(
+            cluster.target("worker", 0), graph=roads().graph, config=config
+        ):
+            raise AssertionError("a session was created without one of its tasks")
+    assert time.monotonic() - began < 3.0
+    assert cluster.process("worker", 1).address in str(caught.value)
+    assert "attempts" in str(caught.value)
+    assert "task:0" not in str(caught.value).replace(WORKER_1, "")
+
+
+async def test_a_master_that_does_not_exist_is_named_with_attempts_and_reason() -> None:
+    config = acts.ConfigProto(operation_timeout_in_ms=400)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # ours, so nobody else listens there, and neither do we
+        target = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        session = acts.AsyncSession(target, graph=roads().graph, config=config)
+        with pytest.raises(UnavailableError, match=rf"{target} after \d+ attempts.*ECONNREFUSED"):
+            await session.run("here:0", {"x:0": 1})
+        await session.close()
+
+
+@pytest.mark.parametrize("how", ["cancel", "timeout", "limit"])
+async def test_a_run_given_up_leaves_the_session_usable_and_nothing_pending(
+    cluster: acts.LocalCluster, how: str
+) -> None:
+    road = roads()
+    async with acts.AsyncSession(cluster.target("worker", 0), graph=road.graph) as session:
+        await session.run(road.init)
+        if how == "cancel":
+            run = await begin_long(session, road)
+            run.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await run
+        elif how == "timeout":
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.3):
+                    await session.run(road.long, {road.big: LARGE})
+        else:
+            limited = acts.RunOptions(timeout_in_ms=300)
+            with pytest.raises(DeadlineExceededError, match="worker/replica:0/task:1"):
+                await session.run(road.long, {road.big: LARGE}, limited)
+        assert await session.run(road.across, {road.x: 1}) == 36
+        await eventually(lambda: nothing_pending(cluster), "no step and no rendezvous anywhere")
+
+
+async def test_the_error_of_a_remote_kernel_names_node_device_task_and_line(
+    cluster: acts.LocalCluster,
+) -> None:
+    graph = acts.Graph()
+    with graph.as_default(), acts.device("/job:worker/task:1"):
+        divisor = acts.placeholder(acts.int32, [], name="divisor")
+        quotient = acts.floordiv(acts.constant(7), divisor, name="quotient")
+        with acts.device("/job:worker/task:0"):
+            after = quotient + 1
+    async with acts.AsyncSession(cluster.target("worker", 0), graph=graph) as session:
+        with pytest.raises(InvalidArgumentError, match="division by zero") as caught:
+            await session.run(after, {divisor: 0})
+        error = caught.value
+        assert (error.node, error.task) == ("quotient", WORKER_1)
+        assert error.device == f"{WORKER_1}/device:CPU:0"
+        assert "test_failures.py" in str(error.source)
+        assert await session.run(after, {divisor: 2}) == 4
+
+
+async def test_variables_belong_to_the_task_and_outlive_sessions(
+    cluster: acts.LocalCluster,
+) -> None:
+    road = roads()
+    async with acts.AsyncSession(cluster.target("worker", 0), graph=road.graph) as first:
+        await first.run(road.init)
+        await first.run(road.marker.assign(7.0))
+    async with acts.AsyncSession(cluster.target("worker", 1), graph=road.graph) as second:
+        assert await second.run(road.marker) == 7
+    isolated = acts.ConfigProto(isolate_session_state=True)
+    async with acts.AsyncSession(
+        cluster.target("worker", 0), graph=road.graph, config=isolated
+    ) as private:
+        with pytest.raises(OpError, match="marker"):
+            await private.run(road.marker)
+
+
+async def test_sessions_of_two_masters_train_the_same_variable_at_once(
+    cluster: acts.LocalCluster,
+) -> None:
+    async def replica(index: int, steps: int) -> None:
+        graph = acts.Graph()
+        with graph.as_default():
+            with acts.device("/job:ps/task:0"):
+                total = acts.Variable(np.zeros(3, np.float32), name="total")
+            with acts.device(f"/job:worker/task:{index}"):
+                update = total.assign_add([1.0, 2.0, 3.0])
+        async with acts.AsyncSession(cluster.target("worker", index), graph=graph) as session:
+            if index == 0:
+                await session.run(total.initializer)
+                ready.set()
+            await ready.wait()
+            for _ in range(steps):
+                await session.run(update.op)
+            if index == 0:
+                done.append(session)
+
+    ready = asyncio.Event()
+    done: list[Any] = []
+    async with asyncio.TaskGroup() as group:
+        group.create_task(replica(0, 50))
+        group.create_task(replica(1, 50))
+    graph = acts.Graph()
+    with graph.as_default(), acts.device("/job:ps/task:0"):
+        total = acts.Variable(np.zeros(3, np.float32), name="total")
+    async with acts.AsyncSession(cluster.target("ps", 0), graph=graph) as session:
+        np.testing.assert_array_equal(await session.run(total), [100, 200, 300])
+
+
+async def test_closing_with_a_dead_task_is_bounded_and_may_be_repeated(
+    cluster: acts.LocalCluster,
+) -> None:
+    road = roads()
+    session = acts.AsyncSession(cluster.target("worker", 0), graph=road.graph)
+    await session.run(road.init)
+    cluster.process("worker", 1).send_signal(signal.SIGKILL)
+    began = time.monotonic()
+    await session.close()
+    await session.close()
+    assert time.monotonic() - began < 10
+
+
+async def test_a_synchronous_session_runs_on_a_cluster_from_many_threads(
+    cluster: acts.LocalCluster,
+) -> None:
+    road = roads()
+
+    def program() -> list[float]:
+        with acts.Session(cluster.target("worker", 0), graph=road.graph) as session:
+            session.run(road.init)
+            with concurrent.futures.ThreadPoolExecutor(4) as threads:
+                return list(
+                    threads.map(lambda i: float(session.run(road.across, {road.x: i})), range(20))
+                )
+
+    assert await asyncio.to_thread(program) == [3.0 * (10 + 2 * i) for i in range(20)]
+
+
+PARENT = """
+import asyncio, sys
+import actorsession as acts
+async def main():
+    async with acts.LocalCluster({"ps": 1, "worker": 2}) as cluster:
+        print(*[p.pid for p in cluster.processes.values()], flush=True)
+        await asyncio.Event().wait()
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_children_die_with_their_parent_however_it_dies(how: signal.Signals) -> None:
+    """The parent has no main guard either: children are not spawned by importing it."""
+    root = str(Path(__file__).resolve().parents[2])
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": root},
+        text=True,
+    )
+    assert parent.stdout is not None
+    pids = [int(pid) for pid in parent.stdout.readline().split()]
+    parent.stdout.close()
+    assert len(pids) == 3
+    parent.send_signal(how)
+    parent.wait(10)
+    until = time.monotonic() + 10
+    while any(is_alive(pid) for pid in pids) and time.monotonic() < until:
+        time.sleep(0.01)  # their end is nobody's event: they are not our children
+    assert [pid for pid in pids if is_alive(pid)] == []
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
