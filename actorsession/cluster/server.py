@@ -28,6 +28,7 @@ from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
 from actorsession.runtime.devices import make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.session.remote import shared_token
 from transports import Hello, Listener, TransportError, listen
 
 __all__ = ["Server", "ServerStatistics"]
@@ -47,7 +48,8 @@ class Server:
         config: settings of the process, such as ``device_count``.
         cluster_id: servers and clients of another id are refused; "" accepts clients and servers that
             have none.
-        token: shared secret; needed to listen on anything but loopback.
+        token: shared secret; needed to listen on anything but loopback. By default what
+            ``ACTORSESSION_TOKEN`` of the environment says, as for clients.
 
     Raises:
         ValueError: if the task is not in the cluster.
@@ -70,13 +72,13 @@ class Server:
             self._spec.task_address(job_name, task_index)  # says what would be valid
         self.task = task_name(job_name, task_index)
         self.incarnation = new_incarnation()
-        self._token = token
+        self._token = token if token is not None else shared_token()
         hello = Hello(
             cluster_id=cluster_id, task=self.task, incarnation=self.incarnation, pid=os.getpid()
         )
         self._hello = hello
         self._serves: dict[str, Ref] = {}
-        self._cache = WorkerCache(self.task, hello, self._serves, self._lost_push, token)
+        self._cache = WorkerCache(self.task, hello, self._serves, self._lost_push, self._token)
         self._listener: Listener | None = None
         self._master: Master | None = None
         self._worker: Worker | None = None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from actorsession.graph.device import task_name
 
 __all__ = ["ClusterSpec", "full_address"]
+
+_JOB = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 def full_address(address: str) -> str:
@@ -24,6 +27,7 @@ class ClusterSpec:
 
     Raises:
         TypeError: for another form.
+        ValueError: for a job name that no device could be named after, or a number below 0.
     """
 
     def __init__(self, cluster: ClusterSpec | Mapping[str, Any]) -> None:
@@ -113,6 +117,8 @@ class ClusterSpec:
 def _job(job: Any) -> str:
     if not isinstance(job, str):
         raise TypeError(f"a job name is a string, got {job!r:.100}")
+    if not _JOB.fullmatch(job):
+        raise ValueError(f"a job name is a letter, then letters, digits and '_'; got {job!r:.100}")
     return job
 
 
@@ -128,4 +134,6 @@ def _tasks(job: str, tasks: Any) -> dict[int, str]:
             raise TypeError(
                 f"job {job!r}: task {index!r} at {address!r} is not an index with an address"
             )
+        if index < 0:
+            raise ValueError(f"job {job!r}: tasks are numbered from 0, got {index}")
     return dict(tasks)

@@ -18,6 +18,7 @@ from actorsession.actors.link import Link, LinkStatistics
 from actorsession.actors.supervision import Children
 from actorsession.errors import DeadlineExceededError, ProtocolError, UnavailableError
 from actorsession.messages.worker import WORKER, GetStatus, WorkerStatus
+from actorsession.session.remote import shared_token
 from transports import Hello, TransportError, connect
 
 __all__ = ["CLIENT", "ServerStatistics", "read_statistics"]
@@ -99,7 +100,7 @@ async def read_statistics(
 
     Args:
         address: where it listens, such as ``Server.target``.
-        token: its shared secret, if it has one.
+        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
         deadline: until when to wait; by default 10 s from now.
 
     Raises:
@@ -112,7 +113,9 @@ async def read_statistics(
     if left == 0.0:
         raise DeadlineExceededError(f"the statistics of {address}: the deadline is over")
     try:
-        connection = await connect(address, _hello(), timeout=left or _PATIENCE, token=token)
+        connection = await connect(
+            address, _hello(), timeout=left or _PATIENCE, token=token or shared_token()
+        )
     except TransportError as exc:
         raise UnavailableError(f"no statistics of {address}: {exc}") from exc
     link, children = Link(connection, serves={}), Children(f"statistics of {address}")

@@ -43,12 +43,13 @@ class GraphView(dict[str, NodeDef]):
             InvalidArgumentError: if a name is taken or reserved, an operation type is not
                 registered, or an input does not exist; nothing is added then.
         """
-        added = self._checked(nodes)
+        added = self.checked(nodes)
         for name in added:
             self.position[name] = len(self.position)
         self.update(added)
 
-    def _checked(self, nodes: Iterable[NodeDef]) -> dict[str, NodeDef]:
+    def checked(self, nodes: Iterable[NodeDef]) -> dict[str, NodeDef]:
+        """What ``extend`` would add, by name; raises what it would raise."""
         added: dict[str, NodeDef] = {}
         for node in nodes:
             if node.name in self or node.name in added:

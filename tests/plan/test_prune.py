@@ -294,6 +294,14 @@ def test_a_node_that_cannot_be_in_the_graph_is_named_and_nothing_is_added(
     assert view.position == {"a": 0}
 
 
+def test_nodes_can_be_checked_before_anything_else_is_told_of_them() -> None:
+    view = GraphView([const("a")])
+    assert list(view.checked([node("b", "a")])) == ["b"]
+    assert list(view) == ["a"]
+    with pytest.raises(InvalidArgumentError, match="'c' reads 'b:0'"):
+        view.checked([node("c", "b")])
+
+
 def test_two_new_nodes_of_one_name_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="'a' has a name that exists"):
         GraphView([const("a"), const("a")])
