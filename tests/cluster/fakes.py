@@ -1,0 +1,68 @@
+"""Refs to workers that are not there: what they were asked is kept, what they answer a test says."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import Any
+
+from actorsession.actors.deadline import Deadline
+from actorsession.messages import (
+    Done,
+    GraphDone,
+    GraphRegistered,
+    RegisterGraph,
+    RunGraph,
+)
+from tests.cluster.kit import eventually
+
+
+class FakeWorker:
+    """Answers with what ``answers`` holds for a class of messages: a value, an error or a future."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.asked: list[Any] = []
+        self.told: list[Any] = []
+        self.cancelled: list[Any] = []
+        self.deadlines: list[Deadline | None] = []
+        self._handles = itertools.count()
+        self.answers: dict[type[Any], Any] = {}
+
+    async def ask(self, message: Any, deadline: Deadline | None = None) -> Any:
+        self.asked.append(message)
+        self.deadlines.append(deadline)
+        answer = self.answers.get(type(message), self._usual(message))
+        if isinstance(answer, asyncio.Future):
+            limit = deadline if deadline is not None else Deadline.never()
+            try:
+                answer = await limit.wait(asyncio.shield(answer), what=f"{self.name} to answer")
+            except asyncio.CancelledError:
+                self.cancelled.append(message)
+                raise
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def tell(self, message: Any) -> None:
+        self.told.append(message)
+
+    def hold(self, kind: type[Any]) -> asyncio.Future[Any]:
+        """Lets asks of a class wait until the future has a result."""
+        self.answers[kind] = asyncio.get_running_loop().create_future()
+        held: asyncio.Future[Any] = self.answers[kind]
+        return held
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        """What was asked, of one class."""
+        return [message for message in self.asked if type(message) is kind]
+
+    async def until_asked(self, kind: type[Any], times: int = 1) -> None:
+        await eventually(lambda: len(self.of(kind)) >= times)
+
+    def _usual(self, message: Any) -> Any:
+        if isinstance(message, RegisterGraph):
+            return GraphRegistered(graph_handle=f"{self.name}-{next(self._handles)}")
+        if isinstance(message, RunGraph):
+            return GraphDone(values=[], stats=None)
+        return Done()

@@ -1,0 +1,191 @@
+"""What the tests of clusters share: servers in this process, a gate inside a step, patience."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import actorsession.ops as ops
+from actorsession.actors import registry
+from actorsession.cluster import ClusterSpec, Server, ServerStatistics
+from actorsession.config import ConfigProto
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession.ops.build import make_one
+
+# A test that needs longer waits for something that does not come.
+PATIENCE = 20.0
+
+PS0, W0, W1, W2 = (
+    f"/job:{job}/replica:0/task:{index}"
+    for job, index in [("ps", 0), ("worker", 0), ("worker", 1), ("worker", 2)]
+)
+
+
+async def soon(awaitable: Awaitable[Any]) -> Any:
+    """Awaits what must come without anybody's help."""
+    async with asyncio.timeout(PATIENCE):
+        return await awaitable
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Waits for what no event tells of, such as a counter."""
+    async with asyncio.timeout(PATIENCE):
+        while not condition():  # noqa: ASYNC110
+            await asyncio.sleep(0.002)
+
+
+# -- a cluster in this process ---------------------------------------------------------------------
+
+
+class InProcess:
+    """Servers of one cluster, all in this process and on this loop."""
+
+    def __init__(self, jobs: dict[str, int], **options: Any) -> None:
+        options.setdefault("config", ConfigProto(inter_op_parallelism_threads=8))
+        bind = {job: ["127.0.0.1:0"] * count for job, count in jobs.items()}
+        self.servers = [
+            Server(bind, job, index, **options) for job, count in jobs.items() for index in range(count)
+        ]
+
+    async def start(self) -> None:
+        for server in self.servers:
+            await server.start()
+        for server in self.servers:
+            server.learn_peers(self.spec)
+
+    async def stop(self) -> None:
+        for server in self.servers:
+            await server.stop()
+
+    @property
+    def spec(self) -> ClusterSpec:
+        jobs: dict[str, dict[int, str]] = {}
+        for server in self.servers:
+            _, job, _, task = server.task.split("/")
+            jobs.setdefault(job.partition(":")[2], {})[int(task.partition(":")[2])] = server.target
+        return ClusterSpec(jobs)
+
+    def server(self, task: str) -> Server:
+        return next(s for s in self.servers if s.task == task)
+
+    def target(self, task: str = W0) -> str:
+        return self.server(task).target
+
+    def statistics(self) -> dict[str, ServerStatistics]:
+        return {server.task: server.statistics() for server in self.servers}
+
+    async def until_idle(self) -> None:
+        """Waits until nothing is left of any step on any task."""
+        await eventually(lambda: all(s.idle for s in self.statistics().values()))
+
+
+@asynccontextmanager
+async def in_process(jobs: dict[str, int] | None = None, **options: Any) -> AsyncIterator[InProcess]:
+    cluster = InProcess(jobs or {"worker": 2}, **options)
+    await cluster.start()
+    try:
+        yield cluster
+    finally:
+        await cluster.stop()
+
+
+def reach_over_links(monkeypatch: Any) -> None:
+    """Makes sessions dial masters of this process as if they were elsewhere."""
+    monkeypatch.setattr(registry, "lookup", lambda address: None)
+
+
+async def until_all_idle(addresses: Iterable[str]) -> None:
+    """Waits until nothing is left of any step at the servers of these addresses."""
+    from actorsession.cluster import read_statistics
+
+    async with asyncio.timeout(PATIENCE):
+        for address in addresses:
+            while True:
+                seen = await read_statistics(address)
+                if seen.idle:
+                    break
+                await asyncio.sleep(0.002)
+
+
+# -- a gate inside a step --------------------------------------------------------------------------
+
+
+class Gate:
+    """A node of a graph that a test holds: it lets its input pass when the test says so."""
+
+    _gates: dict[str, Gate] = {}
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.entered = 0
+        self._open = threading.Event()
+        self._gates[name] = self
+
+    def open(self) -> None:
+        self._open.set()
+
+    async def wait_entered(self, times: int = 1) -> None:
+        await eventually(lambda: self.entered >= times)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return make_one("TestGate", (x,), {"gate": self.name})
+
+    @classmethod
+    def kernel(cls, context: Any) -> Callable[[Any], Any]:
+        gate = cls._gates[context.attrs["gate"]]
+
+        def hold(x: Any) -> Any:
+            gate.entered += 1
+            assert gate._open.wait(PATIENCE), f"nobody has opened gate {gate.name}"
+            return x
+
+        return hold
+
+
+if not is_registered("TestGate"):
+    register(
+        OpDef(
+            name="TestGate",
+            infer=lambda context: context.inputs,
+            kernel=Gate.kernel,
+            gradient=NOT_DIFFERENTIABLE,
+            attrs={"gate": ""},
+            aliases=True,
+            cost=lambda inputs, outputs: 1e6,  # to the kernel pool, always
+        )
+    )
+
+
+# -- graphs ----------------------------------------------------------------------------------------
+
+
+def on(task: str) -> Any:
+    """The device scope of a task, in the default graph."""
+    return ops_graph().device(task)
+
+
+def ops_graph() -> Graph:
+    from actorsession.graph.graph import get_default_graph
+
+    return get_default_graph()
+
+
+def chain(x: Tensor, hops: int, tasks: tuple[str, ...] = (W0, W1)) -> Tensor:
+    """Adds 1 on each task in turn, ``hops`` times."""
+    for number in range(hops):
+        with on(tasks[number % len(tasks)]):
+            x = x + 1.0
+    return x
+
+
+def long_product(x: Tensor, factors: int = 400) -> Tensor:
+    """A chain of products that takes seconds for a few hundred rows."""
+    y = x
+    for _ in range(factors):
+        y = ops.matmul(y, x) * 0.01
+    return y

@@ -1,0 +1,192 @@
+"""Client graphs of a session: registered once, shared by all who run them, released by the last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from actorsession.actors import Children, Deadline
+from actorsession.cluster.client_graph import ClientGraph, TaskPart
+from actorsession.cluster.client_graphs import ClientGraphs
+from actorsession.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    ResourceExhaustedError,
+    UnavailableError,
+)
+from actorsession.messages import DeregisterGraph, GraphRegistered, RegisterGraph
+from actorsession.plan.signature import RunSignature
+from tests.cluster.fakes import FakeWorker
+from tests.cluster.kit import W0, W1, eventually, soon
+
+SOON = Deadline.after(60.0)
+
+
+def signature(*fetches: str) -> RunSignature:
+    return RunSignature(fetches=fetches)
+
+
+class Session:
+    """Client graphs over two workers that are not there."""
+
+    def __init__(self, limit: int) -> None:
+        self.workers = {W0: FakeWorker("w0"), W1: FakeWorker("w1")}
+        self.children = Children("a session")
+        self.built: list[RunSignature] = []
+        self.graphs = ClientGraphs("s", self.workers, self._build, limit, self.children)
+
+    def _build(self, wanted: RunSignature) -> ClientGraph:
+        if "bad:0" in wanted.fetches:
+            raise InvalidArgumentError("no such fetch")
+        self.built.append(wanted)
+        return ClientGraph(wanted, [TaskPart(task, [], (), ()) for task in self.workers])
+
+    def registered(self) -> int:
+        return sum(len(w.of(RegisterGraph)) for w in self.workers.values())
+
+    def deregistered(self) -> list[str]:
+        return sorted(m.graph_handle for w in self.workers.values() for m in w.of(DeregisterGraph))
+
+
+@asynccontextmanager
+async def session(limit: int = 10) -> AsyncIterator[Session]:
+    made = Session(limit)
+    try:
+        yield made
+    finally:
+        await made.children.stop()
+
+
+async def test_a_graph_is_registered_once_with_every_worker_that_owns_a_part() -> None:
+    async with session() as s:
+        assert s.graphs.ready(signature("x")) is None
+        graph = await s.graphs.acquire(signature("x"), SOON)
+        s.graphs.release(graph)
+        assert s.graphs.ready(signature("x")) is graph
+        assert await s.graphs.acquire(signature("x"), SOON) is graph
+        assert s.registered() == 2
+        assert [part.graph_handle for part in graph.parts] == ["w0-0", "w1-0"]
+
+
+async def test_the_order_of_names_makes_no_other_graph() -> None:
+    async with session() as s:
+        graph = await s.graphs.acquire(signature("x", "y"), SOON)
+        assert await s.graphs.acquire(signature("y", "x"), SOON) is graph
+
+
+async def test_concurrent_first_runs_share_one_registration() -> None:
+    async with session() as s:
+        answer = s.workers[W1].hold(RegisterGraph)
+        runs = [asyncio.create_task(s.graphs.acquire(signature("x"), SOON)) for _ in range(20)]
+        await s.workers[W1].until_asked(RegisterGraph)
+        assert s.graphs.ready(signature("x")) is None
+        answer.set_result(GraphRegistered(graph_handle="h"))
+        found = await soon(asyncio.gather(*runs))
+        assert len(set(map(id, found))) == 1
+        assert s.built == [signature("x")]
+        assert s.registered() == 2
+
+
+async def test_a_registration_that_fails_fails_everyone_who_waits_and_the_next_run_tries_anew() -> None:
+    async with session() as s:
+        answer = s.workers[W1].hold(RegisterGraph)
+        runs = [asyncio.create_task(s.graphs.acquire(signature("x"), SOON)) for _ in range(3)]
+        await s.workers[W1].until_asked(RegisterGraph)
+        answer.set_result(UnavailableError("gone"))
+        for run in runs:
+            with pytest.raises(UnavailableError, match="gone") as info:
+                await soon(run)
+            assert info.value.task == W1
+        del s.workers[W1].answers[RegisterGraph]
+        await s.graphs.acquire(signature("x"), SOON)
+        assert len(s.built) == 2
+
+
+async def test_what_was_registered_before_another_worker_refused_is_released() -> None:
+    async with session() as s:
+        s.workers[W1].answers[RegisterGraph] = ResourceExhaustedError("full")
+        with pytest.raises(ResourceExhaustedError):
+            await s.graphs.acquire(signature("x"), SOON)
+        assert s.deregistered() == ["w0-0"]
+
+
+async def test_a_signature_that_does_not_fit_the_graph_registers_nothing() -> None:
+    async with session() as s:
+        with pytest.raises(InvalidArgumentError, match="no such fetch"):
+            await s.graphs.acquire(signature("bad:0"), SOON)
+        assert s.registered() == 0
+
+
+async def test_cancelling_the_run_that_began_a_registration_harms_no_other_run() -> None:
+    async with session() as s:
+        answer = s.workers[W0].hold(RegisterGraph)
+        first = asyncio.create_task(s.graphs.acquire(signature("x"), SOON))
+        await s.workers[W0].until_asked(RegisterGraph)
+        second = asyncio.create_task(s.graphs.acquire(signature("x"), SOON))
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        answer.set_result(GraphRegistered(graph_handle="h"))
+        graph = await soon(second)
+        assert graph.registered
+        assert graph.users == 1
+        assert s.registered() == 2
+
+
+async def test_a_run_that_cannot_wait_longer_leaves_the_registration_to_others() -> None:
+    async with session() as s:
+        answer = s.workers[W0].hold(RegisterGraph)
+        with pytest.raises(DeadlineExceededError, match="the registration of ->x/ at .*task:0"):
+            await s.graphs.acquire(signature("x"), Deadline.after(0.01))
+        answer.set_result(GraphRegistered(graph_handle="h"))
+        await s.graphs.acquire(signature("x"), SOON)
+        assert s.built == [signature("x")]
+
+
+async def test_a_graph_that_falls_out_of_the_cache_is_deregistered_everywhere() -> None:
+    async with session(limit=1) as s:
+        s.graphs.release(await s.graphs.acquire(signature("x"), SOON))
+        s.graphs.release(await s.graphs.acquire(signature("y"), SOON))
+        await eventually(lambda: s.deregistered() == ["w0-0", "w1-0"])
+        assert s.graphs.ready(signature("x")) is None
+        assert s.graphs.ready(signature("y")) is not None
+
+
+async def test_a_graph_that_is_in_use_is_deregistered_by_its_last_user() -> None:
+    async with session(limit=1) as s:
+        graph = await s.graphs.acquire(signature("x"), SOON)
+        s.graphs.hold(graph)
+        s.graphs.release(await s.graphs.acquire(signature("y"), SOON))
+        s.graphs.release(graph)
+        assert s.deregistered() == []
+        s.graphs.release(graph)
+        await eventually(lambda: s.deregistered() == ["w0-0", "w1-0"])
+
+
+async def test_a_graph_that_was_evicted_and_abandoned_before_its_registration_is_released() -> None:
+    """1. A run begins the registration of x. 2. Another one evicts x. 3. The first is cancelled.
+    4. The registration ends: nobody wants it any more."""
+    async with session(limit=1) as s:
+        answer = s.workers[W1].hold(RegisterGraph)
+        run = asyncio.create_task(s.graphs.acquire(signature("x"), SOON))
+        await s.workers[W1].until_asked(RegisterGraph)
+        del s.workers[W1].answers[RegisterGraph]
+        await s.graphs.acquire(signature("y"), SOON)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert s.deregistered() == []
+        answer.set_result(GraphRegistered(graph_handle="late"))
+        await eventually(lambda: s.deregistered() == ["late", "w0-0"])
+
+
+async def test_a_worker_that_does_not_answer_a_release_is_left_to_itself() -> None:
+    async with session(limit=1) as s:
+        s.graphs.release(await s.graphs.acquire(signature("x"), SOON))
+        s.workers[W0].answers[DeregisterGraph] = UnavailableError("gone")
+        s.graphs.release(await s.graphs.acquire(signature("y"), SOON))
+        await s.workers[W1].until_asked(DeregisterGraph)
+        await eventually(lambda: len(s.children) == 0)

@@ -1,0 +1,303 @@
+"""The master and its sessions, asked as clients do: handles, versions, repeats, collection, reset."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.actors import Children, Deadline, Link, LocalRef, registry
+from actorsession.config import ConfigProto
+from actorsession.errors import (
+    AbortedError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OpError,
+    ProtocolError,
+    UnimplementedError,
+)
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import GraphDef
+from actorsession.messages import (
+    MASTER,
+    CloseSession,
+    CreateSession,
+    Done,
+    ExtendSession,
+    ListDevices,
+    ResetContainers,
+    RunStep,
+)
+from actorsession.session import AsyncSession
+from tests.cluster.kit import PATIENCE, W0, W1, Gate, InProcess, eventually, in_process, on, soon
+from transports import Hello, connect
+
+
+class Client:
+    """Speaks to a master in messages."""
+
+    def __init__(self, cluster: InProcess) -> None:
+        ref = registry.lookup(cluster.target())
+        assert isinstance(ref, LocalRef)
+        self.ref = ref
+        self.sent = 0
+
+    async def ask(self, message: Any) -> Any:
+        return await self.ref.ask(message, Deadline.after(PATIENCE))
+
+    async def create(self, graph: Graph, request: str = "", **config: Any) -> Any:
+        nodes = graph.get_operations()
+        self.sent = len(nodes)
+        return await self.ask(
+            CreateSession(
+                graph=GraphDef(tuple(op.node_def for op in nodes)).to_wire(),
+                config=ConfigProto(**config).to_wire(), request_id=request,
+            )
+        )  # fmt: skip
+
+    def extension(self, graph: Graph, handle: str, version: int, request: str = "") -> ExtendSession:
+        new = tuple(op.node_def for op in graph.get_operations()[self.sent :])
+        return ExtendSession(
+            session_handle=handle, graph=GraphDef(new).to_wire(), current_graph_version=version,
+            request_id=request,
+        )  # fmt: skip
+
+
+def run_step(handle: str, fetches: list[str], request: str = "", **feeds: Any) -> RunStep:
+    return RunStep(
+        session_handle=handle, feeds={f"{name}:0": v for name, v in feeds.items()},
+        fetches=fetches, targets=[], options={}, request_id=request,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def client(cluster: InProcess) -> Client:
+    return Client(cluster)
+
+
+# -- handles ---------------------------------------------------------------------------------------
+
+
+async def test_an_unknown_session_is_aborted_for_every_call_and_fine_to_close(client: Client) -> None:
+    extension = ExtendSession(session_handle="h", graph=[], current_graph_version=0, request_id="")
+    for message in (run_step("h", ["x:0"]), extension, ListDevices(session_handle="h")):
+        with pytest.raises(AbortedError, match=f"'h' is not known to the master {W0}"):
+            await client.ask(message)
+    assert await client.ask(CloseSession(session_handle="h")) == Done()
+
+
+async def test_every_session_has_a_handle_of_its_own(client: Client, graph: Graph) -> None:
+    made = [(await client.create(graph)).session_handle for _ in range(5)]
+    assert len(set(made)) == 5
+    for handle in made:
+        await client.ask(CloseSession(session_handle=handle))
+
+
+async def test_a_closed_session_is_unknown(client: Client, graph: Graph, cluster: InProcess) -> None:
+    handle = (await client.create(graph)).session_handle
+    assert cluster.server(W0).statistics().sessions == 1
+    assert await client.ask(CloseSession(session_handle=handle)) == Done()
+    assert await client.ask(CloseSession(session_handle=handle)) == Done()
+    with pytest.raises(AbortedError):
+        await client.ask(run_step(handle, ["x:0"]))
+    assert [s.worker_sessions for s in cluster.statistics().values()] == [0, 0]
+
+
+# -- graphs ----------------------------------------------------------------------------------------
+
+
+async def test_a_graph_that_cannot_be_right_makes_no_session(
+    client: Client, graph: Graph, cluster: InProcess
+) -> None:
+    with graph.device("/job:worker/task:9"):
+        ops.constant(1.0)
+    with pytest.raises(InvalidArgumentError, match="task:9"):
+        await client.create(graph)
+    assert all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values())
+
+
+@pytest.mark.parametrize("wire", [[], [1], ["x", None, []], [1, None, [["n"]]]])
+async def test_a_graph_in_another_form_is_a_protocol_error(client: Client, wire: list[Any]) -> None:
+    with pytest.raises(ProtocolError):
+        await client.ask(CreateSession(graph=wire, config={}, request_id=""))
+
+
+async def test_a_setting_that_does_not_exist_is_an_invalid_argument(client: Client) -> None:
+    message = CreateSession(graph=GraphDef().to_wire(), config={"colour": 1}, request_id="")
+    with pytest.raises(InvalidArgumentError, match="colour"):
+        await client.ask(message)
+
+
+async def test_of_two_extensions_of_one_version_one_wins(client: Client, graph: Graph) -> None:
+    created = await client.create(graph)
+    ops.constant(1.0)
+    messages = [client.extension(graph, created.session_handle, created.graph_version)] * 2
+    first, second = await asyncio.gather(*map(client.ask, messages), return_exceptions=True)
+    assert first.graph_version == created.graph_version + 1
+    assert isinstance(second, AbortedError)
+    assert f"version {first.graph_version}" in second.message
+    assert f"made for {created.graph_version}" in second.message
+
+
+async def test_a_node_that_exists_already_or_reads_what_does_not_is_refused_as_a_whole(
+    client: Client, graph: Graph
+) -> None:
+    created = await client.create(graph)
+    handle, version = created.session_handle, created.graph_version
+    a = ops.placeholder("float32", [], name="a")
+    b = ops.identity(a, name="b")
+    everything = client.extension(graph, handle, version)
+    client.sent += 1
+    with pytest.raises(InvalidArgumentError, match="'b' reads 'a'") as info:
+        await client.ask(client.extension(graph, handle, version))
+    assert info.value.node == "b"
+    assert "test_master.py:" in str(info.value.source)
+    version = (await client.ask(everything)).graph_version
+    with pytest.raises(InvalidArgumentError, match="'b' exists"):
+        await client.ask(client.extension(graph, handle, version))
+    answer = await client.ask(run_step(handle, [b.name], a=np.float32(3)))
+    assert answer.values == [3.0]
+
+
+# -- steps -----------------------------------------------------------------------------------------
+
+
+async def test_a_request_that_comes_twice_runs_once(client: Client, graph: Graph) -> None:
+    with on(W1):
+        v = ops.Variable(1.0, name="v")
+        read = ops.identity(v.assign_add(1.0), name="read")
+        init = ops.identity(v.assign(0.0), name="init")
+    handle = (await client.create(graph, "r-0")).session_handle
+    await client.ask(run_step(handle, [init.name]))
+    assert (await client.ask(run_step(handle, [read.name], "r-1"))).values == [1.0]
+    for message in (
+        run_step(handle, [read.name], "r-1"),
+        client.extension(graph, handle, 1, "r-1"),
+    ):
+        with pytest.raises(AbortedError, match="'r-1' was seen before"):
+            await client.ask(message)
+    with pytest.raises(AbortedError, match="'r-0' was seen before"):
+        await client.create(graph, "r-0")
+    assert (await client.ask(run_step(handle, [read.name], "r-2"))).values == [2.0]
+
+
+async def test_names_that_are_not_in_the_graph_are_invalid_arguments(
+    client: Client, graph: Graph
+) -> None:
+    ops.placeholder("float32", [], name="a")
+    handle = (await client.create(graph)).session_handle
+    for step in (
+        run_step(handle, ["b:0"]),
+        run_step(handle, ["a:1"]),
+        run_step(handle, ["a:0"], b=1.0),
+    ):
+        with pytest.raises(InvalidArgumentError, match="is not a tensor of the graph"):
+            await client.ask(step)
+    unknown_target = RunStep(
+        session_handle=handle, feeds={}, fetches=[], targets=["b"], options={}, request_id=""
+    )
+    with pytest.raises(InvalidArgumentError, match="'b' is not an operation"):
+        await client.ask(unknown_target)
+    with pytest.raises(InvalidArgumentError, match="needs a fetch or a target"):
+        await client.ask(run_step(handle, []))
+
+
+async def test_an_option_that_does_not_exist_is_an_invalid_argument(
+    client: Client, graph: Graph
+) -> None:
+    a = ops.constant(1.0)
+    handle = (await client.create(graph)).session_handle
+    step = RunStep(
+        session_handle=handle, feeds={}, fetches=[a.name], targets=[], options={"colour": 1},
+        request_id="",
+    )  # fmt: skip
+    with pytest.raises(InvalidArgumentError, match="colour"):
+        await client.ask(step)
+
+
+async def test_nothing_can_be_told_to_a_master(client: Client, graph: Graph) -> None:
+    handle = (await client.create(graph)).session_handle
+    for message in (CloseSession(session_handle=handle), run_step(handle, []), Done()):
+        with pytest.raises(UnimplementedError):
+            client.ref.tell(message)
+    assert len((await client.ask(ListDevices(session_handle=handle))).devices) == 2
+
+
+# -- ends ------------------------------------------------------------------------------------------
+
+
+async def test_a_session_ends_with_the_connection_of_its_client(
+    cluster: InProcess, graph: Graph
+) -> None:
+    gate = Gate("of a client that goes")
+    a = ops.placeholder("float32", [], name="a")
+    with on(W1):
+        held = gate(a)
+    with on(W0):
+        end = held + 1.0
+    hello = Hello(cluster_id="", task="client", incarnation=1, pid=1)
+    connection = await connect(cluster.target(), hello)
+    link, children = Link(connection, serves={}), Children("a client")
+    _ = children.start(link.run(), name="link")
+    message = CreateSession(
+        graph=graph.as_graph_def().to_wire(), config=ConfigProto().to_wire(), request_id=""
+    )
+    handle = (await soon(link.ask(MASTER, message))).session_handle
+    step = run_step(handle, [end.name], a=np.float32(1))
+    run = children.start(link.ask(MASTER, step), name="a run", awaited=True)
+    await gate.wait_entered()
+    assert [s.worker_sessions for s in cluster.statistics().values()] == [1, 1]
+    connection.abort()
+    assert isinstance((await asyncio.gather(run, return_exceptions=True))[0], OpError)
+    gate.open()
+    await eventually(lambda: cluster.server(W0).statistics().sessions == 0)
+    await eventually(lambda: all(not s.worker_sessions for s in cluster.statistics().values()))
+    await cluster.until_idle()
+    await children.stop()
+
+
+async def test_a_reset_closes_all_sessions_and_clears_variables_everywhere(
+    cluster: InProcess, client: Client, graph: Graph
+) -> None:
+    variables = []
+    for task in (W0, W1):
+        with on(task):
+            variables.append(ops.Variable(1.0, name=f"v{task[-1]}"))
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        await session.run([v.initializer for v in variables])
+        assert await client.ask(ResetContainers(containers=[])) == Done()
+        assert all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values())
+        with pytest.raises(AbortedError):
+            await session.run(variables)
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        for variable in variables:
+            with pytest.raises(FailedPreconditionError):
+                await session.run(variable)
+
+
+async def test_a_reset_does_not_wait_for_a_task_that_is_not_there(graph: Graph) -> None:
+    async with in_process() as cluster:
+        client = Client(cluster)
+        await cluster.server(W1).stop()
+        assert await client.ask(ResetContainers(containers=[])) == Done()
+
+
+async def test_a_creation_that_is_given_up_leaves_no_session(
+    cluster: InProcess, client: Client, graph: Graph
+) -> None:
+    for turns in range(12):
+        creating = asyncio.create_task(client.create(graph))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        creating.cancel()
+        (outcome,) = await asyncio.gather(creating, return_exceptions=True)
+        if not isinstance(outcome, BaseException):
+            await client.ask(CloseSession(session_handle=outcome.session_handle))
+        await eventually(
+            lambda: all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values())
+        )
+    assert len((await client.create(graph)).session_handle) == 16
+    assert W1 in cluster.statistics()

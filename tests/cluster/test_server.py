@@ -1,0 +1,341 @@
+"""A server: its life, its address, who may talk to it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import socket
+import weakref
+from typing import Any
+
+import pytest
+
+import actorsession.ops as ops
+from actorsession.actors import registry
+from actorsession.cluster import ClusterSpec, Server, read_statistics
+from actorsession.config import ConfigProto
+from actorsession.errors import (
+    DeadlineExceededError,
+    FailedPreconditionError,
+    NotFoundError,
+    UnauthenticatedError,
+    UnavailableError,
+    UnknownError,
+)
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession
+from actorsession.session.remote import TOKEN_VARIABLE
+from tests.cluster.kit import W0, W1, InProcess, chain, eventually, in_process, on, soon
+from transports import Hello, WrongPeer, connect
+
+ONE = {"worker": ["127.0.0.1:0"]}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+# -- life ------------------------------------------------------------------------------------------
+
+
+async def test_a_server_on_port_0_says_which_port_it_has() -> None:
+    async with Server(ONE, "worker") as server:
+        host, _, port = server.target.rpartition(":")
+        assert host == "tcp://127.0.0.1"
+        assert int(port) > 0
+        assert server.task == W0
+        assert repr(server) == f"<Server {W0} at {server.target}>"
+
+
+async def test_a_server_has_no_address_before_it_is_started() -> None:
+    server = Server(ONE, "worker")
+    with pytest.raises(FailedPreconditionError, match="not started"):
+        _ = server.target
+    with pytest.raises(FailedPreconditionError, match="not started"):
+        server.statistics()
+    await server.stop()
+
+
+async def test_a_server_is_started_once() -> None:
+    async with Server(ONE, "worker") as server:
+        with pytest.raises(FailedPreconditionError, match="started already"):
+            await server.start()
+
+
+@pytest.mark.parametrize(("job", "index"), [("chief", 0), ("worker", 3)])
+async def test_a_task_that_is_not_in_the_cluster_is_refused(job: str, index: int) -> None:
+    with pytest.raises(ValueError, match="worker"):
+        Server(ONE, job, index)
+
+
+async def test_a_port_that_is_taken_is_an_unknown_error_that_names_it() -> None:
+    async with Server(ONE, "worker") as server:
+        second = Server({"worker": [server.target]}, "worker")
+        with pytest.raises(UnknownError, match=f"{W0} cannot listen at {server.target}"):
+            await second.start()
+    await second.start()  # it is free now
+    await second.stop()
+
+
+async def test_more_than_loopback_needs_a_token() -> None:
+    with pytest.raises(UnknownError, match="no token"):
+        await Server({"worker": ["0.0.0.0:0"]}, "worker").start()
+
+
+async def test_an_unknown_kind_of_device_is_not_found() -> None:
+    with pytest.raises(NotFoundError, match="TPU"):
+        await Server(ONE, "worker", config=ConfigProto(device_count={"TPU": 1})).start()
+
+
+async def test_stopping_twice_and_at_the_same_time_is_fine() -> None:
+    server = Server(ONE, "worker")
+    await server.start()
+    await soon(asyncio.gather(server.stop(), server.stop()))
+    await server.stop()
+    await soon(server.serve_forever())
+
+
+async def test_serving_for_ever_ends_when_the_server_is_stopped() -> None:
+    async with Server(ONE, "worker") as server:
+        serving = asyncio.create_task(server.serve_forever())
+        await asyncio.sleep(0)
+        assert not serving.done()
+        await server.stop()
+        await soon(serving)
+
+
+async def test_a_stop_that_was_cancelled_is_finished_by_the_next() -> None:
+    for turns in range(6):
+        server = Server(ONE, "worker")
+        await server.start()
+        async with AsyncSession(server.target, graph=Graph()):
+            stopping = asyncio.create_task(server.stop())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            stopping.cancel()
+            await asyncio.gather(stopping, return_exceptions=True)
+            await soon(server.stop())
+        assert registry.lookup(server.target) is None
+
+
+async def test_a_server_may_be_started_and_stopped_fifty_times_on_one_port(graph: Graph) -> None:
+    port = free_port()
+    a = ops.placeholder("float32", [])
+    x = a + 1.0
+    for number in range(50):
+        async with Server({"worker": [f"127.0.0.1:{port}"]}, "worker") as server:
+            async with AsyncSession(server.target, graph=graph) as session:
+                assert await session.run(x, {a: float(number)}) == number + 1.0
+
+
+async def test_what_was_stopped_is_collected(over_links: Any, graph: Graph) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, 2)
+    stopped: list[weakref.ref[Any]] = []
+    for _ in range(3):
+        async with in_process() as cluster:
+            stopped += map(weakref.ref, cluster.servers)
+            async with AsyncSession(cluster.target(), graph=graph) as session:
+                await session.run(end, {a: 1.0})
+    del cluster, session
+    await asyncio.sleep(0)
+    gc.collect()
+    assert [server() for server in stopped] == [None] * 6
+
+
+async def test_stopping_a_server_fails_the_runs_of_its_clients(over_links: Any, graph: Graph) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, 2)
+    async with in_process() as cluster:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            assert await session.run(end, {a: 1.0}) == 3.0
+            await soon(cluster.server(W0).stop())
+            with pytest.raises(UnavailableError) as info:
+                await soon(session.run(end, {a: 1.0}))
+            assert info.value.task == W0
+
+
+# -- finding each other ----------------------------------------------------------------------------
+
+
+async def test_servers_find_each_other_at_fixed_addresses_in_any_order(graph: Graph) -> None:
+    spec = ClusterSpec({"worker": [f"127.0.0.1:{free_port()}" for _ in range(2)]})
+    a = ops.placeholder("float32", [])
+    end = chain(a, 4)
+    async with Server(spec, "worker", 0) as first:
+        connecting = asyncio.create_task(_run(first.target, graph, end, {a: 1.0}))
+        await eventually(lambda: first.statistics().links == () and not connecting.done())
+        async with Server(spec, "worker", 1) as second:
+            assert await soon(connecting) == 5.0
+            assert await _run(second.target, graph, end, {a: 2.0}) == 6.0
+
+
+async def _run(target: str, graph: Graph, fetch: Any, feeds: Any) -> Any:
+    async with AsyncSession(target, graph=graph) as session:
+        return await session.run(fetch, feeds)
+
+
+@pytest.mark.usefixtures("way")
+async def test_a_session_whose_cluster_is_not_complete_names_the_missing_task(graph: Graph) -> None:
+    spec = {"worker": ["127.0.0.1:0", f"127.0.0.1:{free_port()}"]}
+    config = ConfigProto(operation_timeout_in_ms=400)
+    async with Server(spec, "worker", 0) as server:
+        session = AsyncSession(server.target, graph=graph, config=config)
+        with pytest.raises(DeadlineExceededError) as info:
+            await soon(session.list_devices())
+        assert f"1 of 2 tasks did not answer in time: {W1} at tcp://{spec['worker'][1]}" in str(
+            info.value
+        )
+        assert "attempts, last: cannot reach" in info.value.message
+        assert "ECONNREFUSED" in info.value.message
+        assert info.value.task == W1
+        async with Server(spec, "worker", 1):
+            assert len(await soon(session.list_devices())) == 2  # the same session tries anew
+        await session.close()
+        assert server.statistics().sessions == 0
+
+
+async def test_one_server_is_a_cluster(graph: Graph) -> None:
+    a = ops.placeholder("float32", [])
+    async with Server(ONE, "worker") as server:
+        assert await _run(server.target, graph, a * 2.0, {a: 4.0}) == 8.0
+
+
+@pytest.mark.parametrize("scheme", ["unix", "inproc"])
+async def test_servers_speak_other_transports_too(
+    graph: Graph, scheme: str, tmp_path: Any
+) -> None:
+    where = {"unix": f"unix://{tmp_path}/", "inproc": f"inproc://{tmp_path.name}-"}[scheme]
+    spec = {"worker": [f"{where}{i}" for i in range(2)]}
+    a = ops.placeholder("float32", [])
+    end = chain(a, 4)
+    async with Server(spec, "worker", 0) as first, Server(spec, "worker", 1):
+        assert await _run(first.target, graph, end, {a: 1.0}) == 5.0
+
+
+# -- strangers -------------------------------------------------------------------------------------
+
+
+def hello(task: str, cluster_id: str = "") -> Hello:
+    return Hello(cluster_id=cluster_id, task=task, incarnation=5, pid=1)
+
+
+async def test_a_server_of_another_task_at_an_address_is_refused_with_both_names(
+    graph: Graph,
+) -> None:
+    async with in_process() as cluster:
+        first, second = cluster.servers
+        first.learn_peers({"worker": [first.target, first.target]})
+        config = ConfigProto(operation_timeout_in_ms=400)
+        with pytest.raises(DeadlineExceededError) as info:
+            await soon(AsyncSession(first.target, graph=graph, config=config).list_devices())
+        assert f"expects task '{W1}', found the listener {W0}" in info.value.message
+
+
+async def test_a_server_of_another_cluster_is_refused_with_both_names(graph: Graph) -> None:
+    async with in_process(cluster_id="ours") as ours, in_process(cluster_id="theirs") as theirs:
+        ours.servers[0].learn_peers({"worker": [ours.target(W0), theirs.target(W1)]})
+        config = ConfigProto(operation_timeout_in_ms=400)
+        with pytest.raises(DeadlineExceededError) as info:
+            await soon(AsyncSession(ours.target(), graph=graph, config=config).list_devices())
+        assert "cluster 'ours'" in info.value.message
+        assert "cluster 'theirs'" in info.value.message
+
+
+async def test_a_peer_of_another_cluster_gets_no_connection() -> None:
+    async with in_process({"worker": 1}, cluster_id="ours") as cluster:
+        with pytest.raises(WrongPeer, match="'ours'.*'theirs'"):
+            await connect(cluster.target(), hello(W1, "theirs"))
+
+
+async def test_a_client_that_gives_itself_the_name_of_a_task_gets_no_tensors(graph: Graph) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, 3)
+    async with in_process(cluster_id="ours") as cluster:
+        stranger = await connect(cluster.target(W0), hello(W1))
+        assert await _run(cluster.target(W0), graph, end, {a: 1.0}) == 4.0
+        stranger.abort()
+
+
+async def test_a_token_is_asked_for_of_peers_and_clients(
+    over_links: Any, graph: Graph, monkeypatch: Any
+) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, 3)
+    async with in_process(token="secret") as cluster:
+        with pytest.raises(UnauthenticatedError, match="token"):
+            await soon(AsyncSession(cluster.target(), graph=graph).list_devices())
+        with pytest.raises(UnavailableError, match="token"):
+            await read_statistics(cluster.target())
+        monkeypatch.setenv(TOKEN_VARIABLE, "secret")
+        assert await _run(cluster.target(), graph, end, {a: 1.0}) == 4.0
+        assert (await read_statistics(cluster.target())).task == W0
+        monkeypatch.setenv(TOKEN_VARIABLE, "wrong")
+        with pytest.raises(UnauthenticatedError, match="token"):
+            await soon(AsyncSession(cluster.target(), graph=graph).list_devices())
+
+
+async def test_the_environment_s_token_is_a_server_s_own_if_it_is_given_none(
+    over_links: Any, graph: Graph, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv(TOKEN_VARIABLE, "secret")
+    async with Server(ONE, "worker") as server:
+        monkeypatch.delenv(TOKEN_VARIABLE)
+        with pytest.raises(UnauthenticatedError, match="token"):
+            await soon(AsyncSession(server.target, graph=graph).list_devices())
+
+
+# -- statistics ------------------------------------------------------------------------------------
+
+
+async def test_the_statistics_count_sessions_graphs_runs_pushes_and_links(
+    over_links: Any, cluster: InProcess, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, 2)
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        await session.run(end, {a: 1.0})
+        before = cluster.statistics()
+        for _ in range(10):
+            await session.run(end, {a: 1.0})
+        after = cluster.statistics()
+        assert [s.sessions for s in after.values()] == [1, 0]
+        assert [s.worker_sessions for s in after.values()] == [1, 1]
+        assert [s.graphs for s in after.values()] == [1, 1]
+        assert [after[t].runs - before[t].runs for t in (W0, W1)] == [10, 10]
+        assert [after[t].pushes - before[t].pushes for t in (W0, W1)] == [10, 0]
+        (there,) = after[W0].peers
+        (back,) = after[W1].peers
+        assert (there.peer, back.peer) == (W1, W0)
+        assert there.bytes_sent == back.bytes_received > 0
+        assert there.frames_sent == back.frames_received > 20
+        assert [link.peer for link in after[W0].links] == [W1, "client"]
+    await cluster.until_idle()
+
+
+async def test_the_statistics_of_a_server_can_be_asked_for_by_anyone(cluster: InProcess) -> None:
+    found = await read_statistics(cluster.target(W1))
+    (own,) = [link for link in found.links if link.peer == "client"]
+    assert own.calls_received == 1
+    assert found == type(found).from_wire(found.to_wire())
+    assert (found.task, found.sessions, found.idle) == (W1, 0, True)
+
+
+async def test_the_statistics_of_nobody_are_unavailable() -> None:
+    with pytest.raises(UnavailableError, match="no statistics of tcp://127.0.0.1:1"):
+        await read_statistics("tcp://127.0.0.1:1")
+
+
+async def test_variables_of_two_servers_in_one_process_are_apart(graph: Graph) -> None:
+    with on(W0):
+        v = ops.Variable(1.0, name="v")
+    async with in_process() as one, in_process() as other:
+        async with AsyncSession(one.target(), graph=graph) as session:
+            await session.run(v.initializer)
+            await session.run(v.assign_add(1.0))
+            async with AsyncSession(other.target(), graph=graph) as second:
+                await second.run(v.initializer)
+                assert await second.run(v) == 1.0
+            assert await session.run(v) == 2.0

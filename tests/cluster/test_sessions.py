@@ -1,0 +1,536 @@
+"""Sessions on a cluster: results, state, growth, errors, cancellation; by direct calls and over links."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.config import ConfigProto, RunMetadata, RunOptions, TraceLevel
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+)
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession
+from tests.cluster.kit import W0, W1, Gate, InProcess, chain, in_process, on, soon
+
+pytestmark = pytest.mark.usefixtures("way")
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+async def test_a_value_goes_from_worker_to_worker(cluster: InProcess, graph: Graph) -> None:
+    a = ops.placeholder("float32", [3], name="a")
+    with on(W0):
+        x = a + 1.0
+    with on(W1):
+        y = x * 2.0
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        for value in ([1, 2, 3], [4, 5, 6]):
+            got_y, got_x = await session.run([y, x], {a: value})
+            np.testing.assert_array_equal(got_x, np.float32(value) + 1)
+            np.testing.assert_array_equal(got_y, (np.float32(value) + 1) * 2)
+    await cluster.until_idle()
+
+
+@pytest.mark.parametrize("hops", [1, 2, 20])
+async def test_a_value_may_go_to_and_fro_many_times(
+    cluster: InProcess, graph: Graph, hops: int
+) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, hops)
+    async with AsyncSession(cluster.target(W1), graph=graph) as session:
+        for value in (0.0, 5.0):
+            assert await session.run(end, {a: value}) == value + hops
+    await cluster.until_idle()
+
+
+async def test_several_values_between_the_same_workers_share_messages(
+    cluster: InProcess, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    with on(W0):
+        parts = [a + float(i) for i in range(10)]
+    with on(W1):
+        total = ops.add_n([p * 1.0 for p in parts])
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        assert await session.run(total, {a: 1.0}) == 55.0
+        before = cluster.server(W0).statistics().pushes
+        await session.run(total, {a: 1.0})
+        assert cluster.server(W0).statistics().pushes == before + 1
+
+
+async def test_a_run_asked_in_another_order_finds_the_same_plan(
+    cluster: InProcess, graph: Graph
+) -> None:
+    a, b = ops.placeholder("float32", []), ops.placeholder("float32", [])
+    with on(W0):
+        x = a - b
+    with on(W1):
+        y = x * b
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        assert await session.run([x, y], {a: 5, b: 3}) == [2, 6]
+        assert await session.run([y, x], {b: 3, a: 5}) == [6, 2]
+        assert await session.run({"x": x, "y": (y, [x])}, {b: 2, a: 5}) == {"x": 3, "y": (6, [3])}
+        assert cluster.server(W0).statistics().graphs == 1
+
+
+async def test_control_edges_cross_tasks(cluster: InProcess, graph: Graph) -> None:
+    with on(W0):
+        v = ops.Variable(1.0, name="v")
+    with graph.control_dependencies([v.assign_add(10.0)]), on(W1):
+        after = ops.identity(ops.constant(7.0))
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        await session.run(v.initializer)
+        for count in (1, 2, 3):
+            assert await session.run(after) == 7.0
+            assert await session.run(v) == 1.0 + 10.0 * count
+
+
+async def test_scalars_strings_and_empty_arrays_come_back_as_they_do_in_one_process(
+    cluster: InProcess, graph: Graph
+) -> None:
+    values: dict[str, Any] = {
+        "float32": np.float32([[1.5]]), "int64": np.int64(7), "bool": np.array([True, False]),
+        "string": np.array([b"a", b"\xff\x00"], object), "complex64": np.complex64([1 + 2j]),
+        "bfloat16": np.ones(3, ml_dtypes.bfloat16), "float64": np.zeros([0, 3]),
+    }  # fmt: skip
+    fetches, feeds = {}, {}
+    with on(W1):
+        for dtype, value in values.items():
+            fed = ops.placeholder(dtype)
+            fetches[dtype], feeds[fed] = ops.identity(fed), value
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        got = await session.run(fetches, feeds)
+    for dtype, value in values.items():
+        np.testing.assert_array_equal(got[dtype], value)
+        assert got[dtype].dtype == value.dtype
+        assert got[dtype].shape == value.shape
+    assert type(got["int64"]) is np.int64
+
+
+async def test_fetched_arrays_are_the_callers_own(cluster: InProcess, graph: Graph) -> None:
+    """Small ones travel inside a message and large ones beside it; both may be written to."""
+    made = {}
+    for task in (W0, W1):
+        for size in (10, 100_000):
+            with on(task):
+                made[task, size] = ops.Variable(ops.zeros([size]), name=f"v{task[-1]}{size}")
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        await session.run(ops.group(*[v.initializer for v in made.values()]))
+        for variable in made.values():
+            for _ in range(2):
+                value = await session.run(variable)
+                assert not value.any()
+                value += 1.0
+
+
+async def test_fed_arrays_are_taken_as_they_are_when_the_run_begins(
+    cluster: InProcess, graph: Graph
+) -> None:
+    with on(W0):
+        v = ops.Variable(ops.zeros([4]), name="v")
+    fed = ops.placeholder("float32", [4])
+    store = v.assign(fed).op
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        array = np.ones(4, np.float32)
+        await session.run(store, {fed: array})
+        array[:] = 7
+        np.testing.assert_array_equal(await session.run(v), np.ones(4))
+
+
+async def test_a_variable_that_is_pushed_while_it_changes_arrives_as_it_was(
+    cluster: InProcess, graph: Graph
+) -> None:
+    """Steps that read a large variable run beside steps that change it in place."""
+    size = 300_000
+    with on(W0):
+        v = ops.Variable(ops.zeros([size]), name="v")
+    with on(W1):
+        ends = [ops.reduce_min(v), ops.reduce_max(v)]
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        await session.run(v.initializer)
+        change = v.assign_add(np.ones(size, np.float32))
+
+        async def changes() -> None:
+            for _ in range(30):
+                await session.run(change.op)
+
+        async def looks() -> None:
+            for _ in range(15):
+                low, high = await session.run(ends)
+                assert low == high
+
+        await soon(asyncio.gather(changes(), looks(), looks()))
+        np.testing.assert_array_equal(await session.run(v), np.full(size, 30.0))
+
+
+async def test_the_statistics_of_a_step_cover_all_tasks(cluster: InProcess, graph: Graph) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, 4)
+    metadata = RunMetadata()
+    options = RunOptions(trace_level=TraceLevel.FULL_TRACE, output_partition_graphs=True)
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        assert await session.run(end, {a: 1.0}, options, metadata) == 5.0
+    stats = metadata.step_stats
+    assert stats is not None
+    assert stats.step_id > 0
+    devices = [f"{task}/device:CPU:0" for task in (W0, W1)]
+    assert sorted(n.device for n in stats.nodes if n.node.startswith("add")) == sorted(devices * 2)
+    sent = sorted(t.key for t in stats.transfers if t.kind == "send")
+    assert len(sent) == 3
+    assert sent == sorted(t.key for t in stats.transfers if t.kind == "recv")
+    assert sorted(metadata.partition_graphs) == devices
+
+
+async def test_the_devices_of_all_tasks_are_listed_the_client_device_first(graph: Graph) -> None:
+    config = ConfigProto(device_count={"CPU": 2})
+    async with in_process({"ps": 1, "worker": 1}, config=config) as cluster:
+        async with AsyncSession(cluster.target(W0), graph=graph) as session:
+            names = [device.name for device in await session.list_devices()]
+    assert names[0] == f"{W0}/device:CPU:0"
+    assert len(set(names)) == 4
+
+
+# -- state -----------------------------------------------------------------------------------------
+
+
+async def test_variables_are_shared_by_all_sessions_and_outlive_them(
+    cluster: InProcess, graph: Graph
+) -> None:
+    with on(W1):
+        v = ops.Variable(1.0, name="v")
+    add = v.assign_add(2.0)
+    async with AsyncSession(cluster.target(W0), graph=graph) as session:
+        await session.run(v.initializer)
+        await session.run(add)
+        async with AsyncSession(cluster.target(W1), graph=graph) as other:
+            assert await other.run(v) == 3.0
+            await other.run(add)
+        assert await session.run(v) == 5.0
+    async with AsyncSession(cluster.target(W0), graph=graph) as later:
+        assert await later.run(v) == 5.0
+
+
+async def test_an_isolated_session_has_variables_of_its_own_until_it_closes(
+    cluster: InProcess, graph: Graph
+) -> None:
+    with on(W1):
+        v = ops.Variable(1.0, name="v")
+    isolated = ConfigProto(isolate_session_state=True)
+    async with AsyncSession(cluster.target(), graph=graph) as shared:
+        await shared.run(v.initializer)
+        async with AsyncSession(cluster.target(), graph=graph, config=isolated) as session:
+            with pytest.raises(FailedPreconditionError):
+                await session.run(v)
+            await session.run(v.initializer)
+            await session.run(v.assign_add(5.0))
+            assert await session.run(v) == 6.0
+        assert await shared.run(v) == 1.0
+    async with AsyncSession(cluster.target(), graph=graph, config=isolated) as session:
+        with pytest.raises(FailedPreconditionError):
+            await session.run(v)
+
+
+# -- growing graphs --------------------------------------------------------------------------------
+
+
+async def test_a_graph_may_grow_between_runs(cluster: InProcess, graph: Graph) -> None:
+    with on(W0):
+        v = ops.Variable(1.0, name="v")
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        await session.run(v.initializer)
+        for number in range(3):
+            with on(W1):
+                more = v + float(number)
+            assert await session.run(more) == 1.0 + number
+        assert await session.run(v) == 1.0
+
+
+async def test_runs_that_need_a_grown_graph_at_the_same_time_extend_it_once(
+    cluster: InProcess, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        with on(W1):
+            made = [a + float(i) for i in range(20)]
+        results = await soon(asyncio.gather(*[session.run(t, {a: 1.0}) for t in made]))
+        assert results == [1.0 + i for i in range(20)]
+
+
+async def test_cancelling_the_run_that_extends_the_graph_leaves_the_session_usable(
+    cluster: InProcess, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        for turns in range(12):
+            with on(W1):
+                more = a + float(turns)
+            run = asyncio.create_task(session.run(more, {a: 1.0}))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            run.cancel()
+            await asyncio.gather(run, return_exceptions=True)
+            assert await session.run(more, {a: 2.0}) == 2.0 + turns
+
+
+async def test_a_node_for_a_device_that_is_not_there_fails_the_run(
+    cluster: InProcess, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    with on(W0):
+        x = a + 1.0
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        assert await session.run(x, {a: 1.0}) == 2.0
+        with graph.device("/job:worker/task:7"):
+            bad = a + 2.0
+        with pytest.raises(InvalidArgumentError, match="task:7.*which does not exist"):
+            await session.run(bad, {a: 1.0})
+        assert await session.run(x, {a: 3.0}) == 4.0
+
+
+# -- plans -----------------------------------------------------------------------------------------
+
+
+async def test_concurrent_first_runs_register_one_graph(cluster: InProcess, graph: Graph) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, 2)
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        results = await soon(asyncio.gather(*[session.run(end, {a: i}) for i in range(50)]))
+        assert results == [i + 2.0 for i in range(50)]
+        assert [s.graphs for s in cluster.statistics().values()] == [1, 1]
+
+
+async def test_plans_beyond_the_cache_are_released_on_all_workers_and_made_again(
+    cluster: InProcess, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    ends = [chain(a + float(i), 2) for i in range(6)]
+    config = ConfigProto(plan_cache_size=2)
+    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+        for _ in range(2):
+            results = await soon(asyncio.gather(*[session.run(e, {a: 1.0}) for e in ends]))
+            assert results == [3.0 + i for i in range(6)]
+        for i, end in enumerate(ends):
+            assert await session.run(end, {a: 1.0}) == 3.0 + i
+
+        def kept() -> list[int]:
+            return [s.graphs for s in cluster.statistics().values()]
+
+        async with asyncio.timeout(10):
+            while max(kept()) > 2:
+                await asyncio.sleep(0.002)
+    await cluster.until_idle()
+
+
+async def test_a_feed_that_is_missing_is_named(cluster: InProcess, graph: Graph) -> None:
+    a = ops.placeholder("float32", [], name="the_missing")
+    with on(W1):
+        x = a + 1.0
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        with pytest.raises(InvalidArgumentError, match="the_missing"):
+            await session.run(x)
+        assert await session.run(x, {a: 1.0}) == 2.0
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", [W0, W1])
+async def test_an_error_of_a_kernel_comes_with_node_device_task_and_source_line(
+    cluster: InProcess, graph: Graph, task: str
+) -> None:
+    a = ops.placeholder("float32", [None, None])
+    with on(task):
+        bad = ops.matmul(a, a, name="the_product")
+    with on(W0 if task == W1 else W1):
+        end = bad + 1.0
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        for fetches in (bad, end, [end, bad]):
+            with pytest.raises(InvalidArgumentError) as info:
+                await session.run(fetches, {a: np.ones([2, 3])})
+            error = info.value
+            assert error.node == "the_product"
+            assert error.device == f"{task}/device:CPU:0"
+            assert error.task == task
+            assert error.source is not None
+            assert "test_sessions.py:" in error.source
+            assert not error.derived
+        await cluster.until_idle()
+        assert (await session.run(end, {a: np.eye(2)})).shape == (2, 2)
+
+
+async def test_an_error_ends_the_step_on_the_tasks_that_wait_for_its_values(
+    cluster: InProcess, graph: Graph
+) -> None:
+    gate = Gate("an error elsewhere")
+    a = ops.placeholder("float32", [None, None])
+    with on(W1):
+        bad = ops.matmul(gate(a), a)
+    with on(W0):
+        end = bad + 1.0
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        run = asyncio.create_task(session.run(end, {a: np.ones([2, 3])}))
+        await gate.wait_entered()
+        assert cluster.server(W0).statistics().steps == 1
+        gate.open()
+        with pytest.raises(InvalidArgumentError):
+            await soon(run)
+        await cluster.until_idle()
+
+
+# -- cancellation ----------------------------------------------------------------------------------
+
+
+async def test_cancelling_a_run_ends_it_at_once_and_leaves_nothing_pending(
+    cluster: InProcess, graph: Graph
+) -> None:
+    gate = Gate("a cancelled run")
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        held = gate(a)
+    with on(W0):
+        end, other = held + 1.0, a + 2.0
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        run = asyncio.create_task(session.run(end, {a: 1.0}))
+        await gate.wait_entered()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await soon(run)
+        assert await session.run(other, {a: 1.0}) == 3.0
+        gate.open()  # a kernel cannot be interrupted; its step ends when it returns
+        await cluster.until_idle()
+        assert await session.run(end, {a: 1.0}) == 2.0
+
+
+async def test_asyncio_timeout_gives_a_run_up(cluster: InProcess, graph: Graph) -> None:
+    gate = Gate("a timeout")
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        held = gate(a)
+    with on(W0):
+        end = held + 1.0
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await session.run(end, {a: 1.0})
+        gate.open()
+        await cluster.until_idle()
+        assert await session.run(end, {a: 1.0}) == 2.0
+
+
+@pytest.mark.parametrize("by", ["options", "config"])
+async def test_a_limit_in_time_ends_the_step_and_names_who_was_at_work(
+    cluster: InProcess, graph: Graph, by: str
+) -> None:
+    gate = Gate(f"a limit by {by}")
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        end = gate(a)
+    config = ConfigProto(operation_timeout_in_ms=200) if by == "config" else None
+    options = RunOptions(timeout_in_ms=200) if by == "options" else None
+    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+        with pytest.raises(DeadlineExceededError, match=f"still at work on it: {W1}"):
+            await session.run(end, {a: 1.0}, options)
+        gate.open()
+        await cluster.until_idle()
+        assert await session.run(end, {a: 1.0}, options) == 1.0
+
+
+async def test_runs_cancelled_at_any_moment_leave_nothing_behind(
+    cluster: InProcess, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, 6)
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        await session.run(end, {a: 0.0})
+        for turns in range(60):
+            run = asyncio.create_task(session.run(end, {a: 1.0}))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            run.cancel()
+            (outcome,) = await asyncio.gather(run, return_exceptions=True)
+            assert isinstance(outcome, asyncio.CancelledError) or outcome == 7.0
+        assert await session.run(end, {a: 2.0}) == 8.0
+        await cluster.until_idle()
+
+
+async def test_closing_a_session_ends_its_runs_with_cancelled_error(
+    cluster: InProcess, graph: Graph
+) -> None:
+    gate = Gate("a closed session")
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        held = gate(a)
+    with on(W0):
+        end = held + 1.0
+    session = AsyncSession(cluster.target(), graph=graph)
+    run = asyncio.create_task(session.run(end, {a: 1.0}))
+    await gate.wait_entered()
+    await soon(session.close())
+    with pytest.raises(CancelledError, match=r"Session has been closed\."):
+        await soon(run)
+    await session.close()
+    with pytest.raises(RuntimeError, match="closed Session"):
+        await session.run(end, {a: 1.0})
+    gate.open()
+    await cluster.until_idle()
+    assert all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values())
+
+
+# -- many ------------------------------------------------------------------------------------------
+
+
+async def test_two_hundred_runs_at_once(cluster: InProcess, graph: Graph) -> None:
+    a = ops.placeholder("float32", [])
+    ends = [chain(a, hops) for hops in (1, 2, 3, 4)]
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        runs = [session.run(ends[i % 4], {a: float(i)}) for i in range(200)]
+        results = await soon(asyncio.gather(*runs))
+    assert results == [float(i + 1 + i % 4) for i in range(200)]
+    await cluster.until_idle()
+
+
+async def test_fifty_sessions_at_once(cluster: InProcess, graph: Graph) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, 3)
+
+    async def use(number: int) -> float:
+        target = cluster.target((W0, W1)[number % 2])
+        async with AsyncSession(target, graph=graph) as session:
+            results = [await session.run(end, {a: float(number + i)}) for i in range(5)]
+        return sum(results)
+
+    results = await soon(asyncio.gather(*[use(n) for n in range(50)]))
+    assert results == [sum(n + i + 3.0 for i in range(5)) for n in range(50)]
+    await cluster.until_idle()
+    assert all(s.sessions == s.worker_sessions == 0 for s in cluster.statistics().values())
+
+
+async def test_a_failing_step_in_a_crowd_fails_alone(cluster: InProcess, graph: Graph) -> None:
+    a = ops.placeholder("float32", [None, None])
+    with on(W0):
+        x = ops.matmul(a, a)
+    with on(W1):
+        end = x + 1.0
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        shapes = [[2, 3] if i % 5 == 0 else [2, 2] for i in range(50)]
+        outcomes = await soon(
+            asyncio.gather(
+                *[session.run(end, {a: np.ones(shape)}) for shape in shapes], return_exceptions=True
+            )
+        )
+        for i, outcome in enumerate(outcomes):
+            if i % 5 == 0:
+                assert isinstance(outcome, InvalidArgumentError)
+            else:
+                np.testing.assert_array_equal(outcome, np.full([2, 2], 3.0))
+        await cluster.until_idle()

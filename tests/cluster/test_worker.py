@@ -1,0 +1,451 @@
+"""The worker actor: sessions of masters, graphs, steps, and what peers may not do to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.actors import CallContext, Deadline, LocalRef
+from actorsession.cluster.worker import Worker
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    ProtocolError,
+    UnavailableError,
+    UnimplementedError,
+    error_to_wire,
+)
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.messages import (
+    CleanupAll,
+    CleanupGraph,
+    CreateWorkerSession,
+    DeleteWorkerSession,
+    DeregisterGraph,
+    Done,
+    GetStatus,
+    GraphDone,
+    PushTensors,
+    RegisterGraph,
+    RunGraph,
+)
+from actorsession.plan.keys import build_key
+from actorsession.plan.partition import Partition, partition
+from actorsession.plan.place import DeviceSet, Placer
+from actorsession.plan.prune import GraphView, prune
+from actorsession.plan.signature import RunSignature
+from actorsession.runtime.devices import make_devices
+from actorsession.runtime.kernel_pool import KernelPool
+from tests.cluster.kit import W0, W1, Gate, eventually, on, soon
+
+HERE, THERE = f"{W0}/device:CPU:0", f"{W1}/device:CPU:0"
+
+
+class Bench:
+    """A worker by itself: what it pushes is kept, and graphs are planned for it."""
+
+    def __init__(self) -> None:
+        self.pool = KernelPool(4)
+        self.devices = make_devices(W0, {})
+        self.others = make_devices(W1, {})
+        self.pushed: list[tuple[str, PushTensors]] = []
+        self.peers: dict[str, str] = {}
+        self.worker = Worker(
+            W0, 77, self.devices, lambda task, m: self.pushed.append((task, m)),
+            self.peers.update, lambda: {"counted": 1}, self.pool,
+        )  # fmt: skip
+        self.ref: LocalRef = self.worker.ref
+
+    async def ask(self, message: Any) -> Any:
+        return await soon(self.ref.ask(message, Deadline.after(30)))
+
+    async def create(self, handle: str = "s", master: str = W1, life: int = 1, **more: Any) -> Any:
+        return await self.ask(
+            CreateWorkerSession(
+                session_handle=handle, master_task=master, master_incarnation=life,
+                **{"isolate_session_state": False, "peers": {}, **more},
+            )
+        )  # fmt: skip
+
+    def part(
+        self, graph: Graph, fetches: list[Tensor], feeds: list[Tensor], targets: list[Operation]
+    ) -> list[Partition]:
+        """This worker's partitions of a plan over W0 and W1."""
+        devices = DeviceSet([d.attributes for d in (*self.devices, *self.others)])
+        nodes = [op.node_def for op in graph.get_operations()]
+        placer = Placer(devices)
+        placer.place(nodes)
+        wanted = prune(
+            GraphView(nodes),
+            RunSignature(
+                tuple(t.name for t in feeds),
+                tuple(t.name for t in fetches),
+                tuple(o.name for o in targets),
+            ),
+        )
+        placed = placer.placed
+        device_of = {n: placed[n].device if n in placed else HERE for n in wanted.nodes}
+        parts = partition(wanted, device_of, devices)
+        return [p for p in parts if p.task == W0]
+
+    async def register(
+        self, graph: Graph, fetches: list[Tensor], feeds: list[Tensor] = [], *,
+        targets: list[Operation] = [], session: str = "s",
+    ) -> str:  # fmt: skip
+        parts = self.part(graph, fetches, feeds, targets)
+        message = RegisterGraph(session_handle=session, partitions=[p.to_wire() for p in parts])
+        return str((await self.ask(message)).graph_handle)
+
+    def run(self, handle: str, *feeds: Any, step_id: int = 1, session: str = "s") -> RunGraph:
+        return RunGraph(
+            session_handle=session, graph_handle=handle, step_id=step_id, feeds=list(feeds),
+            trace=False,
+        )  # fmt: skip
+
+    def push(self, edge: str, value: Any, step_id: int = 1) -> None:
+        """What W1 would push."""
+        key = build_key(THERE, self.others[0].attributes.incarnation, HERE, edge)
+        message = PushTensors(step_id=step_id, keys=[key], values=[value], dead=[False])
+        self.ref.tell(message)
+
+    def pending(self) -> tuple[int, int]:
+        return self.worker.running, self.worker.pending_rendezvous
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    made = Bench()
+    yield made
+    await made.worker.aclose("the test is over")
+    made.pool.shutdown()
+
+
+# -- sessions --------------------------------------------------------------------------------------
+
+
+async def test_a_worker_says_who_it_is(bench: Bench) -> None:
+    status = await bench.ask(GetStatus())
+    assert (status.task, status.incarnation, status.statistics) == (W0, 77, {"counted": 1})
+    assert status.devices == [bench.devices[0].attributes.to_wire()]
+
+
+async def test_a_session_needs_a_handle_of_its_own(bench: Bench) -> None:
+    with pytest.raises(InvalidArgumentError, match="empty"):
+        await bench.create("")
+    await bench.create("s")
+    with pytest.raises(InvalidArgumentError, match="'s' exists already"):
+        await bench.create("s")
+
+
+async def test_the_addresses_of_peers_are_learnt_from_the_master(bench: Bench) -> None:
+    await bench.create(peers={W1: "tcp://h:1"})
+    assert bench.peers == {W1: "tcp://h:1"}
+
+
+async def test_an_unknown_session_is_aborted_for_graphs_and_steps_and_fine_for_releases(
+    bench: Bench,
+) -> None:
+    for message in (bench.run("g"), RegisterGraph(session_handle="s", partitions=[])):
+        with pytest.raises(AbortedError, match=f"'s' is not found on {W0}") as info:
+            await bench.ask(message)
+        assert info.value.task == W0
+    for message in (
+        DeregisterGraph(session_handle="s", graph_handle="g"),
+        DeleteWorkerSession(session_handle="s"),
+    ):
+        assert await bench.ask(message) == Done()
+
+
+async def test_a_master_that_restarted_finds_its_earlier_sessions_gone(bench: Bench) -> None:
+    await bench.create("old", W1, life=1)
+    await bench.create("also old", W1, life=1)
+    await bench.create("another master's", W0, life=1)
+    assert bench.worker.sessions == 3
+    await bench.create("new", W1, life=2)
+    assert bench.worker.sessions == 2
+    with pytest.raises(AbortedError):
+        await bench.ask(bench.run("g", session="old"))
+    await bench.create("newer", W1, life=2)
+    assert bench.worker.sessions == 3
+
+
+async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(
+    bench: Bench, graph: Graph
+) -> None:
+    gone: list[Any] = []
+
+    def watch(callback: Any) -> Any:
+        gone.append(callback)
+        return lambda: None
+
+    message = CreateWorkerSession(
+        session_handle="s", master_task=W1, master_incarnation=1, isolate_session_state=False,
+        peers={},
+    )  # fmt: skip
+    await bench.ref.submit(message, CallContext(None, W1, "tcp://h:1", watch))
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        b = ops.identity(a)
+    with on(W0):
+        c = b + 1.0
+    handle = await bench.register(graph, [c], [a])
+    run = asyncio.create_task(bench.ask(bench.run(handle)))
+    await eventually(lambda: bench.worker.running == 1)
+    for callback in gone:
+        callback()
+    with pytest.raises(AbortedError, match="master of the session is gone"):
+        await run
+    await eventually(lambda: bench.worker.sessions == 0)
+    assert bench.pending() == (0, 0)
+
+
+# -- graphs and steps ------------------------------------------------------------------------------
+
+
+async def test_a_registered_graph_runs_until_it_is_deregistered(bench: Bench, graph: Graph) -> None:
+    await bench.create()
+    a = ops.placeholder("float32", [])
+    with on(W0):
+        handle = await bench.register(graph, [a * 3.0], [a])
+    for step_id in (1, 2):
+        done = await bench.ask(bench.run(handle, np.float32(2), step_id=step_id))
+        assert done == GraphDone(values=[6.0], stats=None)
+    await bench.ask(DeregisterGraph(session_handle="s", graph_handle=handle))
+    with pytest.raises(AbortedError, match=f"{handle!r} is not registered"):
+        await bench.ask(bench.run(handle, np.float32(2)))
+    assert bench.worker.runs == 2
+
+
+async def test_a_step_with_another_number_of_feeds_is_refused_and_harms_nobody(
+    bench: Bench, graph: Graph
+) -> None:
+    await bench.create()
+    a, b = ops.placeholder("float32", []), ops.placeholder("float32", [])
+    with on(W0):
+        handle = await bench.register(graph, [a * b], [a, b])
+    for feeds in ([], [1.0], [1.0, 2.0, 3.0]):
+        with pytest.raises(InvalidArgumentError, match=f"is fed 2 values, got {len(feeds)}"):
+            await bench.ask(bench.run(handle, *feeds))
+    assert (await bench.ask(bench.run(handle, np.float32(2), np.float32(3)))).values == [6.0]
+
+
+async def test_what_another_task_needs_is_pushed_there(bench: Bench, graph: Graph) -> None:
+    await bench.create()
+    a = ops.placeholder("float32", [])
+    with on(W0):
+        b = a * 3.0
+    with on(W1):
+        c = b + 1.0
+    handle = await bench.register(graph, [c], [a])
+    assert (await bench.ask(bench.run(handle, np.float32(2)))).values == []
+    ((task, message),) = bench.pushed
+    assert (task, message.step_id, message.values) == (W1, 1, [6.0])
+    assert bench.pending() == (0, 0)
+
+
+@pytest.mark.parametrize("push_first", [True, False])
+async def test_a_value_may_come_before_the_step_or_after_it(
+    bench: Bench, graph: Graph, push_first: bool
+) -> None:
+    await bench.create()
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        b = ops.identity(a, name="b")
+    with on(W0):
+        handle = await bench.register(graph, [b + 1.0], [a])
+    if push_first:
+        bench.push("edge_0_b:0", np.float32(4))
+        assert bench.pending() == (0, 1)
+        run = asyncio.create_task(bench.ask(bench.run(handle)))
+    else:
+        run = asyncio.create_task(bench.ask(bench.run(handle)))
+        await eventually(lambda: bench.pending() == (1, 1))
+        bench.push("edge_0_b:0", np.float32(4))
+    assert (await soon(run)).values == [5.0]
+    assert bench.pending() == (0, 0)
+    bench.push("edge_0_b:0", np.float32(4))  # a late one
+    assert bench.pending() == (0, 0)
+
+
+async def test_a_step_that_is_cancelled_leaves_nothing(bench: Bench, graph: Graph) -> None:
+    await bench.create()
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        b = ops.identity(a)
+    with on(W0):
+        handle = await bench.register(graph, [b + 1.0], [a])
+    run = asyncio.create_task(bench.ask(bench.run(handle)))
+    await eventually(lambda: bench.pending() == (1, 1))
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    await eventually(lambda: bench.pending() == (0, 0))
+
+
+async def test_a_clean_up_ends_a_step_with_its_error(bench: Bench, graph: Graph) -> None:
+    await bench.create()
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        b = ops.identity(a)
+    with on(W0):
+        handle = await bench.register(graph, [b + 1.0], [a])
+    run = asyncio.create_task(bench.ask(bench.run(handle)))
+    await eventually(lambda: bench.pending() == (1, 1))
+    error = UnavailableError("lost", task=W1)
+    bench.ref.tell(CleanupGraph(step_id=1, error=error_to_wire(error)))
+    with pytest.raises(UnavailableError, match="lost"):
+        await soon(run)
+    assert bench.pending() == (0, 0)
+
+
+async def test_a_clean_up_that_comes_before_the_step_keeps_it_from_beginning(
+    bench: Bench, graph: Graph
+) -> None:
+    await bench.create()
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        b = ops.identity(a)
+    with on(W0):
+        handle = await bench.register(graph, [b + 1.0], [a])
+    assert await bench.ask(CleanupGraph(step_id=1, error=None)) == Done()
+    with pytest.raises(CancelledError, match="over"):
+        await bench.ask(bench.run(handle))
+    assert bench.pending() == (0, 0)
+
+
+async def test_closing_a_session_cancels_its_steps_and_no_others(
+    bench: Bench, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        b = ops.identity(a, name="b")
+    with on(W0):
+        c = b + 1.0
+    runs = {}
+    for step_id, session in enumerate(("one", "two"), start=1):
+        await bench.create(session)
+        handle = await bench.register(graph, [c], [a], session=session)
+        message = bench.run(handle, session=session, step_id=step_id)
+        runs[session] = asyncio.create_task(bench.ask(message))
+    await eventually(lambda: bench.worker.running == 2)
+    await bench.ask(DeleteWorkerSession(session_handle="one"))
+    with pytest.raises(CancelledError, match=r"Session has been closed\."):
+        await soon(runs["one"])
+    bench.push("edge_0_b:0", np.float32(1), step_id=2)
+    assert (await soon(runs["two"])).values == [2.0]
+    assert bench.worker.graphs == 1
+
+
+async def test_a_step_in_the_kernel_pool_counts_until_its_kernel_is_back(
+    bench: Bench, graph: Graph
+) -> None:
+    await bench.create()
+    gate = Gate("in the pool of a worker")
+    a = ops.placeholder("float32", [])
+    with on(W0):
+        handle = await bench.register(graph, [gate(a)], [a])
+    run = asyncio.create_task(bench.ask(bench.run(handle, np.float32(1))))
+    await gate.wait_entered()
+    run.cancel()
+    await asyncio.gather(run, return_exceptions=True)
+    assert bench.worker.running == 1
+    gate.open()
+    await eventually(lambda: bench.pending() == (0, 0))
+
+
+async def test_a_plan_made_for_an_earlier_life_of_the_worker_is_refused(
+    bench: Bench, graph: Graph
+) -> None:
+    await bench.create()
+    a = ops.placeholder("float32", [])
+    with on(W0):
+        b = a * 3.0
+    with on(W1):
+        c = b + 1.0
+    before, bench.devices = bench.devices, make_devices(W0, {})
+    assert before[0].name == bench.devices[0].name
+    with pytest.raises(AbortedError, match="the worker has probably restarted"):
+        await bench.register(graph, [c], [a])
+
+
+async def test_clearing_containers_leaves_variables_uninitialised(
+    bench: Bench, graph: Graph
+) -> None:
+    await bench.create()
+    with on(W0):
+        v = ops.Variable(1.0, name="v")
+        read = ops.identity(v)
+    init = await bench.register(graph, [], targets=[v.initializer])
+    handle = await bench.register(graph, [read])
+    await bench.ask(bench.run(init))
+    assert (await bench.ask(bench.run(handle))).values == [1.0]
+    await bench.ask(CleanupAll(containers=[]))
+    with pytest.raises(FailedPreconditionError):
+        await bench.ask(bench.run(handle))
+
+
+# -- what peers may not do to it -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "push",
+    [
+        PushTensors(step_id=1, keys=["nonsense"], values=[1], dead=[False]),
+        PushTensors(step_id=1, keys=["nonsense"], values=[], dead=[]),
+    ],
+)
+async def test_a_push_that_makes_no_sense_fails_its_step_and_not_the_worker(
+    bench: Bench, graph: Graph, push: PushTensors
+) -> None:
+    await bench.create()
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        b = ops.identity(a)
+    with on(W0):
+        handle = await bench.register(graph, [b + 1.0], [a])
+    run = asyncio.create_task(bench.ask(bench.run(handle)))
+    await eventually(lambda: bench.pending() == (1, 1))
+    bench.ref.tell(push)
+    with pytest.raises(InvalidArgumentError):
+        await soon(run)
+    assert (await bench.ask(GetStatus())).task == W0
+
+
+async def test_a_clean_up_with_an_error_that_makes_no_sense_is_a_clean_up_still(
+    bench: Bench, graph: Graph
+) -> None:
+    await bench.create()
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        b = ops.identity(a)
+    with on(W0):
+        handle = await bench.register(graph, [b + 1.0], [a])
+    run = asyncio.create_task(bench.ask(bench.run(handle)))
+    await eventually(lambda: bench.pending() == (1, 1))
+    bench.ref.tell(CleanupGraph(step_id=1, error=["nonsense"]))
+    with pytest.raises(ProtocolError):
+        await soon(run)
+    assert (await bench.ask(GetStatus())).task == W0
+
+
+async def test_what_must_be_asked_cannot_be_told(bench: Bench) -> None:
+    for message in (GetStatus(), DeleteWorkerSession(session_handle="s"), bench.run("g")):
+        with pytest.raises(UnimplementedError):
+            bench.ref.tell(message)
+    assert (await bench.ask(GetStatus())).task == W0
+
+
+async def test_partitions_that_make_no_sense_are_refused(bench: Bench) -> None:
+    await bench.create()
+    for partitions in ([5], [["/job:x", []]], [[f"{W0}/device:CPU:0", [["n"]], []]]):
+        with pytest.raises(ProtocolError):
+            await bench.ask(RegisterGraph(session_handle="s", partitions=partitions))
+    assert bench.worker.graphs == 0
