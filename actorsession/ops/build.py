@@ -83,7 +83,11 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
     typed = isinstance(value, (np.ndarray, np.generic))
     found = as_dtype(array.dtype)
     if dtype is None:
-        dtype = found if typed else as_dtype({"f": float, "i": int, "u": int}.get(array.dtype.kind, found))
+        dtype = (
+            found
+            if typed
+            else as_dtype({"f": float, "i": int, "u": int}.get(array.dtype.kind, found))
+        )
     _check_kind(value, found, dtype)
     out = array.astype(dtype.np_dtype)
     if found.is_integer and dtype.is_integer and not np.array_equal(out, array):
@@ -144,7 +148,9 @@ def constant(
         elif array.size == int(np.prod(wanted)):
             array = array.reshape(wanted)
         else:
-            raise ValueError(f"a constant of {array.size} elements does not fill shape {list(wanted)}")
+            raise ValueError(
+                f"a constant of {array.size} elements does not fill shape {list(wanted)}"
+            )
     return make_one("Const", (), {"value": array}, name, graph or get_default_graph())
 
 
@@ -170,12 +176,16 @@ def convert_to_tensor(
         if not isinstance(tensor, Tensor):
             raise TypeError(f"cannot convert {tensor!r} to a tensor: it is an operation")
         if wanted is not None and tensor.dtype is not wanted:
-            raise TypeError(f"{tensor!r} has dtype {tensor.dtype.name}; {wanted.name} is wanted here")
+            raise TypeError(
+                f"{tensor!r} has dtype {tensor.dtype.name}; {wanted.name} is wanted here"
+            )
         return tensor
     if isinstance(value, TensorShape):
         value = np.array(value.as_tuple(), np.int32)
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
-        parts = [convert_to_tensor(v, dtype, graph=graph or graph_of(*_leaves(value))) for v in value]
+        parts = [
+            convert_to_tensor(v, dtype, graph=graph or graph_of(*_leaves(value))) for v in value
+        ]
         return make_one("Pack", parts, {"axis": 0})
     return constant(value, wanted, name=name or "Const", graph=graph)
 
