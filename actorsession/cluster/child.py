@@ -55,25 +55,34 @@ class WorkerOptions:
 
 
 async def serve(options: WorkerOptions) -> None:
-    """Serves one task until a signal or the end of the parent."""
+    """Serves one task until a signal or the end of the parent.
+
+    Raises:
+        ValueError: for a task that is not in the cluster, or a parent that speaks nonsense.
+        TypeError: for a cluster in another form.
+        UnknownError: if the address cannot be had.
+    """
     loop = asyncio.get_running_loop()
     server = Server(
         options.cluster, options.job, options.index,
         config=ConfigProto(device_count=options.device_count), cluster_id=options.cluster_id,
     )  # fmt: skip
     ended = asyncio.Event()
+    parent = _Parent(loop, server, ended.set)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
     async with server:
         if options.announce:
             _say({"address": server.target, "pid": os.getpid()})
-            _Parent(loop, server, ended.set).start()
+            parent.start()
         else:
             name = task_name(options.job, options.index)
             sys.stdout.write(f"{name} serves at {server.target}; Ctrl-C ends it\n")
             sys.stdout.flush()
         await ended.wait()
         _end_in(_LAST_GRACE)
+    if parent.nonsense:
+        raise ValueError(f"the parent should tell the cluster as JSON; {parent.nonsense}")
 
 
 def _say(value: dict[str, Any]) -> None:
@@ -94,6 +103,7 @@ class _Parent:
         self._server = server
         self._ended = ended
         self._pid = os.getppid()
+        self.nonsense = ""  # what was wrong with what it said
 
     def start(self) -> None:
         """Begins to listen."""
@@ -103,11 +113,19 @@ class _Parent:
         # Not sys.stdin: its lock would be held by this thread while the interpreter shuts down.
         with os.fdopen(os.dup(0), "rb") as pipe:
             line = pipe.readline()
-            if line:
-                self._loop.call_soon_threadsafe(self._learn, ClusterSpec(json.loads(line)))
+            if line and self._understands(line):
                 self._wait_for_end(pipe.fileno())
         _end_in(_LAST_GRACE)
         self._loop.call_soon_threadsafe(self._ended)
+
+    def _understands(self, line: bytes) -> bool:
+        try:
+            cluster = ClusterSpec(json.loads(line))
+        except (ValueError, TypeError) as exc:
+            self.nonsense = f"it said {line[:100]!r}: {exc}"
+            return False
+        self._loop.call_soon_threadsafe(self._learn, cluster)
+        return True
 
     def _learn(self, cluster: ClusterSpec) -> None:
         self._server.learn_peers(cluster)

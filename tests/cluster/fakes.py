@@ -7,13 +7,7 @@ import itertools
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
-from actorsession.messages import (
-    Done,
-    GraphDone,
-    GraphRegistered,
-    RegisterGraph,
-    RunGraph,
-)
+from actorsession.messages import Done, GraphDone, GraphRegistered, RegisterGraph, RunGraph
 from tests.cluster.kit import eventually
 
 

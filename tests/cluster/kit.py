@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import actorsession.ops as ops
 from actorsession.actors import registry
-from actorsession.cluster import ClusterSpec, Server, ServerStatistics
+from actorsession.cluster import ClusterSpec, Server, ServerStatistics, read_statistics
 from actorsession.config import ConfigProto
-from actorsession.graph.graph import Graph
+from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
 from actorsession.ops.build import make_one
@@ -49,7 +50,9 @@ class InProcess:
         options.setdefault("config", ConfigProto(inter_op_parallelism_threads=8))
         bind = {job: ["127.0.0.1:0"] * count for job, count in jobs.items()}
         self.servers = [
-            Server(bind, job, index, **options) for job, count in jobs.items() for index in range(count)
+            Server(bind, job, index, **options)
+            for job, count in jobs.items()
+            for index in range(count)
         ]
 
     async def start(self) -> None:
@@ -85,7 +88,9 @@ class InProcess:
 
 
 @asynccontextmanager
-async def in_process(jobs: dict[str, int] | None = None, **options: Any) -> AsyncIterator[InProcess]:
+async def in_process(
+    jobs: dict[str, int] | None = None, **options: Any
+) -> AsyncIterator[InProcess]:
     cluster = InProcess(jobs or {"worker": 2}, **options)
     await cluster.start()
     try:
@@ -99,17 +104,45 @@ def reach_over_links(monkeypatch: Any) -> None:
     monkeypatch.setattr(registry, "lookup", lambda address: None)
 
 
-async def until_all_idle(addresses: Iterable[str]) -> None:
-    """Waits until nothing is left of any step at the servers of these addresses."""
-    from actorsession.cluster import read_statistics
-
+async def until_all(
+    addresses: Iterable[str], condition: Callable[[ServerStatistics], bool]
+) -> None:
+    """Waits until the servers at these addresses, whichever process they are in, meet a condition."""
     async with asyncio.timeout(PATIENCE):
         for address in addresses:
-            while True:
-                seen = await read_statistics(address)
-                if seen.idle:
-                    break
-                await asyncio.sleep(0.002)
+            while not condition(await read_statistics(address)):  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+
+
+def is_idle(seen: ServerStatistics) -> bool:
+    """Whether nothing is left of any step."""
+    return seen.idle
+
+
+def is_empty(seen: ServerStatistics) -> bool:
+    """Whether nothing is left of any session."""
+    return seen.idle and not (seen.sessions or seen.worker_sessions or seen.graphs)
+
+
+@contextmanager
+def silent_address() -> Iterator[str]:
+    """An address where the kernel takes connections and nobody ever answers."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        yield f"tcp://127.0.0.1:{listening.getsockname()[1]}"
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that were free a moment ago."""
+    probes = [socket.socket() for _ in range(count)]
+    try:
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
 
 
 # -- a gate inside a step --------------------------------------------------------------------------
@@ -166,13 +199,7 @@ if not is_registered("TestGate"):
 
 def on(task: str) -> Any:
     """The device scope of a task, in the default graph."""
-    return ops_graph().device(task)
-
-
-def ops_graph() -> Graph:
-    from actorsession.graph.graph import get_default_graph
-
-    return get_default_graph()
+    return get_default_graph().device(task)
 
 
 def chain(x: Tensor, hops: int, tasks: tuple[str, ...] = (W0, W1)) -> Tensor:

@@ -90,7 +90,9 @@ async def test_concurrent_first_runs_share_one_registration() -> None:
         assert s.registered() == 2
 
 
-async def test_a_registration_that_fails_fails_everyone_who_waits_and_the_next_run_tries_anew() -> None:
+async def test_a_registration_that_fails_fails_everyone_who_waits_and_the_next_run_tries_anew() -> (
+    None
+):
     async with session() as s:
         answer = s.workers[W1].hold(RegisterGraph)
         runs = [asyncio.create_task(s.graphs.acquire(signature("x"), SOON)) for _ in range(3)]
@@ -139,7 +141,7 @@ async def test_cancelling_the_run_that_began_a_registration_harms_no_other_run()
 async def test_a_run_that_cannot_wait_longer_leaves_the_registration_to_others() -> None:
     async with session() as s:
         answer = s.workers[W0].hold(RegisterGraph)
-        with pytest.raises(DeadlineExceededError, match="the registration of ->x/ at .*task:0"):
+        with pytest.raises(DeadlineExceededError, match=r"the registration of ->x/ at .*task:0"):
             await s.graphs.acquire(signature("x"), Deadline.after(0.01))
         answer.set_result(GraphRegistered(graph_handle="h"))
         await s.graphs.acquire(signature("x"), SOON)

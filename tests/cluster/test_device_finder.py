@@ -34,7 +34,9 @@ async def test_every_task_is_asked_once_if_all_answer() -> None:
     found = await find_tasks(ADDRESSES, there.__getitem__, Deadline.after(60))
     assert [task.task for task in found] == list(ADDRESSES)
     assert [task.incarnation for task in found] == [7, 7, 7]
-    assert [d.name for task in found for d in task.devices] == [f"{t}/device:CPU:0" for t in ADDRESSES]
+    assert [d.name for task in found for d in task.devices] == [
+        f"{t}/device:CPU:0" for t in ADDRESSES
+    ]
     assert all(len(worker.asked) == 1 for worker in there.values())
 
 
@@ -51,7 +53,7 @@ async def test_a_task_that_comes_late_is_waited_for() -> None:
 async def test_only_the_missing_are_named_with_address_attempts_and_last_error() -> None:
     there = workers()
     there[PS0].answers[GetStatus] = UnavailableError("connection refused, errno 111")
-    there[W1].hold(GetStatus)
+    _ = there[W1].hold(GetStatus)
     with pytest.raises(DeadlineExceededError) as info:
         await soon(find_tasks(ADDRESSES, there.__getitem__, Deadline.after(0.35)))
     message = info.value.message
@@ -68,7 +70,7 @@ async def test_the_end_of_the_search_does_not_hide_the_error_before_it() -> None
     there[W1].answers[GetStatus] = UnavailableError("connection refused")
     finding = asyncio.create_task(find_tasks(ADDRESSES, there.__getitem__, Deadline.after(0.25)))
     await there[W1].until_asked(GetStatus)
-    there[W1].hold(GetStatus)
+    _ = there[W1].hold(GetStatus)
     with pytest.raises(DeadlineExceededError, match=r"\(2 attempts, last: connection refused\)"):
         await soon(finding)
 

@@ -98,8 +98,8 @@ async def test_an_error_names_the_task_it_comes_from(count: int) -> None:
 
 async def test_the_first_error_gives_the_other_calls_up_and_everybody_is_told_of_it() -> None:
     steps = Steps()
-    steps.workers[PS0].hold(RunGraph)
-    steps.workers[W1].hold(RunGraph)
+    _ = steps.workers[PS0].hold(RunGraph)
+    _ = steps.workers[W1].hold(RunGraph)
     steps.workers[W0].answers[RunGraph] = InvalidArgumentError("wrong")
     await failed(steps, InvalidArgumentError)
     assert len(steps.workers[PS0].cancelled) == len(steps.workers[W1].cancelled) == 1
@@ -118,7 +118,7 @@ async def test_an_error_that_only_follows_from_another_is_not_the_one_that_is_ra
 async def test_cancelling_a_step_gives_it_up_everywhere() -> None:
     steps = Steps()
     for worker in steps.workers.values():
-        worker.hold(RunGraph)
+        _ = worker.hold(RunGraph)
     run = asyncio.create_task(steps.step().run(steps.children))
     for worker in steps.workers.values():
         await worker.until_asked(RunGraph)
@@ -133,8 +133,8 @@ async def test_cancelling_a_step_gives_it_up_everywhere() -> None:
 
 async def test_a_step_over_its_limit_names_all_tasks_that_are_at_work_and_no_other() -> None:
     steps = Steps()
-    steps.workers[W0].hold(RunGraph)
-    steps.workers[W1].hold(RunGraph)
+    _ = steps.workers[W0].hold(RunGraph)
+    _ = steps.workers[W1].hold(RunGraph)
     error = await failed(steps, DeadlineExceededError, seconds=0.02)
     assert f"still at work on it: {W0}, {W1}" in error.message
     assert error.task is None

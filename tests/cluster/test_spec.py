@@ -71,7 +71,9 @@ def test_changing_what_a_spec_was_made_of_does_not_change_it() -> None:
 
 @pytest.mark.parametrize("ask", ["num_tasks", "task_indices", "job_tasks"])
 def test_an_unknown_job_is_named_with_those_that_exist(ask: str) -> None:
-    with pytest.raises(ValueError, match=r"no job 'chief' in the cluster; it has \['ps', 'worker'\]"):
+    with pytest.raises(
+        ValueError, match=r"no job 'chief' in the cluster; it has \['ps', 'worker'\]"
+    ):
         getattr(ClusterSpec(DENSE), ask)("chief")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,8 +76,9 @@ class Bench:
         )  # fmt: skip
 
     def part(
-        self, graph: Graph, fetches: list[Tensor], feeds: list[Tensor], targets: list[Operation]
-    ) -> list[Partition]:
+        self, graph: Graph, fetches: Sequence[Tensor], feeds: Sequence[Tensor],
+        targets: Sequence[Operation],
+    ) -> list[Partition]:  # fmt: skip
         """This worker's partitions of a plan over W0 and W1."""
         devices = DeviceSet([d.attributes for d in (*self.devices, *self.others)])
         nodes = [op.node_def for op in graph.get_operations()]
@@ -97,8 +98,8 @@ class Bench:
         return [p for p in parts if p.task == W0]
 
     async def register(
-        self, graph: Graph, fetches: list[Tensor], feeds: list[Tensor] = [], *,
-        targets: list[Operation] = [], session: str = "s",
+        self, graph: Graph, fetches: Sequence[Tensor], feeds: Sequence[Tensor] = (), *,
+        targets: Sequence[Operation] = (), session: str = "s",
     ) -> str:  # fmt: skip
         parts = self.part(graph, fetches, feeds, targets)
         message = RegisterGraph(session_handle=session, partitions=[p.to_wire() for p in parts])
@@ -157,11 +158,8 @@ async def test_an_unknown_session_is_aborted_for_graphs_and_steps_and_fine_for_r
         with pytest.raises(AbortedError, match=f"'s' is not found on {W0}") as info:
             await bench.ask(message)
         assert info.value.task == W0
-    for message in (
-        DeregisterGraph(session_handle="s", graph_handle="g"),
-        DeleteWorkerSession(session_handle="s"),
-    ):
-        assert await bench.ask(message) == Done()
+    assert await bench.ask(DeregisterGraph(session_handle="s", graph_handle="g")) == Done()
+    assert await bench.ask(DeleteWorkerSession(session_handle="s")) == Done()
 
 
 async def test_a_master_that_restarted_finds_its_earlier_sessions_gone(bench: Bench) -> None:

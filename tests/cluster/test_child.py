@@ -1,0 +1,141 @@
+"""Worker processes as people start them by hand: fixed ports, JSON, signals, silence."""
+
+from __future__ import annotations
+
+import json
+import select
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.errors import UnauthenticatedError
+from actorsession.graph.graph import Graph
+from actorsession.session import Session
+from actorsession.session.remote import TOKEN_VARIABLE
+from tests.cluster.kit import PATIENCE, W0, W1, chain, free_ports, on
+from tests.cluster.script import command, environment, running
+
+pytestmark = pytest.mark.process
+
+ONE = json.dumps({"worker": ["127.0.0.1:0"]})
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    """The next line that a process prints."""
+    assert process.stdout is not None
+    readable, _, _ = select.select([process.stdout], [], [], PATIENCE)
+    assert readable, "the process prints nothing"
+    return process.stdout.readline()
+
+
+@contextmanager
+def worker(index: int, cluster: str, *more: str, **options: Any) -> Iterator[tuple[Any, str]]:
+    """A worker that serves, and where."""
+    words = command("worker", "--job", "worker", "--task", str(index), "--cluster", cluster, *more)
+    with running(words, **options) as process:
+        line = line_of(process)
+        task = f"/job:worker/replica:0/task:{index}"
+        assert line.startswith(f"{task} serves at tcp://127.0.0.1:"), line
+        assert line.endswith("; Ctrl-C ends it\n")
+        yield process, line.split()[3].rstrip(";")
+
+
+def ends_in_silence(process: subprocess.Popen[str], number: int) -> None:
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (0, "", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_worker_with_code_0_and_nothing_on_stderr(number: int) -> None:
+    with worker(0, ONE) as (process, _):
+        ends_in_silence(process, number)
+
+
+def test_two_workers_started_by_hand_run_a_step_and_end_in_silence(graph: Graph) -> None:
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
+    cluster = json.dumps({"worker": addresses})
+    a = ops.placeholder("float32", [3])
+    end = chain(a, 4)
+    with worker(0, cluster) as (first, target), worker(1, cluster) as (second, other):
+        assert [target, other] == [f"tcp://{address}" for address in addresses]
+        for where in (target, other):
+            with Session(where, graph=graph) as session:
+                np.testing.assert_array_equal(session.run(end, {a: [1, 2, 3]}), [5, 6, 7])
+        session = Session(target, graph=graph)
+        session.run(end, {a: [1, 2, 3]})
+        for process in (second, first):  # with a session that is still open
+            ends_in_silence(process, signal.SIGTERM)
+        session.close()
+
+
+def test_a_sparse_job_comes_with_numbers_as_strings(graph: Graph) -> None:
+    cluster = json.dumps({"worker": {"1": f"127.0.0.1:{free_ports(1)[0]}"}})
+    with worker(1, cluster, "--devices", "2") as (_, target):
+        with Session(target, graph=graph) as session:
+            assert [d.name for d in session.list_devices()] == [
+                f"{W1}/device:CPU:{i}" for i in range(2)
+            ]
+
+
+def test_a_worker_of_a_cluster_with_an_id_serves_clients_that_have_none(graph: Graph) -> None:
+    with worker(0, ONE, "--cluster-id", "mine") as (_, target):
+        with Session(target, graph=graph) as session:
+            assert session.run(ops.constant(2.0) * 3.0) == 6.0
+
+
+def test_a_worker_takes_its_token_from_the_environment(graph: Graph, monkeypatch: Any) -> None:
+    options = {"env": environment(**{TOKEN_VARIABLE: "secret"})}
+    a = ops.placeholder("float32", [])
+    with on(W0):
+        end = a + 1.0
+    with worker(0, ONE, **options) as (_, target):
+        with Session(target, graph=graph) as session, pytest.raises(UnauthenticatedError):
+            session.run(end, {a: 1.0})
+        monkeypatch.setenv(TOKEN_VARIABLE, "secret")
+        with Session(target, graph=graph) as session:
+            assert session.run(end, {a: 1.0}) == 2.0
+
+
+# -- as the child of a local cluster ---------------------------------------------------------------
+
+
+@contextmanager
+def child() -> Iterator[Any]:
+    with running(command("worker", "--job", "worker", "--cluster", ONE, "--announce")) as process:
+        yield process
+
+
+def test_a_child_announces_its_address_learns_the_cluster_and_ends_with_its_input() -> None:
+    with child() as process:
+        said = json.loads(line_of(process))
+        assert said["pid"] == process.pid
+        process.stdin.write(json.dumps({"worker": [said["address"]]}) + "\n")
+        process.stdin.flush()
+        assert json.loads(line_of(process)) == {"ready": True}
+        out, err = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_a_child_whose_parent_says_nothing_ends_too() -> None:
+    with child() as process:
+        line_of(process)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_a_child_that_is_told_nonsense_says_so_and_ends() -> None:
+    with child() as process:
+        line_of(process)
+        process.stdin.write("nonsense\n")
+        process.stdin.flush()
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode != 0
+        assert "nonsense" in err
+        assert "Traceback" not in err

@@ -1,0 +1,276 @@
+"""What happens when a process is killed, stopped or comes back, while steps are under way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
+from actorsession.actors.loops import run as run_to_end
+from actorsession.cluster import LocalCluster, read_statistics
+from actorsession.config import ConfigProto, RunOptions
+from actorsession.errors import (
+    AbortedError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    OpError,
+    UnavailableError,
+    WorkerRestartedError,
+)
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession, Session
+from tests.cluster.kit import (
+    PATIENCE,
+    PS0,
+    W0,
+    W1,
+    free_ports,
+    is_empty,
+    is_idle,
+    long_product,
+    on,
+    soon,
+    until_all,
+)
+from tests.cluster.script import script
+from tests.cluster.test_child import worker
+
+pytestmark = pytest.mark.process
+
+# Products of this take seconds in the kernel pool, in steps of milliseconds.
+LARGE = np.full([500, 500], 0.01, np.float32)
+
+
+class Model:
+    """A long part on W1 whose value W0 waits for, and a short part on W0 and the ps."""
+
+    def __init__(self) -> None:
+        self.x = ops.placeholder("float32", [None, None], name="x")
+        with on(W1):
+            long = long_product(self.x, 2000)
+        with on(W0):
+            self.long = long + 1.0
+        with on(PS0):
+            self.v = ops.Variable(2.0, name="v")
+        with on(W0):
+            self.short = self.v * 3.0
+
+    def begin(self, session: AsyncSession) -> asyncio.Task[Any]:
+        return asyncio.create_task(session.run(self.long, {self.x: LARGE}))
+
+
+async def at_work(cluster: LocalCluster, job: str, index: int) -> None:
+    """Waits until a step runs at a task."""
+    await until_all([cluster.target(job, index)], lambda seen: seen.steps == 1)
+
+
+async def test_a_worker_killed_in_a_step_fails_that_step_at_once_and_others_run_on(
+    graph: Graph,
+) -> None:
+    model = Model()
+    async with LocalCluster({"ps": 1, "worker": 2}) as cluster:
+        living = [cluster.target("ps"), cluster.target("worker", 0)]
+        async with AsyncSession(living[1], graph=graph) as session:
+            await session.run(model.v.initializer)
+            runs = [model.begin(session), model.begin(session)]
+            await until_all([cluster.target("worker", 1)], lambda seen: seen.steps == 2)
+            cluster.process("worker", 1).send_signal(signal.SIGKILL)
+            start = time.perf_counter()
+            for run in runs:
+                with pytest.raises(UnavailableError) as info:
+                    await soon(run)
+                assert info.value.task == W1
+                assert W1 in info.value.message
+                assert cluster.target("worker", 1) in info.value.message
+            assert time.perf_counter() - start < 1.0
+            # What does not need it runs on; what does fails at once.
+            assert await session.run(model.short) == 6.0
+            start = time.perf_counter()
+            with pytest.raises(UnavailableError, match="ECONNREFUSED") as info:
+                await model.begin(session)
+            assert info.value.task == W1
+            assert time.perf_counter() - start < 1.0
+            await until_all(living, is_idle)
+        config = ConfigProto(operation_timeout_in_ms=500)
+        with pytest.raises(DeadlineExceededError) as late:
+            await AsyncSession(living[1], graph=graph, config=config).list_devices()
+        assert f"1 of 3 tasks did not answer in time: {W1} at " in late.value.message
+        assert "attempts, last: cannot reach" in late.value.message
+        await until_all(living, is_empty)
+        assert cluster.process("worker", 1).fate == "killed by SIGKILL"
+        assert sorted(await cluster.statistics()) == [PS0, W0]
+
+
+async def test_a_master_that_is_killed_is_named_and_the_other_tasks_drop_its_sessions(
+    graph: Graph,
+) -> None:
+    model = Model()
+    async with LocalCluster({"ps": 1, "worker": 2}) as cluster:
+        others = [cluster.target("ps"), cluster.target("worker", 1)]
+        async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
+            await session.run(model.v.initializer)
+            run = model.begin(session)
+            await at_work(cluster, "worker", 1)
+            cluster.process("worker", 0).send_signal(signal.SIGKILL)
+            start = time.perf_counter()
+            with pytest.raises(UnavailableError) as info:
+                await soon(run)
+            assert info.value.task == W0
+            with pytest.raises(UnavailableError):
+                await session.run(model.short)
+            assert time.perf_counter() - start < 1.0
+        assert time.perf_counter() - start < 2.0  # closing did not wait either
+        await until_all(others, is_empty)
+
+
+def test_a_worker_that_is_stopped_delays_nobody_beyond_the_limits_in_time(graph: Graph) -> None:
+    """A stopped host answers nothing and hangs nothing up; it goes on later as if nothing were."""
+    model = Model()
+
+    async def main() -> None:
+        async with LocalCluster({"ps": 1, "worker": 2}) as cluster:
+            stopped = cluster.process("worker", 1)
+            async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
+                await session.run(model.v.initializer)
+                run = model.begin(session)
+                await at_work(cluster, "worker", 1)
+                stopped.send_signal(signal.SIGSTOP)
+                start = time.perf_counter()
+                with pytest.raises(DeadlineExceededError, match=f"still at work on it: .*{W1}"):
+                    await session.run(model.long, {model.x: LARGE}, RunOptions(timeout_in_ms=300))
+                assert 0.3 <= time.perf_counter() - start < 1.0
+                assert await session.run(model.short) == 6.0
+                run.cancel()
+                await asyncio.wait([run], timeout=1.0)
+                assert run.cancelled()
+                start = time.perf_counter()
+            assert time.perf_counter() - start < 6.0
+            living = [cluster.target("ps"), cluster.target("worker", 0)]
+            await until_all(living, is_empty)
+            stopped.send_signal(signal.SIGCONT)
+            await until_all([cluster.target("worker", 1)], is_empty)
+            async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
+                got = await session.run(model.long, {model.x: np.zeros([3, 3])})
+                np.testing.assert_array_equal(got, np.ones([3, 3]))
+
+    run_to_end(main())
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_stopped_for_good_is_lost_when_its_lease_is_over(graph: Graph) -> None:
+    model = Model()
+
+    async def main() -> None:
+        async with LocalCluster({"ps": 1, "worker": 2}) as cluster:
+            async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
+                run = model.begin(session)
+                await at_work(cluster, "worker", 1)
+                cluster.process("worker", 1).send_signal(signal.SIGSTOP)
+                start = time.perf_counter()
+                with pytest.raises(UnavailableError, match="nothing came from it for") as info:
+                    await run
+                assert info.value.task == W1
+                assert time.perf_counter() - start < LEASE_SECONDS + 3 * BEAT_SECONDS
+            await cluster.stop(grace=0.1)
+
+    run_to_end(main())
+
+
+CLIENT = """
+    import asyncio, sys
+    import numpy as np
+    import actorsession as acts
+    from actorsession import ops
+
+    async def main():
+        graph = acts.Graph()
+        with graph.as_default():
+            x = y = ops.placeholder("float32", [None, None])
+            with graph.device("/job:worker/task:1"):
+                for _ in range(2000):
+                    y = ops.matmul(y, x) * 0.01
+            with graph.device("/job:worker/task:0"):
+                y = y + 1.0
+        async with acts.AsyncSession(sys.stdin.readline().strip(), graph=graph) as session:
+            print("begins", flush=True)
+            await session.run(y, {x: np.full([500, 500], 0.01)})
+
+    asyncio.run(main())
+"""
+
+
+def test_the_sessions_of_a_client_that_is_killed_are_collected(
+    processes: LocalCluster, tmp_path: Path
+) -> None:
+    targets = list(processes.spec.tasks().values())
+    with script(tmp_path, CLIENT) as client:
+        assert client.stdin is not None
+        client.stdin.write(processes.target("worker", 0) + "\n")
+        client.stdin.flush()
+        run_to_end(
+            until_all(
+                [processes.target("worker", 1), processes.target("worker", 0)],
+                lambda seen: (seen.worker_sessions, seen.steps) == (1, 1),
+            )
+        )
+        client.kill()
+        client.wait(PATIENCE)
+    run_to_end(until_all(targets, is_empty))
+
+
+def test_a_worker_that_came_back_is_another_one(graph: Graph) -> None:
+    """Its variables are gone: an old session is told so, and a new one starts anew."""
+    spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]})
+    with on(W1):
+        v = ops.Variable(1.0, name="v")
+    with on(W0):
+        end = v + 1.0
+        alone = ops.constant(2.0) * 3.0
+    with worker(0, spec) as (_, target):
+        session = Session(target, graph=graph)
+        with worker(1, spec):
+            session.run(v.initializer)
+            assert session.run(end) == 2.0
+        with pytest.raises(UnavailableError):
+            session.run(end)
+        with worker(1, spec):
+            for _ in range(2):
+                with pytest.raises(WorkerRestartedError, match=f"{W1} has restarted") as info:
+                    session.run(end)
+                assert isinstance(info.value, AbortedError)
+                assert info.value.task == W1
+            assert session.run(alone) == 6.0
+            session.close()
+            with Session(target, graph=graph) as new:
+                with pytest.raises(FailedPreconditionError):
+                    new.run(end)
+                new.run(v.initializer)
+                assert new.run(end) == 2.0
+
+
+def test_a_master_that_came_back_drops_what_its_earlier_life_left(graph: Graph) -> None:
+    spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]})
+    with on(W1):
+        v = ops.Variable(5.0, name="v")
+    with on(W0):
+        end = v + 1.0
+    with worker(1, spec) as (_, other):
+        with worker(0, spec) as (master, target):
+            session = Session(target, graph=graph)
+            session.run(v.initializer)
+            master.kill()
+        with pytest.raises(OpError):
+            session.run(end)
+        session.close()
+        with worker(0, spec), Session(target, graph=graph) as new:
+            assert new.run(end) == 6.0  # the variable lives on another task
+            seen = run_to_end(read_statistics(other))
+            assert (seen.worker_sessions, seen.graphs) == (1, 1)

@@ -1,0 +1,305 @@
+"""The client's side of a session: connecting, giving up, closing, threads."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.cluster import Server
+from actorsession.config import ConfigProto
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    UnavailableError,
+)
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession, Session
+from tests.cluster.kit import (
+    W0,
+    W1,
+    Gate,
+    InProcess,
+    chain,
+    eventually,
+    in_process,
+    on,
+    silent_address,
+    soon,
+)
+from transports import Connection, Hello, listen
+
+
+def quick(milliseconds: int = 300) -> ConfigProto:
+    return ConfigProto(operation_timeout_in_ms=milliseconds)
+
+
+# -- connecting ------------------------------------------------------------------------------------
+
+
+async def test_a_target_where_nobody_is_is_unavailable_within_the_limit(graph: Graph) -> None:
+    session = AsyncSession("tcp://127.0.0.1:1", graph=graph, config=quick())
+    with pytest.raises(UnavailableError) as info:
+        await soon(session.run(ops.constant(1.0)))
+    assert "no master answers at tcp://127.0.0.1:1 after " in info.value.message
+    assert "attempts; last: cannot connect" in info.value.message
+    assert "ECONNREFUSED" in info.value.message
+    await session.close()
+
+
+@asynccontextmanager
+async def a_server_that(serve: Callable[..., Awaitable[None]]) -> AsyncIterator[str]:
+    """A tcp server that does something else than we expect."""
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"tcp://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+async def test_a_target_that_never_answers_is_unavailable_within_the_limit(graph: Graph) -> None:
+    with silent_address() as target:
+        session = AsyncSession(target, graph=graph, config=quick())
+        with pytest.raises(UnavailableError, match=target):
+            await soon(session.list_devices())
+        await session.close()
+
+
+async def test_a_target_that_is_no_master_is_found_out_at_once(graph: Graph) -> None:
+    async def speak_another_language(reader: Any, writer: Any) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await reader.read()
+        writer.close()
+
+    async with a_server_that(speak_another_language) as target:
+        session = AsyncSession(target, graph=graph, config=quick(60_000))
+        with pytest.raises(UnavailableError, match=f"no master of ours is at {target}"):
+            await soon(session.list_devices())
+        await session.close()
+
+
+async def test_a_master_that_comes_late_is_waited_for(over_links: Any, graph: Graph) -> None:
+    a = ops.placeholder("float32", [])
+    async with in_process({"worker": 1}) as cluster:
+        target = cluster.target()
+    session = AsyncSession(target, graph=graph)
+    run = asyncio.create_task(session.run(a + 1.0, {a: 1.0}))
+    await asyncio.sleep(0.02)  # it has tried, and been refused
+    async with Server({"worker": [target]}, "worker"):
+        assert await soon(run) == 2.0
+        await session.close()
+
+
+async def test_a_master_that_stops_answering_ends_the_run_within_the_limit(graph: Graph) -> None:
+    """Accepts, and then neither answers nor hangs up."""
+    over = asyncio.Event()
+
+    async def hold(connection: Connection) -> None:
+        await over.wait()
+
+    hello = Hello(cluster_id="", task=W0, incarnation=1, pid=1)
+    async with await listen("tcp://127.0.0.1:0", hello, hold) as listener:
+        session = AsyncSession(listener.address, graph=graph, config=quick())
+        with pytest.raises(DeadlineExceededError, match=f"{W0} at .* did not answer CreateSession"):
+            await soon(session.list_devices())
+        await soon(session.close())
+        over.set()
+
+
+async def test_entering_a_session_that_cannot_connect_leaves_nothing_open(graph: Graph) -> None:
+    async with in_process() as cluster:
+        await cluster.server(W1).stop()
+        with pytest.raises(DeadlineExceededError, match=W1):
+            async with AsyncSession(cluster.target(), graph=graph, config=quick()):
+                raise AssertionError("not reached")
+        assert cluster.server(W0).statistics().links == ()
+
+
+async def test_cancelling_the_creation_of_a_session_leaves_nothing_at_the_master(
+    over_links: Any, cluster: InProcess, graph: Graph
+) -> None:
+    for turns in range(0, 40, 3):
+        session = AsyncSession(cluster.target(), graph=graph)
+        connecting = asyncio.create_task(session.list_devices())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        connecting.cancel()
+        await asyncio.gather(connecting, return_exceptions=True)
+        assert len(await soon(session.list_devices())) == 2
+        await soon(session.close())
+        await eventually(lambda: not any(s.worker_sessions for s in cluster.statistics().values()))
+        assert cluster.server(W0).statistics().sessions == 0
+
+
+# -- running ---------------------------------------------------------------------------------------
+
+
+async def test_the_first_runs_of_a_session_may_come_at_the_same_time(
+    over_links: Any, cluster: InProcess, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, 2)
+    session = AsyncSession(cluster.target(), graph=graph)
+    results = await soon(asyncio.gather(*[session.run(end, {a: i}) for i in range(20)]))
+    assert results == [i + 2.0 for i in range(20)]
+    assert cluster.server(W0).statistics().sessions == 1
+    await session.close()
+
+
+async def test_large_feeds_and_fetches_go_both_ways(
+    over_links: Any, cluster: InProcess, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [None])
+    with on(W1):
+        end = a + 1.0
+    array = np.arange(3_000_000, dtype=np.float32)
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        for _ in range(3):
+            got = await soon(session.run(end, {a: array}))
+            np.testing.assert_array_equal(got, array + 1)
+        link = session.statistics().link
+        assert link.bytes_sent > 3 * array.nbytes
+        assert link.bytes_received > 3 * array.nbytes
+
+
+@pytest.mark.usefixtures("way")
+async def test_the_statistics_of_a_session_count_its_steps_and_its_link(
+    cluster: InProcess, graph: Graph, way: str
+) -> None:
+    gate = Gate(f"statistics of a session {way}")
+    a = ops.placeholder("float32", [])
+    held = gate(a)
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        assert (session.statistics().link is None) == (way == "direct")
+        run = asyncio.create_task(session.run(held, {a: 1.0}))
+        await gate.wait_entered()
+        assert session.statistics().steps == 1
+        gate.open()
+        assert await soon(run) == 1.0
+        assert session.statistics().steps == 0
+
+
+# -- closing ---------------------------------------------------------------------------------------
+
+
+async def test_closing_does_not_wait_for_a_master_that_is_gone(
+    over_links: Any, graph: Graph
+) -> None:
+    async with in_process() as cluster:
+        session = AsyncSession(cluster.target(), graph=graph)
+        await session.list_devices()
+        await cluster.server(W0).stop()
+        async with asyncio.timeout(2):
+            await session.close()
+            await session.close()
+
+
+async def test_a_session_that_was_never_used_closes_without_connecting(graph: Graph) -> None:
+    session = AsyncSession("tcp://127.0.0.1:1", graph=graph)
+    await soon(session.close())
+    with pytest.raises(RuntimeError, match="closed Session"):
+        await session.list_devices()
+
+
+async def test_a_session_that_is_closed_while_it_connects_does_not_stay_open(
+    over_links: Any, graph: Graph
+) -> None:
+    spec = {"worker": ["127.0.0.1:0", "127.0.0.1:1"]}
+    async with Server(spec, "worker") as server:
+        session = AsyncSession(server.target, graph=graph, config=quick(60_000))
+        connecting = asyncio.create_task(session.list_devices())
+        await eventually(lambda: len(server.statistics().links) == 1)
+        await soon(session.close())
+        with pytest.raises(CancelledError):
+            await soon(connecting)
+        await eventually(lambda: server.statistics().links == ())
+
+
+# -- the synchronous face --------------------------------------------------------------------------
+
+
+def in_threads(work: Callable[[int], Any], count: int) -> list[Any]:
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(work, range(count)))
+
+
+async def test_one_session_may_be_used_from_many_threads(
+    over_links: Any, cluster: InProcess, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    ends = [chain(a, hops) for hops in (1, 2, 3)]
+    bad = ops.matmul(ops.placeholder("float32", [None, None], name="m"), ops.ones([2, 2]))
+
+    def use(number: int) -> list[float]:
+        results = []
+        for i in range(10):
+            results.append(session.run(ends[(number + i) % 3], {a: float(number)}))
+            with pytest.raises(InvalidArgumentError):
+                session.run(bad, {"m:0": np.ones([2, 3])})
+        return results
+
+    session = Session(cluster.target(), graph=graph)
+    results = await soon(asyncio.to_thread(in_threads, use, 8))
+    assert results == [[n + 1.0 + (n + i) % 3 for i in range(10)] for n in range(8)]
+    await soon(asyncio.to_thread(session.close))
+    await cluster.until_idle()
+
+
+@pytest.mark.usefixtures("way")
+async def test_a_session_in_another_thread_than_its_server_works_too(
+    cluster: InProcess, graph: Graph
+) -> None:
+    with on(W1):
+        v = ops.Variable(ops.zeros([5]), name="v")
+    a = ops.placeholder("float32", [5])
+    add = v.assign_add(a)
+
+    def use() -> list[Any]:
+        with Session(cluster.target(), graph=graph) as session:
+            session.run(v.initializer)
+            values = []
+            for _ in range(5):
+                session.run(add.op, {a: np.ones(5)})
+                values.append(session.run(v))
+            for value in values:
+                value += 0.0  # the caller's own
+            return values
+
+    def use_too_long() -> None:
+        with Session(cluster.target(), graph=graph, config=quick(100)) as session:
+            with pytest.raises(DeadlineExceededError):
+                session.run(gated, {a: np.ones(5)})
+
+    gate = Gate(f"another thread {threading.get_ident()}")
+    gated = gate(a)
+    values = await soon(asyncio.to_thread(use))
+    await soon(asyncio.to_thread(use_too_long))
+    np.testing.assert_array_equal(values, [np.full(5, 1.0 + i) for i in range(5)])
+    gate.open()
+    await cluster.until_idle()
+
+
+async def test_closing_a_session_in_one_thread_ends_the_run_of_another(
+    over_links: Any, cluster: InProcess, graph: Graph
+) -> None:
+    gate = Gate("closed in another thread")
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        held = gate(a)
+    session = Session(cluster.target(), graph=graph)
+    run = asyncio.create_task(asyncio.to_thread(session.run, held, {a: 1.0}))
+    await gate.wait_entered()
+    await soon(asyncio.to_thread(session.close))
+    with pytest.raises(CancelledError, match="closed"):
+        await soon(run)
+    gate.open()
+    await cluster.until_idle()

@@ -1,0 +1,237 @@
+"""The links of one task to the others: one per pair, dialled again when lost, pushes that never wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from actorsession.actors import Actor, CallContext, Deadline, handles
+from actorsession.cluster.worker_cache import WorkerCache
+from actorsession.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    UnavailableError,
+    WorkerRestartedError,
+)
+from actorsession.messages import WORKER, GetStatus, PushTensors, WorkerStatus
+from tests.cluster.kit import W0, W1, eventually, silent_address, soon
+from transports import Hello, Listener, connect, listen
+
+
+class Post(Actor):
+    """Stands for a worker: says who it is and keeps what is pushed."""
+
+    def __init__(self, task: str) -> None:
+        super().__init__(f"worker {task}")
+        self.task = task
+        self.pushed: list[PushTensors] = []
+
+    @handles(GetStatus)
+    def on_get_status(self, message: GetStatus, call: CallContext) -> WorkerStatus:
+        return WorkerStatus(task=self.task, incarnation=1, devices=[], statistics={})
+
+    @handles(PushTensors)
+    def on_push(self, message: PushTensors, call: CallContext) -> None:
+        self.pushed.append(message)
+
+
+class Task:
+    """A task with a cache, a listener and a post."""
+
+    def __init__(self, name: str, incarnation: int = 1, cluster_id: str = "c") -> None:
+        self.name = name
+        self.post = Post(name)
+        self.lost: list[tuple[int, OpError]] = []
+        self.cache = WorkerCache(
+            name,
+            Hello(cluster_id=cluster_id, task=name, incarnation=incarnation, pid=1),
+            {WORKER: self.post.ref},
+            lambda step_id, error: self.lost.append((step_id, error)),
+        )
+        self.listener: Listener | None = None
+
+    async def start(self, address: str = "tcp://127.0.0.1:0") -> None:
+        self.listener = await listen(address, self.cache._hello, self.cache.serve)
+
+    @property
+    def address(self) -> str:
+        assert self.listener is not None
+        return self.listener.address
+
+    async def stop(self) -> None:
+        await self.cache.aclose(1.0)
+        if self.listener is not None:
+            await self.listener.aclose(grace=1.0)
+        await self.post.stop()
+
+    def peers(self) -> list[str]:
+        return [link.peer for link in self.cache.statistics()]
+
+
+@asynccontextmanager
+async def tasks(*made: Task) -> AsyncIterator[tuple[Task, ...]]:
+    for task in made:
+        await task.start()
+    addresses = {task.name: task.address for task in made}
+    for task in made:
+        task.cache.learn(addresses)
+    try:
+        yield made
+    finally:
+        for task in made:
+            await task.stop()
+
+
+def push(step_id: int, value: Any = 1.0) -> PushTensors:
+    return PushTensors(step_id=step_id, keys=["k"], values=[value], dead=[False])
+
+
+async def test_one_link_serves_both_directions() -> None:
+    async with tasks(Task(W0), Task(W1)) as (a, b):
+        assert (await soon(a.cache.worker(W1).ask(GetStatus()))).task == W1
+        await eventually(lambda: b.cache.link_now(W0) is not None)
+        assert (await soon(b.cache.worker(W0).ask(GetStatus()))).task == W0
+        assert a.peers() == [W1]
+        assert b.peers() == [W0]
+
+
+async def test_calls_at_the_same_time_share_one_attempt_to_dial() -> None:
+    async with tasks(Task(W0), Task(W1)) as (a, b):
+        asks = [a.cache.worker(W1).ask(GetStatus()) for _ in range(20)]
+        await soon(asyncio.gather(*asks))
+        assert b.peers() == [W0]
+
+
+async def test_both_dialling_at_the_same_time_is_fine() -> None:
+    async with tasks(Task(W0), Task(W1)) as (a, b):
+        for _ in range(3):
+            answers = await soon(
+                asyncio.gather(
+                    a.cache.worker(W1).ask(GetStatus()), b.cache.worker(W0).ask(GetStatus())
+                )
+            )
+            assert [answer.task for answer in answers] == [W1, W0]
+
+
+async def test_a_link_that_was_lost_is_dialled_again() -> None:
+    async with tasks(Task(W0), Task(W1)) as (a, _):
+        ref = a.cache.worker(W1)
+        await soon(ref.ask(GetStatus()))
+        link = a.cache.link_now(W1)
+        assert link is not None
+        await link.aclose(1.0)
+        assert a.cache.link_now(W1) is None
+        assert (await soon(ref.ask(GetStatus()))).task == W1
+
+
+async def test_who_gives_up_waiting_for_a_link_does_not_end_the_attempt_for_others() -> None:
+    async with tasks(Task(W0), Task(W1)) as (a, _):
+        first = asyncio.create_task(a.cache.worker(W1).ask(GetStatus()))
+        second = asyncio.create_task(a.cache.worker(W1).ask(GetStatus()))
+        await asyncio.sleep(0)
+        first.cancel()
+        assert (await soon(second)).task == W1
+        assert first.cancelled()
+
+
+async def test_a_task_that_is_not_there_is_named_with_its_address() -> None:
+    async with tasks(Task(W0)) as (a,):
+        with pytest.raises(UnavailableError, match=f"no address is known for {W1}") as info:
+            await soon(a.cache.worker(W1).ask(GetStatus()))
+        a.cache.learn({W1: "tcp://127.0.0.1:1"})
+        with pytest.raises(
+            UnavailableError, match=f"cannot reach {W1} at tcp://127.0.0.1:1"
+        ) as info:
+            await soon(a.cache.worker(W1).ask(GetStatus()))
+        assert info.value.task == W1
+        with pytest.raises(UnavailableError, match=f"no link to {W1}"):
+            a.cache.worker(W1).tell(push(1))
+
+
+async def test_waiting_for_a_task_that_does_not_answer_ends_at_the_deadline() -> None:
+    with silent_address() as address:
+        async with tasks(Task(W0)) as (a,):
+            a.cache.learn({W1: address})
+            with pytest.raises(DeadlineExceededError, match=f"a connection to {W1} at {address}"):
+                await soon(a.cache.worker(W1).ask(GetStatus(), Deadline.after(0.05)))
+
+
+# -- lives of a task -------------------------------------------------------------------------------
+
+
+async def test_another_life_of_a_task_is_not_the_one_that_was_meant() -> None:
+    async with tasks(Task(W0), Task(W1, incarnation=2)) as (a, _):
+        assert (await soon(a.cache.worker(W1, 2).ask(GetStatus()))).task == W1
+        with pytest.raises(WorkerRestartedError, match=f"{W1} has restarted") as info:
+            await soon(a.cache.worker(W1, 1).ask(GetStatus()))
+        assert info.value.task == W1
+
+
+async def test_the_link_of_a_task_that_came_back_takes_the_place_of_the_old_one() -> None:
+    async with tasks(Task(W0), Task(W1, incarnation=1)) as (a, b):
+        await soon(b.cache.worker(W0).ask(GetStatus()))
+        await eventually(lambda: a.cache.link_now(W1) is not None)
+        again = Task(W1, incarnation=2)
+        again.cache.learn({W0: a.address})
+        await soon(again.cache.worker(W0).ask(GetStatus()))
+        await eventually(lambda: a.peers() == [W1])
+        link = a.cache.link_now(W1)
+        assert link is not None
+        assert link.peer.incarnation == 2
+        await again.stop()
+
+
+async def test_only_tasks_of_the_cluster_are_taken_for_peers() -> None:
+    async with tasks(Task(W0), Task(W1)) as (a, _):
+        hello = Hello(cluster_id="", task=W1, incarnation=9, pid=1)
+        stranger = await connect(a.address, hello)
+        await eventually(lambda: a.peers() == [W1])
+        assert a.cache.link_now(W1) is None
+        stranger.abort()
+
+
+# -- pushes ----------------------------------------------------------------------------------------
+
+
+async def test_pushes_before_and_after_the_link_stands_arrive_in_order() -> None:
+    async with tasks(Task(W0), Task(W1)) as (a, b):
+        for step_id in range(5):
+            a.cache.push(W1, push(step_id))
+        assert a.cache.link_now(W1) is None
+        await eventually(lambda: len(b.post.pushed) == 5)
+        for step_id in range(5, 10):
+            a.cache.push(W1, push(step_id))
+        await eventually(lambda: len(b.post.pushed) == 10)
+        assert [message.step_id for message in b.post.pushed] == list(range(10))
+        assert a.cache.pushes == 10
+        assert a.lost == []
+
+
+async def test_pushes_to_a_task_that_is_not_there_are_reported_by_step() -> None:
+    async with tasks(Task(W0)) as (a,):
+        a.cache.learn({W1: "tcp://127.0.0.1:1"})
+        a.cache.push(W1, push(1))
+        a.cache.push(W1, push(2))
+        await eventually(lambda: len(a.lost) == 2)
+        assert [step_id for step_id, _ in a.lost] == [1, 2]
+        for _, error in a.lost:
+            assert isinstance(error, UnavailableError)
+            assert error.task == W1
+        a.cache.push(W1, push(3))  # tried anew
+        await eventually(lambda: len(a.lost) == 3)
+
+
+async def test_a_value_that_does_not_travel_is_reported_for_its_step_alone() -> None:
+    async with tasks(Task(W0), Task(W1)) as (a, b):
+        await soon(a.cache.worker(W1).ask(GetStatus()))
+        a.cache.push(W1, push(1, object()))
+        a.cache.push(W1, push(2))
+        ((step_id, error),) = a.lost
+        assert step_id == 1
+        assert isinstance(error, InvalidArgumentError)
+        await eventually(lambda: [m.step_id for m in b.post.pushed] == [2])
