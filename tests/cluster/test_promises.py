@@ -1,4 +1,4 @@
-"""What happens to sessions when tasks die, stop, are missing, or a run is given up. Real processes."""
+"""The promises of the README on a cluster: what happens to sessions when tasks die, stop, are missing, or a run is given up. Real processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from actorsession.errors import (
     OpError,
     UnavailableError,
 )
-from tests.distributed.kit import LARGE, WORKER_1, begin_long, eventually, roads
+from tests.cluster.roads import LARGE, WORKER_1, begin_long, eventually, roads
 
 pytestmark = pytest.mark.process
 
@@ -126,7 +126,7 @@ async def test_the_error_of_a_remote_kernel_names_node_device_task_and_line(
         error = caught.value
         assert (error.node, error.task) == ("quotient", WORKER_1)
         assert error.device == f"{WORKER_1}/device:CPU:0"
-        assert "test_failures.py" in str(error.source)
+        assert "test_promises.py" in str(error.source)
         assert await session.run(after, {divisor: 2}) == 4
 
 
