@@ -57,10 +57,14 @@ class _Search:
             try:
                 self.found = FoundTask(await self.worker.ask(GetStatus(), attempt))
                 return
+            except DeadlineExceededError as exc:
+                if attempt.at == deadline.at:
+                    # That the last attempt was cut short says less than the error before it.
+                    self.last = self.last or exc.message
+                    return
+                self.last = exc.message
             except OpError as exc:
-                # That an attempt was cut short by the end of all says less than the error before it.
-                if not (self.last and isinstance(exc, DeadlineExceededError) and deadline.expired):
-                    self.last = exc.message
+                self.last = exc.message
             left = deadline.time_left
             if left == 0.0:
                 return

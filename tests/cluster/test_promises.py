@@ -1,4 +1,4 @@
-"""The promises of the README on a cluster: what happens to sessions when tasks die, stop, are missing, or a run is given up. Real processes."""
+"""The README's promises on real processes: tasks that die or are missing, runs that are given up."""
 
 from __future__ import annotations
 
