@@ -23,7 +23,7 @@ from tests.cluster.fakes import FakeWorker
 from tests.cluster.kit import W0, W1, eventually, soon
 
 
-def soon() -> Deadline:
+def in_a_minute() -> Deadline:
     """A minute from now, not from when the tests were collected."""
     return Deadline.after(60.0)
 
@@ -66,24 +66,26 @@ async def session(limit: int = 10) -> AsyncIterator[Session]:
 async def test_a_graph_is_registered_once_with_every_worker_that_owns_a_part() -> None:
     async with session() as s:
         assert s.graphs.ready(signature("x")) is None
-        graph = await s.graphs.acquire(signature("x"), soon())
+        graph = await s.graphs.acquire(signature("x"), in_a_minute())
         s.graphs.release(graph)
         assert s.graphs.ready(signature("x")) is graph
-        assert await s.graphs.acquire(signature("x"), soon()) is graph
+        assert await s.graphs.acquire(signature("x"), in_a_minute()) is graph
         assert s.registered() == 2
         assert [part.graph_handle for part in graph.parts] == ["w0-0", "w1-0"]
 
 
 async def test_the_order_of_names_makes_no_other_graph() -> None:
     async with session() as s:
-        graph = await s.graphs.acquire(signature("x", "y"), soon())
-        assert await s.graphs.acquire(signature("y", "x"), soon()) is graph
+        graph = await s.graphs.acquire(signature("x", "y"), in_a_minute())
+        assert await s.graphs.acquire(signature("y", "x"), in_a_minute()) is graph
 
 
 async def test_concurrent_first_runs_share_one_registration() -> None:
     async with session() as s:
         answer = s.workers[W1].hold(RegisterGraph)
-        runs = [asyncio.create_task(s.graphs.acquire(signature("x"), soon())) for _ in range(20)]
+        runs = [
+            asyncio.create_task(s.graphs.acquire(signature("x"), in_a_minute())) for _ in range(20)
+        ]
         await s.workers[W1].until_asked(RegisterGraph)
         assert s.graphs.ready(signature("x")) is None
         answer.set_result(GraphRegistered(graph_handle="h"))
@@ -98,7 +100,9 @@ async def test_a_registration_that_fails_fails_everyone_who_waits_and_the_next_r
 ):
     async with session() as s:
         answer = s.workers[W1].hold(RegisterGraph)
-        runs = [asyncio.create_task(s.graphs.acquire(signature("x"), soon())) for _ in range(3)]
+        runs = [
+            asyncio.create_task(s.graphs.acquire(signature("x"), in_a_minute())) for _ in range(3)
+        ]
         await s.workers[W1].until_asked(RegisterGraph)
         answer.set_result(UnavailableError("gone"))
         for run in runs:
@@ -106,7 +110,7 @@ async def test_a_registration_that_fails_fails_everyone_who_waits_and_the_next_r
                 await soon(run)
             assert info.value.task == W1
         del s.workers[W1].answers[RegisterGraph]
-        await s.graphs.acquire(signature("x"), soon())
+        await s.graphs.acquire(signature("x"), in_a_minute())
         assert len(s.built) == 2
 
 
@@ -114,23 +118,23 @@ async def test_what_was_registered_before_another_worker_refused_is_released() -
     async with session() as s:
         s.workers[W1].answers[RegisterGraph] = ResourceExhaustedError("full")
         with pytest.raises(ResourceExhaustedError):
-            await s.graphs.acquire(signature("x"), soon())
+            await s.graphs.acquire(signature("x"), in_a_minute())
         assert s.deregistered() == ["w0-0"]
 
 
 async def test_a_signature_that_does_not_fit_the_graph_registers_nothing() -> None:
     async with session() as s:
         with pytest.raises(InvalidArgumentError, match="no such fetch"):
-            await s.graphs.acquire(signature("bad:0"), soon())
+            await s.graphs.acquire(signature("bad:0"), in_a_minute())
         assert s.registered() == 0
 
 
 async def test_cancelling_the_run_that_began_a_registration_harms_no_other_run() -> None:
     async with session() as s:
         answer = s.workers[W0].hold(RegisterGraph)
-        first = asyncio.create_task(s.graphs.acquire(signature("x"), soon()))
+        first = asyncio.create_task(s.graphs.acquire(signature("x"), in_a_minute()))
         await s.workers[W0].until_asked(RegisterGraph)
-        second = asyncio.create_task(s.graphs.acquire(signature("x"), soon()))
+        second = asyncio.create_task(s.graphs.acquire(signature("x"), in_a_minute()))
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
             await first
@@ -147,14 +151,14 @@ async def test_a_run_that_cannot_wait_longer_leaves_the_registration_to_others()
         with pytest.raises(DeadlineExceededError, match=r"the registration of ->x/ at .*task:0"):
             await s.graphs.acquire(signature("x"), Deadline.after(0.01))
         answer.set_result(GraphRegistered(graph_handle="h"))
-        await s.graphs.acquire(signature("x"), soon())
+        await s.graphs.acquire(signature("x"), in_a_minute())
         assert s.built == [signature("x")]
 
 
 async def test_a_graph_that_falls_out_of_the_cache_is_deregistered_everywhere() -> None:
     async with session(limit=1) as s:
-        s.graphs.release(await s.graphs.acquire(signature("x"), soon()))
-        s.graphs.release(await s.graphs.acquire(signature("y"), soon()))
+        s.graphs.release(await s.graphs.acquire(signature("x"), in_a_minute()))
+        s.graphs.release(await s.graphs.acquire(signature("y"), in_a_minute()))
         await eventually(lambda: s.deregistered() == ["w0-0", "w1-0"])
         assert s.graphs.ready(signature("x")) is None
         assert s.graphs.ready(signature("y")) is not None
@@ -162,9 +166,9 @@ async def test_a_graph_that_falls_out_of_the_cache_is_deregistered_everywhere() 
 
 async def test_a_graph_that_is_in_use_is_deregistered_by_its_last_user() -> None:
     async with session(limit=1) as s:
-        graph = await s.graphs.acquire(signature("x"), soon())
+        graph = await s.graphs.acquire(signature("x"), in_a_minute())
         s.graphs.hold(graph)
-        s.graphs.release(await s.graphs.acquire(signature("y"), soon()))
+        s.graphs.release(await s.graphs.acquire(signature("y"), in_a_minute()))
         s.graphs.release(graph)
         assert s.deregistered() == []
         s.graphs.release(graph)
@@ -176,10 +180,10 @@ async def test_a_graph_that_was_evicted_and_abandoned_before_its_registration_is
     4. The registration ends: nobody wants it any more."""
     async with session(limit=1) as s:
         answer = s.workers[W1].hold(RegisterGraph)
-        run = asyncio.create_task(s.graphs.acquire(signature("x"), soon()))
+        run = asyncio.create_task(s.graphs.acquire(signature("x"), in_a_minute()))
         await s.workers[W1].until_asked(RegisterGraph)
         del s.workers[W1].answers[RegisterGraph]
-        await s.graphs.acquire(signature("y"), soon())
+        await s.graphs.acquire(signature("y"), in_a_minute())
         run.cancel()
         with pytest.raises(asyncio.CancelledError):
             await run
@@ -190,8 +194,8 @@ async def test_a_graph_that_was_evicted_and_abandoned_before_its_registration_is
 
 async def test_a_worker_that_does_not_answer_a_release_is_left_to_itself() -> None:
     async with session(limit=1) as s:
-        s.graphs.release(await s.graphs.acquire(signature("x"), soon()))
+        s.graphs.release(await s.graphs.acquire(signature("x"), in_a_minute()))
         s.workers[W0].answers[DeregisterGraph] = UnavailableError("gone")
-        s.graphs.release(await s.graphs.acquire(signature("y"), soon()))
+        s.graphs.release(await s.graphs.acquire(signature("y"), in_a_minute()))
         await s.workers[W1].until_asked(DeregisterGraph)
         await eventually(lambda: len(s.children) == 0)
