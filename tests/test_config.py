@@ -34,8 +34,8 @@ def test_a_new_configuration_asks_for_nothing_special() -> None:
 
 
 def test_a_field_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(TypeError, match="gpu_options"):
-        ConfigProto(gpu_options=None)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="cpu_options"):
+        ConfigProto(cpu_options=None)  # type: ignore[call-arg]
 
 
 def test_a_configuration_does_not_change() -> None:

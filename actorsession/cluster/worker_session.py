@@ -31,7 +31,7 @@ from actorsession.messages.worker import (
 from actorsession.plan.keys import parse_key
 from actorsession.plan.partition import SEND, Partition
 from actorsession.runtime.devices import Device
-from actorsession.runtime.executor import Executor, LoadedGraph
+from actorsession.runtime.executor import Executor, Gate, LoadedGraph
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.step import Step
 
@@ -97,6 +97,7 @@ class WorkerSession(Actor):
         self._states: dict[str, dict[str, Any]] = {}
         self._graphs: dict[str, _Registered] = {}
         self._steps: dict[int, Step] = {}
+        self._gate = Gate()  # never closed: what runs inline runs on the loop that would close it
         self._over: OpError | None = None
 
     def submit(self, message: Any, context: CallContext) -> Any:
@@ -149,7 +150,7 @@ class WorkerSession(Actor):
         pool = self._parts.pool
         self._parts.counters.runs += 1
         if graph.inline is not None and not message.trace and (pool is None or graph.inline.cheap):
-            return GraphDone(values=list(graph.inline.run(message.feeds)), stats=None)
+            return GraphDone(values=list(graph.inline.run(message.feeds, self._gate)), stats=None)
         rendezvous = self._parts.rendezvous.begin(message.step_id)
         step = Step(
             message.step_id, rendezvous, len(graph.fetches), partitions=len(graph.parts),

@@ -43,10 +43,13 @@ class GraphView(dict[str, NodeDef]):
             InvalidArgumentError: if a name is taken or reserved, an operation type is not
                 registered, or an input does not exist; nothing is added then.
         """
-        added = self.checked(nodes)
-        for name in added:
+        self.add(self.checked(nodes))
+
+    def add(self, checked: Mapping[str, NodeDef]) -> None:
+        """Adds what ``checked`` returned, if nothing was added in between."""
+        for name in checked:
             self.position[name] = len(self.position)
-        self.update(added)
+        self.update(checked)
 
     def checked(self, nodes: Iterable[NodeDef]) -> dict[str, NodeDef]:
         """What ``extend`` would add, by name; raises what it would raise."""

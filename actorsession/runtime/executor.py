@@ -18,7 +18,7 @@ import numpy as np
 import actorsession.ops  # noqa: F401 - kernels must be registered before a graph is loaded
 from actorsession.actors.actor import Actor, handles
 from actorsession.actors.context import CallContext
-from actorsession.errors import InternalError
+from actorsession.errors import InternalError, OpError
 from actorsession.plan.compile import compile_partition
 from actorsession.plan.link import LinkedPartition, LinkedSegment
 from actorsession.plan.partition import Partition
@@ -26,7 +26,7 @@ from actorsession.runtime.devices import Device
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
 from actorsession.runtime.step import Step, locate_error
 
-__all__ = ["Executor", "ExecutorStatistics", "LoadedGraph", "RunPartition"]
+__all__ = ["Executor", "ExecutorStatistics", "Gate", "InlineRun", "LoadedGraph", "RunPartition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +149,32 @@ class LoadedGraph:
             executor.ref.tell(RunPartition(step, linked, feeds))
 
 
-class _NoStep:
-    """The ``C`` of code that neither sends nor is traced; it is given up by an exception in its thread."""
+class Gate:
+    """Whether a session still runs anything; generated code that has no step knows it as ``C``.
+
+    Closing it from another thread ends such code between two nodes.
+    """
+
+    __slots__ = ("_closed",)
+
+    def __init__(self) -> None:
+        self._closed: OpError | None = None
 
     def check(self) -> None:
-        """Nothing can give the segment up from outside: it runs in the caller's own call."""
+        """Ends what runs if the gate was closed.
 
+        Raises:
+            OpError: the error that it was closed with.
+        """
+        if self._closed is not None:
+            raise type(self._closed)(self._closed.message)
 
-_NO_STEP = _NoStep()
+    def close(self, error: OpError) -> bool:
+        """Lets nothing through any more; whether it was open."""
+        if self._closed is not None:
+            return False
+        self._closed = error
+        return True
 
 
 class InlineRun:
@@ -188,11 +206,12 @@ class InlineRun:
         segment = self._segment.segment
         return segment.cost * 1e-6 <= OFFLOAD_ABOVE and (segment.cost_known or segment.is_light)
 
-    def run(self, feeds: Sequence[Any]) -> Sequence[Any]:
+    def run(self, feeds: Sequence[Any], gate: Gate) -> Sequence[Any]:
         """Runs the step in the calling thread.
 
         Args:
             feeds: values in the signature's order.
+            gate: ends the run between two nodes when it is closed.
 
         Returns:
             The fetched values in the signature's order.
@@ -203,7 +222,7 @@ class InlineRun:
         begin = time.perf_counter()
         try:
             with np.errstate(all="ignore"):
-                results = self._segment.function(_NO_STEP, *[feeds[i] for i in self._feeds])
+                results = self._segment.function(gate, *[feeds[i] for i in self._feeds])
         except Exception as exc:
             error = locate_error(exc, self._linked, self._segment)
             if error is exc:

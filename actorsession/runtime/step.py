@@ -78,6 +78,7 @@ class Step:
         self._unfinished = partitions
         self._in_pool = 0
         self._on_done: list[Callable[[], None]] = []
+        self._given_up: OpError | None = None  # from another thread
 
     # -- life ----------------------------------------------------------------------------------
 
@@ -122,6 +123,19 @@ class Step:
         self.rendezvous.abort(error)
         self._settle()
 
+    def give_up(self, error: OpError) -> None:
+        """``fail`` from any thread: takes effect between two nodes, in the thread of the step."""
+        self._given_up = error
+        if self._loop is not None:
+            # The loop may be closed already; then nobody runs the step any more.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self.fail, error)
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the step's values are wanted no more."""
+        return self.error is not None or self._given_up is not None
+
     def result(self) -> list[Any]:
         """The fetched values of a step that is done.
 
@@ -159,6 +173,9 @@ class Step:
         try:
             with np.errstate(all="ignore"):
                 while self._ready:
+                    if self._given_up is not None:
+                        self.fail(self._given_up)
+                        break
                     run, index = self._ready.popleft()
                     if self._is_dear(run.linked.segments[index]):
                         self._submit(run, index)
@@ -283,8 +300,8 @@ class PartitionRun:
         try:
             results = function(context or self, *[slots[i] for i in linked.segment.arguments])
         except Exception as exc:
-            if exc is self.step.error:
-                return (), self.step.error
+            if self.step.given_up:
+                return (), self.step.error or self.step._given_up
             return (), locate_error(exc, self.linked, linked)
         seconds = time.perf_counter() - begin
         linked.seconds = (
@@ -320,7 +337,7 @@ class PartitionRun:
 
     def check(self) -> None:
         """Ends the segment if the step has been given up."""
-        if self.step.error is not None:
+        if self.step.given_up:
             raise CancelledError("the step was given up", derived=True)
 
     def note(self, number: int, start: float, value: Any) -> None:

@@ -10,30 +10,27 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from actorsession.actors.deadline import Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions
-from actorsession.errors import CancelledError, DeadlineExceededError, InternalError
+from actorsession.errors import CancelledError, DeadlineExceededError, InternalError, OpError
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
-from actorsession.plan.cache import CacheStatistics, PlanCache
-from actorsession.plan.partition import partition
-from actorsession.plan.place import DeviceSet, Placed, Placer
-from actorsession.plan.prune import GraphView, prune
+from actorsession.plan.place import DeviceSet, Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
-from actorsession.runtime.executor import Executor, InlineRun, LoadedGraph
+from actorsession.runtime.executor import Executor, Gate
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.step import Step
+from actorsession.session.planner import DirectPlan, Planner
+from actorsession.session.statistics import SessionStatistics
 
 __all__ = ["DirectPlan", "DirectSession", "SessionStatistics"]
 
@@ -43,42 +40,7 @@ _STEP_IDS = itertools.count(1)
 _SETTLE = 5.0
 # Seconds that runs which need no waiting may hold the event loop in a row.
 _TURN = 0.005
-
-
-@dataclass(frozen=True, slots=True)
-class SessionStatistics:
-    """Counters of a session.
-
-    Attributes:
-        cache: of the plan cache.
-        steps: steps that run now.
-        variables: variables with a value, over all devices.
-        variable_bytes: bytes of their values.
-        offloaded: segments that went to the kernel pool so far.
-    """
-
-    cache: CacheStatistics
-    steps: int
-    variables: int
-    variable_bytes: int
-    offloaded: int
-
-
-class DirectPlan:
-    """A plan of one signature, loaded.
-
-    Args:
-        signature: what it was made for; values are in its order.
-        graph: the loaded partitions.
-    """
-
-    __slots__ = ("graph", "inline", "signature", "used")
-
-    def __init__(self, signature: RunSignature, graph: LoadedGraph) -> None:
-        self.used = 0
-        self.signature = signature
-        self.graph = graph
-        self.inline: InlineRun | None = graph.inline
+_CLOSED = "Session has been closed."
 
 
 class DirectSession:
@@ -90,34 +52,33 @@ class DirectSession:
 
     Attributes:
         on_evict: called with a plan that is kept no longer, so that a face can let go of it.
+        on_close: called once when the session closes, with the session.
 
     Raises:
         NotFoundError: if the devices asked for do not exist.
     """
 
     def __init__(self, graph: Graph, config: ConfigProto) -> None:
-        self._graph = graph
         self._config = config
         self._devices = make_devices(LOCAL_TASK, config.device_count)
         self._executors = {d.name: Executor(d) for d in self._devices}
-        self._device_set = DeviceSet([d.attributes for d in self._devices])
-        self._placer = Placer(self._device_set, allow_soft_placement=config.allow_soft_placement)
-        self._view = GraphView()
-        self._states: dict[str, dict[str, Any]] = {}
-        self._uses = itertools.count(1)
-        self._cache: PlanCache[DirectPlan] = PlanCache(
-            config.plan_cache_size, self._evicted, lambda plan: plan.used
-        )
+        device_set = DeviceSet([d.attributes for d in self._devices])
+        self.planner = Planner(graph, config, device_set, self._executors, self._evicted)
         self.on_evict: Callable[[DirectPlan], None] | None = None
-        self._lock = threading.Lock()
+        self.on_close: Callable[[DirectSession], None] | None = None
+        self._gate = Gate()
         self._steps: set[Step] = set()
         threads = config.inter_op_parallelism_threads
         self._pool = None if threads < 0 else KernelPool(threads)
-        self._closed = False
         self._turn_ends = 0.0
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """The session's devices, the client device first."""
+        """The session's devices, the client device first.
+
+        Raises:
+            CancelledError: if the session is closed.
+        """
+        self._gate.check()
         return [d.attributes for d in self._devices]
 
     async def connect(self) -> None:
@@ -129,9 +90,7 @@ class DirectSession:
 
     async def prepare(self, signature: RunSignature) -> DirectPlan:
         """``plan`` for the asynchronous face."""
-        return self.plan(signature)
-
-    # -- planning ------------------------------------------------------------------------------
+        return self.planner.plan(signature)
 
     def plan(self, signature: RunSignature) -> DirectPlan:
         """The plan of a signature, built if it is not kept.
@@ -139,43 +98,15 @@ class DirectSession:
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
         """
-        found = self._cache.get(signature)
-        if found is None:
-            with self._lock:
-                self._extend()
-                found = self._build(signature)
-            found = self._cache.put(signature, found)
-        return found
+        return self.planner.plan(signature)
+
+    def placement(self) -> dict[str, Placed]:
+        """The device of every node of the graph, with the reason."""
+        return self.planner.placement()
 
     def _evicted(self, plan: DirectPlan) -> None:
         if self.on_evict is not None:
             self.on_evict(plan)
-
-    def _extend(self) -> None:
-        """Takes in what was added to the graph; an error changes nothing."""
-        new = [op.node_def for op in self._graph.operations_since(len(self._view))]
-        if new:
-            placed = self._placer.place(new)
-            self._view.extend(new)
-            if self._config.log_device_placement:
-                for name, where in placed.items():
-                    _log.info("%s: %s (%s)", name, where.device, where.reason)
-
-    def _build(self, signature: RunSignature) -> DirectPlan:
-        # Built with sorted names, so that every order of the same names runs this very plan.
-        signature = signature.sorted()
-        step_graph = prune(self._view, signature)
-        placed = self._placer.placed
-        client = self._device_set.client_device
-        device_of = {n: placed[n].device if n in placed else client for n in step_graph.nodes}
-        parts = partition(step_graph, device_of, self._device_set)
-        return DirectPlan(signature, LoadedGraph(parts, self._executors, self._states))
-
-    def placement(self) -> dict[str, Placed]:
-        """The device of every node of the graph, with the reason."""
-        with self._lock:
-            self._extend()
-            return dict(self._placer.placed)
 
     # -- running -------------------------------------------------------------------------------
 
@@ -200,9 +131,9 @@ class DirectSession:
         Raises:
             OpError: the step's first error.
         """
-        plan.used = next(self._uses)
+        self.planner.touch(plan)
         if plan.inline is not None and (options is None or not options.traced):
-            values = plan.inline.run(feeds)
+            values = plan.inline.run(feeds, self._gate)
             _report(plan, None, options, metadata)
             return values
         step = self._new_step(plan, options, None)
@@ -248,10 +179,10 @@ class DirectSession:
         if now >= self._turn_ends:
             self._turn_ends = now + _TURN
             await asyncio.sleep(0)
-        plan.used = next(self._uses)
+        self.planner.touch(plan)
         traced = options is not None and options.traced
         if plan.inline is not None and not traced and (plan.inline.cheap or self._pool is None):
-            values = plan.inline.run(feeds)
+            values = plan.inline.run(feeds, self._gate)
             _report(plan, None, options, metadata)
             return values
         step = self._new_step(plan, options, self._pool)
@@ -268,8 +199,7 @@ class DirectSession:
     def _new_step(
         self, plan: DirectPlan, options: RunOptions | None, pool: KernelPool | None
     ) -> Step:
-        if self._closed:
-            raise CancelledError("Session has been closed.")
+        self._gate.check()
         step = Step(
             next(_STEP_IDS),
             Rendezvous(),
@@ -296,34 +226,45 @@ class DirectSession:
 
     # -- end -----------------------------------------------------------------------------------
 
-    def cancel_steps(self, why: str) -> None:
-        """Gives up every step that runs; each ends with CancelledError."""
+    def cancel_steps(self, error: OpError) -> None:
+        """Gives up every step that runs; callable from any thread."""
         for step in list(self._steps):
-            step.fail(CancelledError(why))
+            step.give_up(error)
+
+    def reset_containers(self, containers: Sequence[str]) -> None:
+        """Clears containers on every device; the default one if none is named."""
+        for device in self._devices:
+            device.resources.clear(containers)
 
     async def close(self) -> None:
         """Cancels what runs and lets threads and executors go; may be called twice."""
         self.close_here()
         for executor in self._executors.values():
-            await executor.stop("Session has been closed.")
+            await executor.stop(_CLOSED)
 
     def close_here(self) -> None:
-        """``close`` without an event loop."""
-        self._closed = True
-        self.cancel_steps("Session has been closed.")
-        self._cache.clear()
+        """``close`` from any thread, without an event loop; may be called twice."""
+        if not self._gate.close(CancelledError(_CLOSED)):
+            return
+        self.cancel_steps(CancelledError(_CLOSED))
+        self.planner.clear()
         if self._pool is not None:
             self._pool.shutdown(wait=False)
+        if self.on_close is not None:
+            self.on_close(self)
 
     def statistics(self) -> SessionStatistics:
         """Counters of the session."""
         resources = [d.resources.statistics() for d in self._devices]
+        steps = list(self._steps)
         return SessionStatistics(
-            self._cache.statistics(),
-            len(self._steps),
-            sum(r.variables for r in resources),
-            sum(r.nbytes for r in resources),
-            self._pool.submitted if self._pool is not None else 0,
+            cache=self.planner.statistics(),
+            nodes=len(self.planner.known),
+            steps=len(steps),
+            pending=sum(sum(step.rendezvous.pending) for step in steps),
+            variables=sum(r.variables for r in resources),
+            variable_bytes=sum(r.nbytes for r in resources),
+            offloaded=self._pool.submitted if self._pool is not None else 0,
         )
 
 

@@ -1,19 +1,32 @@
 """Session factories: which kind of session serves a target.
 
-Each factory says which targets it accepts; exactly one must. The faces ask here and nowhere else.
+Each factory says which options it accepts; exactly one must. Kinds of session from outside are found as
+entry points of the group ``actorsession.session_factories``, looked for when no registered factory accepts
+the options. The faces ask here and nowhere else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from importlib.metadata import entry_points
+from typing import Any
 
 from actorsession.config import ConfigProto
-from actorsession.errors import InternalError, NotFoundError
+from actorsession.errors import InternalError, NotFoundError, UnimplementedError
 from actorsession.graph.graph import Graph
 
-__all__ = ["SessionFactory", "SessionOptions", "get_factory", "register_factory"]
+__all__ = [
+    "ENTRY_POINTS", "SessionFactory", "SessionOptions", "get_factory", "register_factory",
+    "registered_factories",
+]  # fmt: skip
+
+ENTRY_POINTS = "actorsession.session_factories"
+"""The entry-point group: each entry is a ``SessionFactory`` class, its name the runtime type."""
+
+_log = logging.getLogger("actorsession.session")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,55 +42,112 @@ class SessionOptions:
     config: ConfigProto
 
 
-_Make: TypeAlias = Callable[[Graph, SessionOptions], Any]
-
-
-@dataclass(frozen=True, slots=True)
 class SessionFactory:
-    """A kind of session.
+    """A kind of session; subclass it, and register an instance or name the class as an entry point."""
 
-    Attributes:
-        name: runtime type, such as ``DIRECT_SESSION``.
-        accepts: whether it serves a target.
-        new_session: makes a session of it; does no I/O.
-    """
+    def accepts(self, options: SessionOptions) -> bool:
+        """Whether this kind of session serves a target."""
+        raise NotImplementedError
 
-    name: str
-    accepts: Callable[[SessionOptions], bool]
-    new_session: _Make
+    def new_session(self, graph: Graph, options: SessionOptions) -> Any:
+        """Makes a session; does no I/O.
+
+        Args:
+            graph: the graph that it will run.
+            options: target and settings.
+
+        Raises:
+            OpError: if the options cannot be met; nothing is left behind then.
+        """
+        raise NotImplementedError
+
+    async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
+        """Closes every session of the target and clears containers of its state.
+
+        Args:
+            options: target and settings.
+            containers: names of the containers to clear; none for the default one.
+
+        Raises:
+            UnimplementedError: if this kind of session cannot be reset.
+        """
+        raise UnimplementedError(
+            f"sessions of target {options.target!r} ({type(self).__name__}) cannot be reset"
+        )
 
 
 _FACTORIES: dict[str, SessionFactory] = {}
+_LOCK = threading.Lock()
 
 
-def register_factory(factory: SessionFactory) -> None:
+def register_factory(runtime_type: str, factory: SessionFactory) -> None:
     """Adds a kind of session.
 
+    Args:
+        runtime_type: its name, such as ``DIRECT_SESSION``.
+        factory: makes sessions of it.
+
     Raises:
-        KeyError: if its name is taken.
+        KeyError: if the name is taken; what is registered stays.
     """
-    if factory.name in _FACTORIES:
-        raise KeyError(f"a session factory {factory.name!r} is registered already")
-    _FACTORIES[factory.name] = factory
+    with _LOCK:
+        if runtime_type in _FACTORIES:
+            raise KeyError(f"a session factory {runtime_type!r} is registered already")
+        _FACTORIES[runtime_type] = factory
+
+
+def registered_factories() -> tuple[str, ...]:
+    """The names of all registered kinds of session, sorted."""
+    return tuple(sorted(_FACTORIES))
 
 
 def get_factory(options: SessionOptions) -> SessionFactory:
     """The one factory that accepts the options.
 
     Raises:
-        NotFoundError: if none does.
+        NotFoundError: if none does, with the kinds that are registered.
         InternalError: if several do.
     """
-    found = [f for f in _FACTORIES.values() if f.accepts(options)]
+    found = _accepting(options)
+    problems: list[str] = []
+    if not found:
+        problems = _load_entry_points()
+        found = _accepting(options)
     if len(found) == 1:
-        return found[0]
-    registered = ", ".join(sorted(_FACTORIES))
+        return _FACTORIES[found[0]]
+    registered = ", ".join(registered_factories())
     if found:
-        names = ", ".join(f.name for f in found)
         raise InternalError(
-            f"several session factories accept target {options.target!r}: {names}; registered: {registered}"
+            f"several session factories accept target {options.target!r}: {', '.join(found)}; "
+            f"registered: {registered}"
         )
+    told = f" Could not load: {'; '.join(problems)}" if problems else ""
     raise NotFoundError(
         f"no session factory accepts target {options.target!r}; registered: {registered}. Targets are '' "
-        "for this process, or tcp://host:port, unix:///path, inproc://name of a master"
+        f"for this process, or tcp://host:port, unix:///path, inproc://name of a master.{told}"
     )
+
+
+def _accepting(options: SessionOptions) -> list[str]:
+    return sorted(name for name, factory in _FACTORIES.items() if factory.accepts(options))
+
+
+def _load_entry_points() -> list[str]:
+    """Registers the kinds of session that other distributions bring along; what failed, in words."""
+    problems = []
+    for entry in entry_points(group=ENTRY_POINTS):
+        if entry.name in _FACTORIES:
+            continue
+        try:
+            factory = entry.load()()
+        except Exception as exc:
+            # One broken distribution must not take the others along; who asks for it is told.
+            _log.warning("session factory %r cannot be loaded: %s", entry.name, exc)
+            problems.append(f"{entry.name!r} from {entry.value} ({type(exc).__name__}: {exc})")
+            continue
+        if not isinstance(factory, SessionFactory):
+            problems.append(f"{entry.name!r} from {entry.value} (not a SessionFactory)")
+            continue
+        with _LOCK:
+            _FACTORIES.setdefault(entry.name, factory)
+    return problems

@@ -2,26 +2,95 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
+from collections.abc import Sequence
+
+from actorsession.config import SessionMetadata
+from actorsession.errors import CancelledError, InvalidArgumentError
+from actorsession.graph.graph import Graph
 from actorsession.session.direct import DirectSession
 from actorsession.session.factory import SessionFactory, SessionOptions, register_factory
 from actorsession.session.remote import RemoteSession
 from transports import transport_schemes
 
-__all__ = ["DIRECT", "REMOTE"]
+__all__ = ["DIRECT", "REMOTE", "DirectSessionFactory", "RemoteSessionFactory"]
 
 DIRECT, REMOTE = "DIRECT_SESSION", "REMOTE_SESSION"
 
 
-def _is_local(options: SessionOptions) -> bool:
-    return options.target == ""
+class DirectSessionFactory(SessionFactory):
+    """Sessions in this process; knows those that live, for ``reset`` and for their metadata."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sessions: weakref.WeakSet[DirectSession] = weakref.WeakSet()
+        self._metadata: dict[tuple[str, int], weakref.ref[DirectSession]] = {}
+
+    def accepts(self, options: SessionOptions) -> bool:
+        """Serves the empty target."""
+        return options.target == ""
+
+    def new_session(self, graph: Graph, options: SessionOptions) -> DirectSession:
+        """Makes a session in this process.
+
+        Raises:
+            InvalidArgumentError: for a negative version, or a name and version that a living session has.
+            NotFoundError: if the devices asked for do not exist.
+        """
+        metadata = options.config.experimental.session_metadata
+        with self._lock:
+            if metadata is not None:
+                self._check(metadata)
+            session = DirectSession(graph, options.config)
+            session.on_close = self._deregister
+            self._sessions.add(session)
+            if metadata is not None:
+                self._metadata[metadata.name, metadata.version] = weakref.ref(session)
+        return session
+
+    def _check(self, metadata: SessionMetadata) -> None:
+        if metadata.version < 0:
+            raise InvalidArgumentError(
+                f"the version of a session is at least 0, got {metadata.version} for "
+                f"{metadata.name!r}"
+            )
+        holder = self._metadata.get((metadata.name, metadata.version))
+        if holder is not None and holder() is not None:
+            raise InvalidArgumentError(
+                f"a session named {metadata.name!r} with version {metadata.version} lives already: "
+                "close it first, or give this one another version"
+            )
+
+    def _deregister(self, session: DirectSession) -> None:
+        with self._lock:
+            self._sessions.discard(session)
+            for key, holder in list(self._metadata.items()):
+                if holder() in (None, session):
+                    del self._metadata[key]
+
+    async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
+        """Gives up the steps of every local session, clears containers and closes the sessions."""
+        with self._lock:
+            sessions = list(self._sessions)
+        for session in sessions:
+            session.cancel_steps(CancelledError("Session has been reset."))
+            session.reset_containers(containers)
+            session.close_here()
 
 
-def _is_remote(options: SessionOptions) -> bool:
-    scheme, separator, _ = options.target.partition("://")
-    return bool(separator) and scheme in transport_schemes()
+class RemoteSessionFactory(SessionFactory):
+    """Sessions that a master runs."""
+
+    def accepts(self, options: SessionOptions) -> bool:
+        """Serves addresses of the registered transports."""
+        scheme, separator, _ = options.target.partition("://")
+        return bool(separator) and scheme in transport_schemes()
+
+    def new_session(self, graph: Graph, options: SessionOptions) -> RemoteSession:
+        """Makes a session of the master at the target."""
+        return RemoteSession(graph, options.target, options.config)
 
 
-register_factory(SessionFactory(DIRECT, _is_local, lambda graph, o: DirectSession(graph, o.config)))
-register_factory(
-    SessionFactory(REMOTE, _is_remote, lambda graph, o: RemoteSession(graph, o.target, o.config))
-)
+register_factory(DIRECT, DirectSessionFactory())
+register_factory(REMOTE, RemoteSessionFactory())

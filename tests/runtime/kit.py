@@ -14,7 +14,7 @@ from actorsession.plan.place import DeviceSet, Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
-from actorsession.runtime.executor import Executor, LoadedGraph
+from actorsession.runtime.executor import Executor, Gate, LoadedGraph
 
 
 class Loaded:
@@ -51,7 +51,7 @@ class Loaded:
     def run_once(self) -> Sequence[Any]:
         """Runs a plan without feeds that is a single call."""
         assert self.graph.inline is not None
-        return self.graph.inline.run([])
+        return self.graph.inline.run([], Gate())
 
 
 async def turns_until(condition: Callable[[], bool], turns: int = 1000) -> None:

@@ -17,6 +17,7 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
+from actorsession.runtime.executor import Gate
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.step import Step
@@ -259,7 +260,7 @@ def test_a_graph_of_one_segment_is_one_call() -> None:
         difference, total = a - b, a + b
     loaded = Loaded(graph, [difference, total], [b, a])
     assert loaded.graph.inline is not None
-    values = loaded.graph.inline.run([np.float32(1), np.float32(5)])
+    values = loaded.graph.inline.run([np.float32(1), np.float32(5)], Gate())
     assert list(values) == [4.0, 6.0]
 
 

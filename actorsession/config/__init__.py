@@ -1,0 +1,31 @@
+"""Settings of sessions and runs, with TensorFlow's names, and what a run reports back.
+
+Settings are frozen values; ``to_wire``/``from_wire`` carry them to a master. A field that is not here is
+refused by Python itself, and one that cannot act refuses every value that asks for something, so nothing
+is accepted that has no effect. Imports errors alone; sessions, servers and the runtime read it.
+"""
+
+from __future__ import annotations
+
+from actorsession.config.debug import DebugOptions, DebugTensorWatch
+from actorsession.config.limits import CONNECT_TIMEOUT, DEFAULT_STEP_TIMEOUT
+from actorsession.config.run import RunOptions, TraceLevel
+from actorsession.config.session import (
+    ConfigProto,
+    Experimental,
+    GraphOptions,
+    JitLevel,
+    OptimizerOptions,
+    OptLevel,
+    RPCOptions,
+    SessionMetadata,
+    ThreadPoolOptionProto,
+)
+from actorsession.config.stats import NodeStats, RunMetadata, StepStats, TransferStats
+
+__all__ = [
+    "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "ConfigProto", "DebugOptions", "DebugTensorWatch",
+    "Experimental", "GraphOptions", "JitLevel", "NodeStats", "OptLevel", "OptimizerOptions",
+    "RPCOptions", "RunMetadata", "RunOptions", "SessionMetadata", "StepStats",
+    "ThreadPoolOptionProto", "TraceLevel", "TransferStats",
+]  # fmt: skip

@@ -1,0 +1,78 @@
+"""How one run is made: ``RunOptions`` and the debugging that it may ask for.
+
+Frozen values with TensorFlow's names. ``session`` and ``runtime`` read them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from actorsession.config.debug import DebugOptions
+from actorsession.config.wire import at_least, from_wire, one_of, to_wire
+from actorsession.errors import InvalidArgumentError
+
+__all__ = ["RunOptions", "TraceLevel"]
+
+
+class TraceLevel(enum.IntEnum):
+    """How much a run records about itself."""
+
+    NO_TRACE = 0
+    SOFTWARE_TRACE = 1
+    HARDWARE_TRACE = 2
+    FULL_TRACE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How one run is made.
+
+    Attributes:
+        trace_level: above ``NO_TRACE`` the run's metadata gets step statistics.
+        timeout_in_ms: limit for this run; 0 for the session's.
+        inter_op_thread_pool: which of the session's pools runs the kernels; -1 for the caller's thread.
+        output_partition_graphs: whether the metadata gets the graph of each device.
+        debug_options: tensors to watch.
+    """
+
+    NO_TRACE: ClassVar[TraceLevel] = TraceLevel.NO_TRACE
+    SOFTWARE_TRACE: ClassVar[TraceLevel] = TraceLevel.SOFTWARE_TRACE
+    HARDWARE_TRACE: ClassVar[TraceLevel] = TraceLevel.HARDWARE_TRACE
+    FULL_TRACE: ClassVar[TraceLevel] = TraceLevel.FULL_TRACE
+
+    trace_level: TraceLevel = TraceLevel.NO_TRACE
+    timeout_in_ms: int = 0
+    inter_op_thread_pool: int = 0
+    output_partition_graphs: bool = False
+    debug_options: DebugOptions = field(default_factory=DebugOptions, metadata=one_of(DebugOptions))
+
+    def __post_init__(self) -> None:
+        at_least(0, "timeout_in_ms", self.timeout_in_ms)
+        try:
+            object.__setattr__(self, "trace_level", TraceLevel(self.trace_level))
+        except ValueError as exc:
+            levels = ", ".join(f"{level.name}={level.value}" for level in TraceLevel)
+            raise InvalidArgumentError(
+                f"trace_level is one of {levels}, got {self.trace_level!r}"
+            ) from exc
+
+    @property
+    def traced(self) -> bool:
+        """Whether step statistics are wanted."""
+        return self.trace_level > TraceLevel.NO_TRACE
+
+    def to_wire(self) -> dict[str, Any]:
+        """The options as plain values."""
+        return to_wire(self)
+
+    @classmethod
+    def from_wire(cls, value: Mapping[str, Any]) -> RunOptions:
+        """Reads what ``to_wire`` made.
+
+        Raises:
+            InvalidArgumentError: for another form, an unknown field or a value that is not allowed.
+        """
+        return from_wire(cls, value)

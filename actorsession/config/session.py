@@ -1,0 +1,298 @@
+"""How a session is set up: ``ConfigProto`` and what it is made of, with TensorFlow's names.
+
+Frozen values. A field that is not here is refused by Python itself; one that is here acts, or refuses
+every value that asks for something this runtime cannot do, with the reason. The runtime reads these; it
+never changes them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from actorsession.config.wire import at_least, from_wire, list_of, one_of, refused, to_wire
+from actorsession.errors import InvalidArgumentError
+
+__all__ = [
+    "ConfigProto", "Experimental", "GraphOptions", "JitLevel", "OptLevel", "OptimizerOptions",
+    "RPCOptions", "SessionMetadata", "ThreadPoolOptionProto",
+]  # fmt: skip
+
+
+class OptLevel(enum.IntEnum):
+    """How much graphs are optimised before they are run."""
+
+    L1 = 0
+    L0 = -1
+
+
+class JitLevel(enum.IntEnum):
+    """Whether an optimising compiler is asked for; this runtime has none beside its own code generation."""
+
+    DEFAULT = 0
+    OFF = -1
+    ON_1 = 1
+    ON_2 = 2
+
+
+_NO_JIT = (
+    "there is no optimising compiler here: every plan is generated Python code over numpy; leave it at "
+    "JitLevel.DEFAULT or OFF"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizerOptions:
+    """Which optimisations of a graph are made when a run is planned.
+
+    Attributes:
+        do_common_subexpression_elimination: compute equal expressions once; level ``L1`` does anyway.
+        do_constant_folding: compute what depends on constants alone when a run is planned; level ``L1``
+            does anyway.
+        max_folded_constant_in_bytes: largest folded value; 0 for 10 MiB.
+        opt_level: ``L1`` (the default) for all of them, ``L0`` for those that are named.
+        global_jit_level: refused above ``OFF``: plans are generated code already.
+        cpu_global_jit: refused for the same reason.
+    """
+
+    do_common_subexpression_elimination: bool = False
+    do_constant_folding: bool = False
+    max_folded_constant_in_bytes: int = 0
+    opt_level: OptLevel = OptLevel.L1
+    global_jit_level: JitLevel = JitLevel.DEFAULT
+    cpu_global_jit: bool = False
+
+    def __post_init__(self) -> None:
+        at_least(0, "max_folded_constant_in_bytes", self.max_folded_constant_in_bytes)
+        _as_member(self, "opt_level", OptLevel)
+        _as_member(self, "global_jit_level", JitLevel)
+        neutral = (JitLevel.DEFAULT, JitLevel.OFF)
+        refused("global_jit_level", self.global_jit_level, neutral, _NO_JIT)
+        refused("cpu_global_jit", self.cpu_global_jit, (False,), _NO_JIT)
+
+    def to_wire(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return to_wire(self)
+
+
+def _as_member(settings: Any, name: str, kind: type[enum.IntEnum]) -> None:
+    """Turns a plain number into a member of its enumeration."""
+    value = getattr(settings, name)
+    try:
+        object.__setattr__(settings, name, kind(value))
+    except ValueError:
+        members = ", ".join(f"{m.name}={m.value}" for m in kind)
+        raise InvalidArgumentError(f"{name} is one of {members}, got {value!r}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphOptions:
+    """How graphs are planned.
+
+    Attributes:
+        optimizer_options: which optimisations are made.
+        build_cost_model: number of steps whose times and sizes feed the session's cost model; 0 for no
+            model.
+        build_cost_model_after: steps to leave out before that, while caches are cold.
+        infer_shapes: attach what is known of each output's shape to the partition graphs that a run
+            reports, as attribute ``_output_shapes``. Shapes are inferred in any case.
+        place_pruned_graph: place only what a run needs, so that a bad device on another node is no
+            error.
+        enable_bfloat16_sendrecv: send float32 tensors between processes as bfloat16, at half the bytes
+            and 8 bits of precision.
+        timeline_step: record the timeline of every ``timeline_step``-th step; 0 for none.
+        enable_recv_scheduling: refused: values are pushed as soon as they exist.
+    """
+
+    optimizer_options: OptimizerOptions = field(
+        default_factory=OptimizerOptions, metadata=one_of(OptimizerOptions)
+    )
+    build_cost_model: int = 0
+    build_cost_model_after: int = 0
+    infer_shapes: bool = False
+    place_pruned_graph: bool = False
+    enable_bfloat16_sendrecv: bool = False
+    timeline_step: int = 0
+    enable_recv_scheduling: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("build_cost_model", "build_cost_model_after", "timeline_step"):
+            at_least(0, name, getattr(self, name))
+        refused(
+            "enable_recv_scheduling", self.enable_recv_scheduling, (False,),
+            "a tensor is pushed to its consumer as soon as it exists, so there is no receive to "
+            "schedule",
+        )  # fmt: skip
+
+    def to_wire(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return to_wire(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadPoolOptionProto:
+    """One of the thread pools that runs may choose from.
+
+    Attributes:
+        num_threads: how many threads; 0 for one per processor.
+        global_name: pools of one name are one pool in the whole process; empty for the session's own.
+    """
+
+    num_threads: int = 0
+    global_name: str = ""
+
+    def __post_init__(self) -> None:
+        at_least(0, "num_threads", self.num_threads)
+
+    def to_wire(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return to_wire(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionMetadata:
+    """A name and version for a session, for those who serve several models in one process.
+
+    Attributes:
+        name: of the model.
+        version: at least 0; no two living sessions may have the same name and version.
+    """
+
+    name: str = ""
+    version: int = 0
+
+    def to_wire(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return to_wire(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experimental:
+    """Settings that TensorFlow keeps apart as experimental.
+
+    Attributes:
+        session_metadata: name and version of the session.
+        share_cluster_devices_in_session: refused: a propagated cluster has devices of its own.
+        use_tfrt: refused: there is one runtime here.
+    """
+
+    session_metadata: SessionMetadata | None = field(default=None, metadata=one_of(SessionMetadata))
+    share_cluster_devices_in_session: bool = False
+    use_tfrt: bool = False
+
+    def __post_init__(self) -> None:
+        refused(
+            "share_cluster_devices_in_session", self.share_cluster_devices_in_session, (False,),
+            "the devices of a cluster that a session brings along belong to that session",
+        )  # fmt: skip
+        refused("use_tfrt", self.use_tfrt, (False,), "there is one runtime here, and this is it")
+
+    def to_wire(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return to_wire(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RPCOptions:
+    """How a remote session reaches its master.
+
+    Attributes:
+        use_rpc_for_inprocess_master: encode messages even to a master in this very process.
+    """
+
+    use_rpc_for_inprocess_master: bool = False
+
+    def to_wire(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return to_wire(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigProto:
+    """How a session is set up.
+
+    Attributes:
+        device_count: number of devices per type in this process, for instance ``{"CPU": 3}``; a
+            server's own configuration counts for remote sessions.
+        intra_op_parallelism_threads: threads of the BLAS library within one kernel; 0 to leave it as
+            it is. One number counts for the whole process.
+        inter_op_parallelism_threads: threads of the kernel pool; 0 for one per processor, negative
+            to run every kernel in the caller's thread.
+        use_per_session_threads: a kernel pool of the session's own in place of the process's.
+        session_inter_op_thread_pool: pools that runs choose from by ``RunOptions.inter_op_thread_pool``.
+        placement_period: number of steps after which nodes without a device of their own are placed
+            anew by the cost model, if there is one; 0 for never.
+        device_filters: partial device names; the session sees only devices that match one of them.
+        gpu_options: refused: there are no GPU devices.
+        allow_soft_placement: put an op elsewhere when its device type or number does not exist.
+        log_device_placement: log the device of each node and the reason for it.
+        graph_options: how graphs are planned.
+        operation_timeout_in_ms: limit for each call; 0 for the default limits.
+        rpc_options: how a remote session reaches its master.
+        cluster_def: refused until sessions can bring their own cluster along.
+        isolate_session_state: private variables for this session on every task.
+        experimental: settings that TensorFlow calls experimental.
+        plan_cache_size: number of run signatures whose plans are kept.
+        partial_run_idle_limit_in_ms: a partial run that nobody continues for so long is given up.
+    """
+
+    device_count: Mapping[str, int] = field(default_factory=dict)
+    intra_op_parallelism_threads: int = 0
+    inter_op_parallelism_threads: int = 0
+    use_per_session_threads: bool = False
+    session_inter_op_thread_pool: Sequence[ThreadPoolOptionProto] = field(
+        default=(), metadata=list_of(ThreadPoolOptionProto)
+    )
+    placement_period: int = 0
+    device_filters: Sequence[str] = ()
+    gpu_options: Any = None
+    allow_soft_placement: bool = False
+    log_device_placement: bool = False
+    graph_options: GraphOptions = field(default_factory=GraphOptions, metadata=one_of(GraphOptions))
+    operation_timeout_in_ms: int = 0
+    rpc_options: RPCOptions = field(default_factory=RPCOptions, metadata=one_of(RPCOptions))
+    cluster_def: Any = None
+    isolate_session_state: bool = False
+    experimental: Experimental = field(default_factory=Experimental, metadata=one_of(Experimental))
+    plan_cache_size: int = 256
+    partial_run_idle_limit_in_ms: int = 600_000
+
+    def __post_init__(self) -> None:
+        for kind, count in self.device_count.items():
+            at_least(0, f"device_count[{kind!r}]", count)
+        at_least(0, "intra_op_parallelism_threads", self.intra_op_parallelism_threads)
+        at_least(0, "operation_timeout_in_ms", self.operation_timeout_in_ms)
+        at_least(1, "plan_cache_size", self.plan_cache_size)
+        at_least(1, "partial_run_idle_limit_in_ms", self.partial_run_idle_limit_in_ms)
+        if isinstance(self.device_filters, str):
+            raise InvalidArgumentError(
+                f"device_filters is a list of device names, got the string {self.device_filters!r}"
+            )
+        refused(
+            "gpu_options", self.gpu_options, (None,),
+            "there are no GPU devices here; other device types come from device factories",
+        )  # fmt: skip
+        refused(
+            "cluster_def", self.cluster_def, (None,),
+            "a session cannot bring its own cluster along yet: start the servers with it",
+        )  # fmt: skip
+
+    @property
+    def operation_timeout(self) -> float | None:
+        """The limit for each call in seconds; ``None`` when the defaults count."""
+        return self.operation_timeout_in_ms / 1000 or None
+
+    def to_wire(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return to_wire(self)
+
+    @classmethod
+    def from_wire(cls, value: Mapping[str, Any]) -> ConfigProto:
+        """Reads what ``to_wire`` made.
+
+        Raises:
+            InvalidArgumentError: for another form, an unknown field or a value that is not allowed.
+        """
+        return from_wire(cls, value)

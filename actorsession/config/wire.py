@@ -1,0 +1,100 @@
+"""Settings as plain values: how a frozen dataclass of settings travels to a master and back.
+
+Nested settings name their class in the field's metadata; everything else must be a plain value. Called by
+the settings classes of this package alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from actorsession.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    S = TypeVar("S", bound=DataclassInstance)
+
+__all__ = ["at_least", "from_wire", "list_of", "one_of", "refused", "to_wire"]
+
+_CLASS, _LIST_OF = "actorsession.class", "actorsession.list_of"
+
+
+def one_of(cls: type[S]) -> Mapping[str, Any]:
+    """Metadata of a field that holds settings of class ``cls``."""
+    return {_CLASS: cls}
+
+
+def list_of(cls: type[S]) -> Mapping[str, Any]:
+    """Metadata of a field that holds any number of settings of class ``cls``."""
+    return {_LIST_OF: cls}
+
+
+def at_least(least: int, name: str, value: int) -> None:
+    """Refuses a number below a bound.
+
+    Raises:
+        InvalidArgumentError: naming the field, the bound and the value.
+    """
+    if value < least:
+        raise InvalidArgumentError(f"{name} is at least {least}, got {value}")
+
+
+def refused(name: str, value: Any, neutral: tuple[Any, ...], reason: str) -> None:
+    """Refuses a setting that this runtime cannot follow.
+
+    Args:
+        name: of the field.
+        value: what was given.
+        neutral: values that ask for nothing and so are accepted.
+        reason: why it cannot be followed, and what to do instead.
+
+    Raises:
+        InvalidArgumentError: if the value asks for something.
+    """
+    if not any(value is n or value == n for n in neutral):
+        raise InvalidArgumentError(f"{name}={value!r:.100} is refused: {reason}")
+
+
+def to_wire(settings: DataclassInstance) -> dict[str, Any]:
+    """The settings as plain values."""
+    return {f.name: _plain(getattr(settings, f.name)) for f in fields(settings)}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "to_wire"):
+        return value.to_wire()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    # Enumerations of this package are ints; msgpack wants the plain number.
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def from_wire(cls: type[S], value: Any) -> S:
+    """Reads what ``to_wire`` made.
+
+    Raises:
+        InvalidArgumentError: for another form, an unknown field or a value that is not allowed.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidArgumentError(f"the wire form of {cls.__name__} is a map, got {value!r:.100}")
+    known = {f.name: f for f in fields(cls)}
+    unknown = sorted(str(name) for name in value if name not in known)
+    if unknown:
+        raise InvalidArgumentError(f"{cls.__name__} has no field {unknown}; it has {sorted(known)}")
+    try:
+        return cls(**{name: _read(known[name].metadata, item) for name, item in value.items()})
+    except (TypeError, ValueError, AttributeError) as exc:
+        raise InvalidArgumentError(f"bad {cls.__name__}: {exc}") from exc
+
+
+def _read(metadata: Mapping[str, Any], value: Any) -> Any:
+    if _CLASS in metadata:
+        return None if value is None else from_wire(metadata[_CLASS], value)
+    if _LIST_OF in metadata:
+        return tuple(from_wire(metadata[_LIST_OF], item) for item in value)
+    return tuple(value) if isinstance(value, list) else value

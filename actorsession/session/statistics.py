@@ -1,0 +1,38 @@
+"""What a session counts about itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from actorsession.plan.cache import CacheStatistics
+
+__all__ = ["SessionStatistics"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStatistics:
+    """Counters of a direct session.
+
+    Attributes:
+        cache: of the plan cache.
+        nodes: nodes of the graph that the session has taken in.
+        steps: steps that run now, those of partial runs included.
+        pending: values and receivers that wait in the rendezvous of those steps.
+        partial_runs: partial runs that are not complete.
+        callables: callables that were made and not released.
+        tensor_handles: values kept for tensor handles.
+        variables: variables with a value, over all devices.
+        variable_bytes: bytes of their values.
+        offloaded: segments that went to the kernel pool so far.
+    """
+
+    cache: CacheStatistics
+    nodes: int = 0
+    steps: int = 0
+    pending: int = 0
+    partial_runs: int = 0
+    callables: int = 0
+    tensor_handles: int = 0
+    variables: int = 0
+    variable_bytes: int = 0
+    offloaded: int = 0
