@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from actorsession.errors import OperatorNotAllowedInGraphError
 from actorsession.graph.dtypes import DType
+from actorsession.graph.evaluation import run_in_session
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
 from actorsession.graph.registry import Array, OpDef
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape
@@ -229,6 +230,21 @@ class Tensor(OperatorMixin):
     def _operand(self) -> Tensor:
         return self
 
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
+        """Evaluates the tensor in a session.
+
+        Args:
+            feed_dict: as in ``Session.run``.
+            session: the session; the default one if left out.
+
+        Returns:
+            The value; for an ``AsyncSession`` an awaitable of it.
+
+        Raises:
+            ValueError: without a session, or if it runs another graph.
+        """
+        return run_in_session(self, feed_dict, session, "eval()")
+
     def _as_graph_element(self) -> Tensor:
         return self
 
@@ -326,6 +342,21 @@ class Operation:
     def colocation_groups(self) -> tuple[str, ...]:
         """The ``loc:@name`` groups that the operation is in."""
         return tuple(self.attrs.get("_class", ()))
+
+    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
+        """Runs the operation in a session.
+
+        Args:
+            feed_dict: as in ``Session.run``.
+            session: the session; the default one if left out.
+
+        Returns:
+            Nothing; for an ``AsyncSession`` an awaitable of it.
+
+        Raises:
+            ValueError: without a session, or if it runs another graph.
+        """
+        return run_in_session(self, feed_dict, session, "run()")
 
     def _as_graph_element(self) -> Operation:
         return self

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from types import FrameType
 
-__all__ = ["user_line"]
+__all__ = ["stack_level", "user_line"]
 
 # Modules between the user and the graph: the library, and what it calls itself through. The demo
 # is a user of the library like any other.
@@ -37,6 +37,16 @@ def user_line(skip: int = 2) -> str:
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
+
+
+def stack_level() -> int:
+    """The ``stacklevel`` by which a warning of the calling function points at the user's line."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and _is_skipped(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 def _is_skipped(module: str) -> bool:

@@ -9,6 +9,13 @@ from __future__ import annotations
 from actorsession.session import kinds  # noqa: F401 - registers the factories
 from actorsession.session.async_session import AsyncSession
 from actorsession.session.base import get_default_session
+from actorsession.session.factory import SessionFactory, SessionOptions, register_factory
+from actorsession.session.growth import GraphGrowthWarning, GraphMutationWarning
+from actorsession.session.interactive import AsyncInteractiveSession, InteractiveSession
 from actorsession.session.sync_session import Session
 
-__all__ = ["AsyncSession", "Session", "get_default_session"]
+__all__ = [
+    "AsyncInteractiveSession", "AsyncSession", "GraphGrowthWarning", "GraphMutationWarning",
+    "InteractiveSession", "Session", "SessionFactory", "SessionOptions", "get_default_session",
+    "register_factory",
+]  # fmt: skip

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from actorsession.config import RunMetadata, RunOptions
+from actorsession.config import ConfigProto, RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
-from actorsession.session.base import BaseSession
+from actorsession.plan.place import Placed
+from actorsession.session.base import BaseSession, Request, reset_options
+from actorsession.session.callables import AsyncCallable
+from actorsession.session.factory import get_factory
 
 __all__ = ["AsyncSession"]
 
@@ -79,15 +82,51 @@ class AsyncSession(BaseSession):
         """
         feed_dict = self._flat_feeds(feed_dict)
         request = self._request(fetches, feed_dict)
-        if request.plan is None and request.needs_step:
-            request.bind(await self._session.prepare(request.signature))
-        feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
-        if not request.needs_step:
+        values = tuple(feed_dict.values()) if feed_dict else ()
+        return await self._run_request(request, values, options, run_metadata)
+
+    async def _run_request(
+        self,
+        request: Request,
+        values: Sequence[Any],
+        options: RunOptions | None,
+        run_metadata: RunMetadata | None,
+    ) -> Any:
+        plan = request.plan
+        if plan is None and request.needs_step:
+            plan = await self._session.prepare(request.signature)
+            request.bind(plan)
+        feeds = request.feeds(values)
+        if plan is None:
             return request.result(feeds, ())
-        values = await self._session.run(
-            request.plan, feeds, self._timeout(options), options, run_metadata
+        fetched = await self._session.run(
+            plan, feeds, self._timeout(options), options, run_metadata
         )
-        return request.result(feeds, values)
+        return request.result(feeds, fetched)
+
+    def make_callable(
+        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+    ) -> AsyncCallable:
+        """Prepares a run, so that making it does no graph work.
+
+        Args:
+            fetches: as in ``run``.
+            feed_list: what the callable's arguments feed, in order; keys as in ``run``'s feed dict.
+            accept_options: whether calls may bring ``options`` and ``run_metadata``.
+
+        Returns:
+            A function of the values to feed whose result is awaited; safe for many children at once,
+            released when the session closes.
+
+        Raises:
+            TypeError: for a bad feed list or key, or a fetch of a wrong type.
+            ValueError: for an unknown fetch.
+            InvalidArgumentError: if there is nothing to run.
+        """
+        request, names = self._prepared(fetches, feed_list)
+        made = AsyncCallable(self, request, names, fed=bool(names), accept_options=accept_options)
+        self._callables.add(made)
+        return made
 
     async def list_devices(self) -> list[DeviceAttributes]:
         """The devices that the session may use, the client device first."""
@@ -95,10 +134,36 @@ class AsyncSession(BaseSession):
         found: list[DeviceAttributes] = await self._session.devices()
         return found
 
+    async def placement(self) -> dict[str, Placed]:
+        """The device of every node of the graph, with the reason for it.
+
+        Raises:
+            UnimplementedError: for a session that a master runs.
+        """
+        return self._placement()
+
+    @staticmethod
+    async def reset(
+        target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None
+    ) -> None:
+        """Closes every session of a target, giving up what runs there, and clears containers.
+
+        Args:
+            target: "" for this process, or the address of a master.
+            containers: names of the containers to clear; the default one if left out.
+            config: settings by which the kind of session is chosen.
+
+        Raises:
+            NotFoundError: if no session factory accepts the target.
+            UnimplementedError: if sessions of that kind cannot be reset.
+        """
+        options = reset_options(target, config)
+        await get_factory(options).reset(options, tuple(containers or ()))
+
     async def close(self) -> None:
         """Cancels what runs and releases everything; bounded in time, may be called twice."""
         if self._closed:
             return
         self._closed = True
-        self._requests.clear()
+        self._release()
         await self._session.close()

@@ -8,34 +8,53 @@ made before does no work on structures, names or graphs.
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from actorsession.config import ConfigProto, RunOptions
+from actorsession.config import ConfigProto, RunOptions, StepStats
+from actorsession.errors import InvalidArgumentError, UnimplementedError
+from actorsession.graph.evaluation import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Tensor
-from actorsession.graph.scopes import DefaultStack
+from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.debug_dump import DebugDump, DebugReport, DumpStore
+from actorsession.session.callables import checked_feed_list
+from actorsession.session.direct import DirectSession
 from actorsession.session.factory import SessionOptions, get_factory
-from actorsession.session.feeds import Converter, converter, feed_tensor, flatten_feeds
-from actorsession.session.fetches import fetch_key, map_fetches
+from actorsession.session.feeds import (
+    Converter,
+    converter,
+    feed_tensor,
+    flatten_feeds,
+    strings_as_fed,
+)
+from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
+from actorsession.session.growth import GrowthWatch
+from actorsession.session.handles import HandleKeeper
+from actorsession.session.observed import ObservedSession
+from actorsession.session.statistics import SessionStatistics
 
-__all__ = ["BaseSession", "Request", "get_default_session"]
+__all__ = ["BaseSession", "Request", "get_default_session", "reset_options"]
 
 # Structures of fetches that are remembered per session; beyond it the memory is emptied, which costs a
 # program that makes new structures for ever one rebuild in a thousand runs.
 _REMEMBERED = 1024
 
-_DEFAULT_SESSIONS: DefaultStack[Any] = DefaultStack("actorsession_default_session")
 
+class _Feeds(list[Any]):
+    """Converted values, and by position those that are fetched as they were given."""
 
-def get_default_session() -> Any:
-    """The innermost default session of this thread or asyncio child, or ``None``."""
-    return _DEFAULT_SESSIONS.get()
+    __slots__ = ("as_given",)
+
+    def __init__(self, converted: list[Any], as_given: Mapping[int, Any]) -> None:
+        super().__init__(converted)
+        self.as_given = as_given
 
 
 @dataclass(slots=True, eq=False)
@@ -50,6 +69,7 @@ class Request:
         fed: for each fetched tensor the caller's value that gives it, or ``None``; ``None`` altogether
             if no fetched tensor is fed.
         plan: the plan, once it was bound.
+        as_given: places of values that are fetched in the form in which the caller gave them.
     """
 
     signature: RunSignature
@@ -59,6 +79,7 @@ class Request:
     fed: tuple[int | None, ...] | None
     plan: Any = None
     order: tuple[int, ...] | None = None
+    as_given: tuple[int, ...] = ()
 
     def bind(self, plan: Any) -> None:
         """Takes a plan whose signature has the same names, maybe in another order.
@@ -77,9 +98,12 @@ class Request:
 
     def feeds(self, values: Sequence[Any]) -> list[Any]:
         """The caller's values as arrays, in the order of the plan's feeds."""
-        return [
+        converted = [
             convert(values[i]) for convert, i in zip(self.converters, self.positions, strict=True)
         ]
+        if not self.as_given:
+            return converted
+        return _Feeds(converted, {i: strings_as_fed(values[i]) for i in self.as_given})
 
     def result(self, feeds: Sequence[Any], values: Sequence[Any]) -> Any:
         """The caller's structure.
@@ -93,6 +117,8 @@ class Request:
         if self.fed is None:
             return self.build(values)
         given = dict(zip(self.positions, feeds, strict=True))
+        if isinstance(feeds, _Feeds):
+            given.update(feeds.as_given)
         fetched = iter(values)
         # A fed tensor comes back as an array even where it is a scalar, as in TensorFlow.
         return self.build(
@@ -103,6 +129,17 @@ class Request:
     def needs_step(self) -> bool:
         """Whether anything must run: fetches that are all fed need no step."""
         return bool(self.signature.fetches or self.signature.targets)
+
+
+def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
+    """The options by which ``reset`` finds the kind of session.
+
+    Raises:
+        TypeError: for an argument of a wrong type.
+    """
+    if not isinstance(target, str):
+        raise TypeError(f"target is a string, got {type(target).__name__}")
+    return SessionOptions(target, config or ConfigProto())
 
 
 class BaseSession:
@@ -131,12 +168,19 @@ class BaseSession:
         self._graph = graph if graph is not None else get_default_graph()
         self._config = config or ConfigProto()
         self._requests: dict[Any, Request] = {}
+        self._restrictions = self._graph.restrictions
         self._pid = os.getpid()
         self._closed = False
         self._defaults: list[AbstractContextManager[Any]] = []
+        self._callables: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._growth = GrowthWatch(self._graph)
+        self._runs = 0
         options = SessionOptions(self._target, self._config)
         self._session: Any = get_factory(options).new_session(self._graph, options)
         self._session.on_evict = self._let_go
+        # Only sessions in this process keep values.
+        local = self._session if isinstance(self._session, DirectSession) else None
+        self._handles = HandleKeeper(local, self._check_usable) if local is not None else None
 
     @property
     def graph(self) -> Graph:
@@ -156,14 +200,14 @@ class BaseSession:
     def as_default(self) -> AbstractContextManager[Any]:
         """Makes this the default session of the calling thread or asyncio child for a block; does not
         close it."""
-        return _DEFAULT_SESSIONS.entered(self)
+        return DEFAULT_SESSIONS.entered(self)
 
     def _enter_defaults(self) -> None:
         if self._defaults:
             raise RuntimeError(
                 f"{type(self).__name__} context managers are not re-entrant: use as_default()"
             )
-        _DEFAULT_SESSIONS.push(self)
+        DEFAULT_SESSIONS.push(self)
         context = self._graph.as_default()
         context.__enter__()
         self._defaults.append(context)
@@ -171,11 +215,75 @@ class BaseSession:
     def _leave_defaults(self) -> None:
         if self._defaults:
             self._defaults.pop().__exit__(None, None, None)
-        _DEFAULT_SESSIONS.remove(self)
+        DEFAULT_SESSIONS.remove(self)
 
     def statistics(self) -> Any:
         """Counters of the session: of plans, steps and variables, or of traffic with the master."""
-        return self._session.statistics()
+        found = self._session.statistics()
+        if not isinstance(found, SessionStatistics):
+            return found
+        return replace(
+            found,
+            callables=len(self._callables),
+            growths=self._growth.growths,
+            grown_nodes=self._growth.nodes,
+        )
+
+    def timelines(self) -> list[StepStats]:
+        """The last steps, eight at most, that ``graph_options.timeline_step`` had traced, oldest first.
+
+        Raises:
+            UnimplementedError: for a session that a master runs.
+        """
+        self._check_local("keeps no timelines")
+        return self._session.timelines() if isinstance(self._session, ObservedSession) else []
+
+    def _placement(self) -> dict[str, Placed]:
+        self._check_usable()
+        self._check_local("does not tell where it places nodes")
+        found: dict[str, Placed] = self._session.placement()
+        return found
+
+    def _check_local(self, lacks: str) -> None:
+        if not isinstance(self._session, DirectSession):
+            raise UnimplementedError(
+                f"a session of {self._target!r} {lacks}: only sessions in this process do"
+            )
+
+    # -- debugging -----------------------------------------------------------------------------
+
+    def debug_dumps(self) -> list[DebugDump]:
+        """The watched values that went to ``memory://``, in the order in which they were seen.
+
+        They stay until ``clear_debug_dumps``, also when the session is closed.
+
+        Raises:
+            UnimplementedError: for a session that a master runs.
+        """
+        return self._dump_store().dumps()
+
+    def debug_reports(self) -> list[DebugReport]:
+        """What became of the debugged runs, in the order in which they ended; of the last 1024.
+
+        Raises:
+            UnimplementedError: for a session that a master runs.
+        """
+        return self._dump_store().reports()
+
+    def clear_debug_dumps(self) -> None:
+        """Lets go of what debugged runs left in memory.
+
+        Raises:
+            UnimplementedError: for a session that a master runs.
+        """
+        self._dump_store().clear()
+
+    def _dump_store(self) -> DumpStore:
+        if isinstance(self._session, DirectSession):
+            return self._session.debugger.store
+        raise UnimplementedError(
+            f"a session of {self._target!r} watches no tensors: only sessions in this process do"
+        )
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
@@ -186,6 +294,13 @@ class BaseSession:
     def _request(self, fetches: Any, feed_dict: Mapping[Any, Any] | None) -> Request:
         """The request of a run; remembered for fetches of a common form."""
         self._check_usable()
+        self._runs += 1
+        if self._graph.version != self._growth.version:
+            self._growth.look(self._runs)
+            if self._graph.restrictions != self._restrictions:
+                # What was fed or fetched before may be forbidden by now.
+                self._restrictions = self._graph.restrictions
+                self._requests.clear()
         shape = fetch_key(fetches)
         if shape is None:
             return self._new_request(fetches, tuple(feed_dict or ()))
@@ -198,12 +313,13 @@ class BaseSession:
         return request
 
     def _new_request(self, fetches: Any, keys: tuple[Any, ...]) -> Request:
+        check_not_empty(self._graph)
         fed: dict[Tensor, int] = {}
         for position, key in enumerate(keys):
-            fed[feed_tensor(self._graph, key)] = (
-                position  # of two keys for one tensor the later wins
-            )
-        plan = map_fetches(self._graph, fetches)
+            # Of two keys for one tensor the later wins.
+            fed[feed_tensor(self._graph, key)] = position
+        handles = self._handles
+        plan = map_fetches(self._graph, fetches, handles.wrap if handles is not None else None)
         from_feeds = tuple(fed.get(t) for t in plan.tensors)
         signature = RunSignature(
             tuple(t.name for t in fed),
@@ -212,11 +328,27 @@ class BaseSession:
         )
         return Request(
             signature,
-            tuple(converter(t) for t in fed),
+            tuple(handles.converter(t) if handles is not None else converter(t) for t in fed),
             tuple(fed.values()),
             plan.build,
             from_feeds if any(f is not None for f in from_feeds) else None,
+            as_given=tuple(fed[t] for t in plan.tensors if t in fed and t.dtype.kind == "s"),
         )
+
+    def _prepared(self, fetches: Any, feed_list: Any) -> tuple[Request, tuple[str, ...]]:
+        """The request of a callable, and the names of what its arguments feed."""
+        keys = checked_feed_list(feed_list)
+        request = self._new_request(fetches, keys)
+        if not request.needs_step and request.fed is None:
+            raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
+        return request, tuple(feed_tensor(self._graph, key).name for key in keys)
+
+    def _release(self) -> None:
+        """Lets go of requests and callables when the session closes."""
+        self._requests.clear()
+        for made in list(self._callables):
+            made.release()
+        self._callables.clear()
 
     def _let_go(self, plan: Any) -> None:
         """Forgets a plan that the session keeps no longer; the next run of its requests asks again."""

@@ -24,6 +24,10 @@ class SessionStatistics:
         variables: variables with a value, over all devices.
         variable_bytes: bytes of their values.
         offloaded: segments that went to the kernel pool so far.
+        growths: runs that found nodes added to the graph since the run before.
+        grown_nodes: nodes that they found.
+        model_steps: steps that fed the cost model.
+        placements: times that nodes were placed anew by the cost model; each drops the plans kept.
     """
 
     cache: CacheStatistics
@@ -36,3 +40,7 @@ class SessionStatistics:
     variables: int = 0
     variable_bytes: int = 0
     offloaded: int = 0
+    growths: int = 0
+    grown_nodes: int = 0
+    model_steps: int = 0
+    placements: int = 0

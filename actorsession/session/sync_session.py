@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -18,8 +18,11 @@ from actorsession.actors.loops import new_event_loop
 from actorsession.config import ConfigProto, RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
-from actorsession.session.base import BaseSession
+from actorsession.plan.place import Placed
+from actorsession.session.base import BaseSession, Request, reset_options
+from actorsession.session.callables import Callable
 from actorsession.session.direct import DirectSession
+from actorsession.session.factory import get_factory
 
 __all__ = ["Session"]
 
@@ -47,6 +50,12 @@ class Session(BaseSession):
         super().__init__(target, graph, config)
         # Direct runs need no loop: this is the path whose microseconds users count.
         self._direct = self._session if isinstance(self._session, DirectSession) else None
+        has_limits = self._config.operation_timeout is not None
+        self._plain = (
+            None
+            if self._direct is None or has_limits or self._direct.has_own_pools
+            else self._direct
+        )
         self._lock = threading.Lock()
         self._thread: _LoopThread | None = None
 
@@ -79,19 +88,59 @@ class Session(BaseSession):
         if feed_dict:
             feed_dict = self._flat_feeds(feed_dict)
         request = self._request(fetches, feed_dict)
-        if request.plan is None and request.needs_step:
-            request.bind(self._prepare(request))
-        feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
-        if not request.needs_step:
+        values = tuple(feed_dict.values()) if feed_dict else ()
+        return self._run_request(request, values, options, run_metadata)
+
+    def _run_request(
+        self,
+        request: Request,
+        values: Sequence[Any],
+        options: RunOptions | None,
+        run_metadata: RunMetadata | None,
+    ) -> Any:
+        plan = request.plan
+        if plan is None and request.needs_step:
+            plan = self._prepare(request)
+            request.bind(plan)
+        feeds = request.feeds(values)
+        if plan is None:
             return request.result(feeds, ())
-        timeout = self._timeout(options)
-        if self._direct is not None and (timeout is None or self._is_cheap(request.plan)):
-            values = self._direct.run_here(request.plan, feeds, options, run_metadata)
+        if options is None and self._plain is not None:
+            fetched = self._plain.run_here(plan, feeds, None, run_metadata)
         else:
-            values = self._wait(
-                self._session.run(request.plan, feeds, timeout, options, run_metadata)
-            )
-        return request.result(feeds, values)
+            fetched = self._run_as_asked(plan, feeds, options, run_metadata)
+        return request.result(feeds, fetched)
+
+    def _run_as_asked(
+        self,
+        plan: Any,
+        feeds: Sequence[Any],
+        options: RunOptions | None,
+        run_metadata: RunMetadata | None,
+    ) -> Sequence[Any]:
+        """A run with options, a limit in time, pools of the session's own or a master."""
+        limit = self._timeout(options)
+        direct = self._direct
+        if direct is not None and direct.runs_here(plan, limit, options):
+            return direct.run_here(plan, feeds, options, run_metadata, limit)
+        found: Sequence[Any] = self._wait(
+            self._session.run(plan, feeds, limit, options, run_metadata)
+        )
+        return found
+
+    def make_callable(
+        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+    ) -> Callable:
+        """Prepares a run, so that making it does no graph work; see ``AsyncSession.make_callable``.
+
+        Returns:
+            A function of the values to feed; safe for many threads at once, released when the session
+            closes.
+        """
+        request, names = self._prepared(fetches, feed_list)
+        made = Callable(self, request, names, fed=bool(names), accept_options=accept_options)
+        self._callables.add(made)
+        return made
 
     def _is_cheap(self, plan: Any) -> bool:
         return plan.inline is not None and plan.inline.cheap
@@ -109,12 +158,43 @@ class Session(BaseSession):
         found: list[DeviceAttributes] = self._wait(self._session.devices())
         return found
 
+    def placement(self) -> dict[str, Placed]:
+        """The device of every node of the graph, with the reason for it.
+
+        Raises:
+            UnimplementedError: for a session that a master runs.
+        """
+        return self._placement()
+
+    @staticmethod
+    def reset(
+        target: str, containers: Sequence[str] | None = None, config: ConfigProto | None = None
+    ) -> None:
+        """Closes every session of a target, giving up what runs there, and clears containers.
+
+        Args:
+            target: "" for this process, or the address of a master.
+            containers: names of the containers to clear; the default one if left out.
+            config: settings by which the kind of session is chosen.
+
+        Raises:
+            NotFoundError: if no session factory accepts the target.
+            UnimplementedError: if sessions of that kind cannot be reset.
+        """
+        options = reset_options(target, config)
+        factory = get_factory(options)
+        thread = _LoopThread()
+        try:
+            thread.wait(factory.reset(options, tuple(containers or ())))
+        finally:
+            thread.stop()
+
     def close(self) -> None:
         """Cancels what runs and releases everything; bounded in time, may be called twice."""
         if self._closed:
             return
         self._closed = True
-        self._requests.clear()
+        self._release()
         with self._lock:
             thread, self._thread = self._thread, None
         if thread is not None:

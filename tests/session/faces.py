@@ -10,6 +10,19 @@ from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 
 
+class Made:
+    """A callable of either face; its result is awaited."""
+
+    def __init__(self, made: Any, *, threaded: bool = False) -> None:
+        self.made = made
+        self.threaded = threaded
+
+    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.threaded:
+            return await asyncio.to_thread(self.made, *args, **kwargs)
+        return await self.made(*args, **kwargs)
+
+
 class AsyncFace:
     """``AsyncSession`` as it is."""
 
@@ -20,6 +33,12 @@ class AsyncFace:
 
     async def run(self, *args: Any, **kwargs: Any) -> Any:
         return await self.session.run(*args, **kwargs)
+
+    def callable(self, *args: Any, **kwargs: Any) -> Any:
+        return Made(self.session.make_callable(*args, **kwargs))
+
+    async def reset(self, *args: Any) -> None:
+        await AsyncSession.reset(*args)
 
     async def close(self) -> None:
         await self.session.close()
@@ -35,6 +54,12 @@ class SyncFace:
 
     async def run(self, *args: Any, **kwargs: Any) -> Any:
         return await asyncio.to_thread(self.session.run, *args, **kwargs)
+
+    def callable(self, *args: Any, **kwargs: Any) -> Any:
+        return Made(self.session.make_callable(*args, **kwargs), threaded=True)
+
+    async def reset(self, *args: Any) -> None:
+        await asyncio.to_thread(Session.reset, *args)
 
     async def close(self) -> None:
         await asyncio.to_thread(self.session.close)

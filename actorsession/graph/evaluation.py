@@ -1,0 +1,58 @@
+"""The default session, and how tensors and operations run themselves in it.
+
+Owns the stack of default sessions per thread and asyncio child, because ``Tensor.eval`` and
+``Operation.run`` need it and sessions stand above graphs. Sessions push themselves here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from actorsession.graph.scopes import DefaultStack
+
+if TYPE_CHECKING:
+    from actorsession.graph.operation import Operation, Tensor
+
+__all__ = ["DEFAULT_SESSIONS", "get_default_session", "run_in_session"]
+
+DEFAULT_SESSIONS: DefaultStack[Any] = DefaultStack("actorsession_default_session")
+
+
+def get_default_session() -> Any:
+    """The innermost default session of this thread or asyncio child, or ``None``."""
+    return DEFAULT_SESSIONS.get()
+
+
+def run_in_session(
+    element: Tensor | Operation, feed_dict: Mapping[Any, Any] | None, session: Any, call: str
+) -> Any:
+    """What ``session.run(element, feed_dict)`` gives, in the default session if none is named.
+
+    Args:
+        element: what to run.
+        feed_dict: as in ``Session.run``.
+        session: a session, or ``None`` for the default one.
+        call: how the user asked, for messages.
+
+    Returns:
+        The value; for an ``AsyncSession`` an awaitable of it.
+
+    Raises:
+        ValueError: without a session, or if it runs another graph.
+    """
+    given = session is not None
+    if session is None:
+        session = DEFAULT_SESSIONS.get()
+    if session is None:
+        raise ValueError(
+            f"{element.name!r} cannot be run by {call}: there is no default session in this thread. "
+            f"Use `with session.as_default():` around it or pass one: {call[:-1]}session=...)"
+        )
+    if session.graph is not element.graph:
+        which = "the session that was passed" if given else "the default session"
+        raise ValueError(
+            f"{element.name!r} cannot be run by {call}: it belongs to another graph than that of "
+            f"{which}. Pass a session of its graph: {call[:-1]}session=...)"
+        )
+    return session.run(element, feed_dict)

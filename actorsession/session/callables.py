@@ -1,0 +1,145 @@
+"""Callables: a run prepared once, so that calling it does no work on structures, names or graphs.
+
+``make_callable`` of the faces makes them. They may be called from many threads or asyncio children at once,
+keep their plan however many others are made, and let go of it when their session closes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from actorsession.errors import CancelledError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from actorsession.config import RunMetadata, RunOptions
+    from actorsession.session.async_session import AsyncSession
+    from actorsession.session.base import BaseSession, Request
+    from actorsession.session.sync_session import Session
+
+__all__ = ["AsyncCallable", "Callable", "checked_feed_list"]
+
+
+def checked_feed_list(feed_list: Any) -> tuple[Any, ...]:
+    """The feed keys of a callable.
+
+    Raises:
+        TypeError: if they are neither a list nor a tuple.
+    """
+    if feed_list is None:
+        return ()
+    if not isinstance(feed_list, (list, tuple)):
+        raise TypeError(
+            f"feed_list is a list or tuple of tensors, got {type(feed_list).__name__}: "
+            f"{feed_list!r:.100}"
+        )
+    return tuple(feed_list)
+
+
+class _Prepared:
+    """What both kinds of callables share.
+
+    Args:
+        session: whose callable it is.
+        request: the run; released on close.
+        names: what the arguments feed, in order.
+        fed: whether it was made with a feed list.
+        accept_options: whether calls may bring run options.
+    """
+
+    __slots__ = ("__weakref__", "_accepts", "_fed", "_names", "_request", "_session")
+
+    def __init__(
+        self,
+        session: BaseSession,
+        request: Request,
+        names: Sequence[str],
+        *,
+        fed: bool,
+        accept_options: bool,
+    ) -> None:
+        self._session: Any = session
+        self._request: Request | None = request
+        self._names = names
+        self._fed = fed
+        # As in TensorFlow, a callable with a feed list takes options in any case.
+        self._accepts = accept_options or fed
+
+    def release(self) -> None:
+        """Lets go of the plan; every later call says that the session is closed."""
+        self._request = None
+
+    def _checked(self, values: Sequence[Any], options: Any, run_metadata: Any) -> Request:
+        request = self._request
+        if request is None or self._session.closed:
+            self._refuse()
+        self._session._check_usable()
+        if len(values) < len(self._names):
+            raise InvalidArgumentError(
+                f"the callable takes {len(self._names)} values, for {', '.join(self._names)}, "
+                f"got {len(values)}: You must feed a value for {self._names[len(values)]!r}"
+            )
+        if (options is not None or run_metadata is not None) and not self._accepts:
+            raise TypeError(
+                "the callable takes no options: make it with make_callable(..., accept_options=True)"
+            )
+        assert request is not None
+        return request
+
+    def _refuse(self) -> None:
+        # TensorFlow's two roads end in two errors; programs may tell them apart.
+        if self._fed:
+            raise RuntimeError("Attempted to use a closed Session.")
+        raise CancelledError("Session has been closed.")
+
+    def __repr__(self) -> str:
+        state = "released" if self._request is None else str(self._request.signature)
+        return f"<{type(self).__name__} {state}>"
+
+
+class Callable(_Prepared):
+    """A prepared run of a ``Session``."""
+
+    __slots__ = ()
+    _session: Session
+
+    def __call__(
+        self,
+        *values: Any,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Runs the step; see ``Session.run``.
+
+        Args:
+            values: what to feed, in the order of the feed list; further ones are ignored, as in
+                TensorFlow.
+            options: of this run; only with ``accept_options`` or a feed list.
+            run_metadata: filled with what ``options`` ask for.
+
+        Returns:
+            The structure of the fetches with values.
+
+        Raises:
+            InvalidArgumentError: if values are missing.
+            CancelledError: if the session is closed (RuntimeError for one with a feed list).
+        """
+        request = self._checked(values, options, run_metadata)
+        return self._session._run_request(request, values, options, run_metadata)
+
+
+class AsyncCallable(_Prepared):
+    """A prepared run of an ``AsyncSession``."""
+
+    __slots__ = ()
+    _session: AsyncSession
+
+    async def __call__(
+        self,
+        *values: Any,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Runs the step; see ``AsyncSession.run`` and ``Callable``."""
+        request = self._checked(values, options, run_metadata)
+        return await self._session._run_request(request, values, options, run_metadata)

@@ -1,0 +1,94 @@
+"""Watches a graph that a session runs: nodes added on every step, and nodes changed after they ran.
+
+Both are legal and both are nearly always mistakes: a graph that grows with each step gets slower and never
+gives its memory back, and a change to a node that was planned already has no effect on the session. Called
+by the faces when the graph's version differs from the one they saw last; runs on an unchanged graph pay one
+comparison.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from actorsession.graph.graph import Graph
+from actorsession.graph.source import stack_level
+
+__all__ = ["GraphGrowthWarning", "GraphMutationWarning", "GrowthWatch"]
+
+# Runs in a row that each found new nodes before the user is told. Building a model in a few goes, with
+# runs in between, is common; ten goes in ten runs is a loop.
+_STREAK = 10
+
+
+class GraphGrowthWarning(UserWarning):
+    """Nodes are added to a graph on every step."""
+
+
+class GraphMutationWarning(UserWarning):
+    """A node was changed after a session had taken it in."""
+
+
+class GrowthWatch:
+    """What one session has seen of its graph's changes.
+
+    Args:
+        graph: the session's graph.
+
+    Attributes:
+        version: version of the graph at the last look.
+        growths: runs that found nodes added since the run before.
+        nodes: nodes found by them.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._runs_before = -1  # count of runs at the last change
+        self._streak = 0
+        self._told = False
+        self._known = 0  # operations seen by the last look
+        self._refinements = graph.refinements
+        self.version = -1
+        self.growths = 0
+        self.nodes = 0
+
+    def look(self, runs: int) -> None:
+        """Takes in that the graph changed.
+
+        Args:
+            runs: how many runs the session has made so far.
+        """
+        graph = self._graph
+        version, refinements = graph.version, graph.refinements
+        added = graph.operations_since(self._known)
+        if refinements != self._refinements:
+            self._report_changes()
+        if self.version >= 0 and added:
+            self.growths += 1
+            self.nodes += len(added)
+            self._streak = self._streak + 1 if runs == self._runs_before + 1 else 1
+            if self._streak >= _STREAK and not self._told:
+                self._told = True
+                warnings.warn(
+                    f"nodes were added to the graph before each of the last {self._streak} runs, the "
+                    f"last {added[-1].type} {added[-1].name!r} at {added[-1].source or '?'}: build the "
+                    "graph once, before the loop, and feed what changes (Graph.finalize() finds such "
+                    "lines)",
+                    GraphGrowthWarning,
+                    stacklevel=stack_level(),
+                )
+        self._runs_before = runs
+        self._known += len(added)
+        self._refinements = refinements
+        self.version = version
+
+    def _report_changes(self) -> None:
+        for tensor, source in self._graph.refined_since(self._refinements):
+            if tensor.op.number < self._known:
+                warnings.warn(
+                    f"the static shape of {tensor.name!r} was changed to {tensor.shape} at "
+                    f"{source or '?'} after a session had taken the node in (it was built at "
+                    f"{tensor.op.source or '?'}): plans made before keep the old one. Set shapes before "
+                    "the first run",
+                    GraphMutationWarning,
+                    stacklevel=stack_level(),
+                )

@@ -1,0 +1,114 @@
+"""Interactive sessions: the default for whoever types line after line, until they are closed.
+
+For notebooks and shells, where a ``with`` block around everything is a nuisance: ``tensor.eval()`` and
+``operation.run()`` find the session by themselves.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from types import TracebackType
+
+from actorsession.config import ConfigProto
+from actorsession.graph.evaluation import DEFAULT_SESSIONS
+from actorsession.graph.graph import Graph, default_graphs
+from actorsession.session.async_session import AsyncSession
+from actorsession.session.base import BaseSession
+from actorsession.session.sync_session import Session
+
+__all__ = ["AsyncInteractiveSession", "InteractiveSession"]
+
+_log = logging.getLogger("actorsession.session")
+_ACTIVE: weakref.WeakSet[BaseSession] = weakref.WeakSet()
+
+
+def _install(session: BaseSession, graph: Graph | None) -> None:
+    """Makes a session the default, and its graph too if it was named."""
+    if _ACTIVE:
+        _log.warning(
+            "another interactive session is open (%d in all): it keeps its variables until it is closed",
+            len(_ACTIVE),
+        )
+    _ACTIVE.add(session)
+    DEFAULT_SESSIONS.push(session)
+    if graph is not None:
+        default_graphs().push(graph)
+
+
+def _uninstall(session: BaseSession, graph: Graph | None) -> None:
+    """Undoes ``_install``; in any order, and also when the defaults were never entered here."""
+    if session in _ACTIVE:
+        _ACTIVE.discard(session)
+        DEFAULT_SESSIONS.remove(session)
+        if graph is not None:
+            default_graphs().remove(graph)
+
+
+class InteractiveSession(Session):
+    """A ``Session`` that is the default session of its thread from its creation until it is closed.
+
+    Args:
+        target: "" for this process, or the address of a master.
+        graph: the graph to run, which then becomes the default graph too; the default graph if left
+            out.
+        config: settings.
+
+    Raises:
+        TypeError: for an argument of a wrong type.
+        NotFoundError: if no session factory accepts the target, or a device does not exist.
+    """
+
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
+    ) -> None:
+        super().__init__(target, graph, config)
+        self._named = graph
+        _install(self, graph)
+
+    def __enter__(self) -> InteractiveSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the session; the defaults are again what they were. May be called twice."""
+        _uninstall(self, self._named)
+        super().close()
+
+
+class AsyncInteractiveSession(AsyncSession):
+    """An ``AsyncSession`` that is the default of the asyncio child that made it until it is closed.
+
+    ``await tensor.eval()`` runs in it, as in a notebook whose cells are coroutines.
+
+    Args:
+        target: "" for this process, or the address of a master.
+        graph: the graph to run, which then becomes the default graph too; the default graph if left
+            out.
+        config: settings.
+    """
+
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
+    ) -> None:
+        super().__init__(target, graph, config)
+        self._named = graph
+        _install(self, graph)
+
+    async def __aenter__(self) -> AsyncInteractiveSession:
+        await self._session.connect()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the session; the defaults are again what they were. May be called twice."""
+        _uninstall(self, self._named)
+        await super().close()

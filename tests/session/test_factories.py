@@ -1,0 +1,284 @@
+"""Session factories: a target and its settings choose exactly one kind of session."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.config import ConfigProto, Experimental, SessionMetadata
+from actorsession.errors import (
+    CancelledError,
+    InternalError,
+    InvalidArgumentError,
+    NotFoundError,
+    UnimplementedError,
+)
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession, Session, factory
+from actorsession.session.direct import DirectSession
+from actorsession.session.factory import (
+    ENTRY_POINTS,
+    SessionFactory,
+    SessionOptions,
+    get_factory,
+    register_factory,
+    registered_factories,
+)
+from tests.session.faces import AsyncFace, SyncFace
+
+
+@pytest.fixture(autouse=True)
+def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A registry of the test's own, with what is registered."""
+    monkeypatch.setattr(factory, "_FACTORIES", dict(factory._FACTORIES))
+    yield
+
+
+class Toy(SessionFactory):
+    """Serves ``toy://`` with direct sessions, and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.made: list[DirectSession] = []
+        self.resets: list[tuple[str, Sequence[str]]] = []
+
+    def accepts(self, options: SessionOptions) -> bool:
+        return options.target.startswith("toy://")
+
+    def new_session(self, graph: Graph, options: SessionOptions) -> DirectSession:
+        self.made.append(DirectSession(graph, options.config))
+        return self.made[-1]
+
+    async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
+        self.resets.append((options.target, containers))
+
+
+def options(target: str) -> SessionOptions:
+    return SessionOptions(target, ConfigProto())
+
+
+# -- the registry ----------------------------------------------------------------------------------
+
+
+def test_direct_and_remote_sessions_are_registered_factories() -> None:
+    assert registered_factories() == ("DIRECT_SESSION", "REMOTE_SESSION")
+    assert get_factory(options("")).accepts(options(""))
+    for target in ("tcp://h:1", "unix:///s", "inproc://n"):
+        assert get_factory(options(target)) is not get_factory(options(""))
+
+
+def test_a_target_that_no_factory_accepts_is_not_found_and_lists_what_is_registered() -> None:
+    with pytest.raises(NotFoundError, match=r"'foo'; registered: DIRECT_SESSION, REMOTE_SESSION"):
+        get_factory(options("foo"))
+    with pytest.raises(NotFoundError, match="carrier-pigeon://"):
+        Session("carrier-pigeon://loft", graph=Graph())
+
+
+def test_a_target_that_two_factories_accept_is_an_internal_error_that_names_both() -> None:
+    register_factory("TOY", Toy())
+    register_factory("TOY_AGAIN", Toy())
+    with pytest.raises(InternalError, match=r"'toy://x': TOY, TOY_AGAIN; registered: DIRECT_SESS"):
+        get_factory(options("toy://x"))
+
+
+def test_a_name_is_registered_once() -> None:
+    first = Toy()
+    register_factory("TOY", first)
+    with pytest.raises(KeyError, match="'TOY' is registered already"):
+        register_factory("TOY", Toy())
+    assert get_factory(options("toy://x")) is first
+
+
+async def test_both_faces_ask_the_factory_that_accepts(graph: Graph) -> None:
+    toy = Toy()
+    register_factory("TOY", toy)
+    with Session("toy://a", graph=graph) as sync:
+        assert sync._session is toy.made[0]
+    async with AsyncSession("toy://b", graph=graph) as session:
+        assert session._session is toy.made[1]
+        assert await session.run(ops.constant(3) + 4) == 7
+
+
+# -- kinds from outside ----------------------------------------------------------------------------
+
+PLUG_IN = """
+from actorsession.session import SessionFactory
+from actorsession.session.direct import DirectSession
+
+class Plugged(SessionFactory):
+    def accepts(self, options):
+        return options.target.startswith("plugged://")
+    def new_session(self, graph, options):
+        return DirectSession(graph, options.config)
+"""
+
+
+def distribute(where: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: str) -> None:
+    """Puts a distribution with one module and one entry point on the path."""
+    (where / f"{name}.py").write_text(code)
+    info = where / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{ENTRY_POINTS}]\n{name.upper()} = {name}:Plugged\n")
+    if str(where) not in sys.path:
+        monkeypatch.syspath_prepend(str(where))
+
+
+def test_a_kind_of_session_from_another_distribution_is_found_by_its_entry_point(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distribute(tmp_path, monkeypatch, "plugged", PLUG_IN)
+    with Session("plugged://here", graph=graph) as session:
+        assert session.run(ops.constant(2) * 3) == 6
+    assert "PLUGGED" in registered_factories()
+
+
+def test_a_distribution_that_cannot_be_loaded_is_named_and_harms_no_other(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distribute(tmp_path, monkeypatch, "broken", "raise OSError('no licence')")
+    with pytest.raises(NotFoundError, match=r"'BROKEN' from broken:Plugged \(OSError: no licence"):
+        Session("other://", graph=graph)
+    distribute(tmp_path, monkeypatch, "plugged", PLUG_IN)
+    Session("plugged://here", graph=graph).close()
+
+
+def test_an_entry_point_that_is_no_factory_is_told(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distribute(tmp_path, monkeypatch, "wrong", "Plugged = dict")
+    with pytest.raises(NotFoundError, match="'WRONG' from wrong:Plugged .not a SessionFactory"):
+        Session("other://", graph=graph)
+
+
+# -- reset -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [AsyncFace, SyncFace], ids=lambda kind: str(kind.name))
+async def test_reset_closes_every_local_session(graph: Graph, kind: Any) -> None:
+    sessions = [kind(graph), kind(graph)]
+    three = ops.constant(1) + 2
+    for session in sessions:
+        assert await session.run(three) == 3
+    await sessions[0].reset("")
+    for session in sessions:
+        with pytest.raises(CancelledError, match="Session has been closed"):
+            await session.run(three * 2)
+        await session.close()
+    fresh = kind(graph)
+    assert await fresh.run(three) == 3
+    await fresh.close()
+
+
+def test_reset_gives_up_the_steps_that_run(graph: Graph) -> None:
+    """TensorFlow crashes here.
+
+    1. A thread is in a long step.
+    2. Another one resets.
+    3. The step ends with CancelledError, between two of its nodes.
+    """
+    x = ops.placeholder("float32", [400, 400])
+    y = x
+    for _ in range(2000):
+        y = ops.matmul(y, x)
+    session = Session(graph=graph)
+    ended: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            session.run(y, {x: np.zeros((400, 400), np.float32)})
+        except BaseException as exc:
+            ended.append(exc)
+
+    with session:
+        thread = threading.Thread(target=work)
+        entered = threading.Event()
+        session._session._gate = Noticing(session._session._gate, entered)
+        thread.start()
+        assert entered.wait(20)
+        Session.reset("")
+        thread.join(20)
+    assert [type(e) for e in ended] == [CancelledError]
+
+
+class Noticing:
+    """A session's gate that tells when generated code looks at it for the third time."""
+
+    def __init__(self, gate: Any, entered: threading.Event) -> None:
+        self._gate = gate
+        self._entered = entered
+        self._looks = 0
+
+    def check(self) -> None:
+        self._looks += 1
+        if self._looks == 3:
+            self._entered.set()
+        self._gate.check()
+
+    def close(self, error: Any) -> bool:
+        return bool(self._gate.close(error))
+
+
+async def test_reset_goes_to_the_factory_with_the_containers(graph: Graph) -> None:
+    toy = Toy()
+    register_factory("TOY", toy)
+    await AsyncSession.reset("toy://x", ["a", "b"])
+    assert toy.resets == [("toy://x", ("a", "b"))]
+
+
+async def test_reset_of_an_unknown_target_is_not_found_and_of_a_kind_without_it_unimplemented(
+    graph: Graph,
+) -> None:
+    class Plain(Toy):
+        reset = SessionFactory.reset
+
+    with pytest.raises(NotFoundError, match="'foo'"):
+        await AsyncSession.reset("foo")
+    register_factory("PLAIN", Plain())
+    with pytest.raises(UnimplementedError, match=r"'toy://x' \(Plain\) cannot be reset"):
+        await AsyncSession.reset("toy://x")
+    with pytest.raises(TypeError, match="target is a string, got int"):
+        await AsyncSession.reset(3)  # type: ignore[arg-type]
+
+
+# -- metadata --------------------------------------------------------------------------------------
+
+
+def named(name: str, version: int) -> ConfigProto:
+    return ConfigProto(
+        experimental=Experimental(session_metadata=SessionMetadata(name=name, version=version))
+    )
+
+
+async def test_a_living_session_has_its_name_and_version_alone(make_session: Any) -> None:
+    first = make_session(named("model", 1))
+    with pytest.raises(InvalidArgumentError, match="'model' with version 1 lives already"):
+        make_session(named("model", 1))
+    make_session(named("model", 2))
+    make_session(named("other", 1))
+    await first.close()
+    make_session(named("model", 1))
+
+
+async def test_a_negative_version_is_refused(make_session: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="at least 0, got -1 for 'model'"):
+        make_session(named("model", -1))
+
+
+def test_a_name_is_free_when_its_session_was_collected(graph: Graph) -> None:
+    session = Session(graph=graph, config=named("left", 1))
+    del session
+    gc.collect()
+    Session(graph=graph, config=named("left", 1)).close()
+
+
+def test_sessions_without_metadata_are_never_in_each_others_way(graph: Graph) -> None:
+    with Session(graph=graph), Session(graph=graph):
+        pass

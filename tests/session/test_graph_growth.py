@@ -1,0 +1,217 @@
+"""A graph may grow while sessions run it; what cannot be right is refused, and what hardly can is told."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.config import ConfigProto
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.graph import Graph
+from actorsession.plan.prune import GraphView, prune
+from actorsession.plan.signature import RunSignature
+from actorsession.session import GraphGrowthWarning, GraphMutationWarning, Session
+
+# -- growth ----------------------------------------------------------------------------------------
+
+
+async def test_nodes_added_after_a_run_are_found_by_the_next(session: Any) -> None:
+    x = ops.constant(2.0)
+    assert await session.run(x) == 2.0
+    assert await session.run(x * 3.0) == 6.0
+    later = x + 40.0
+    assert await session.run(later.name) == 42.0
+
+
+async def test_growth_never_disturbs_state(session: Any) -> None:
+    v = ops.Variable(1.0)
+    await session.run(v.initializer)
+    for i in range(5):
+        assert await session.run(v.assign_add(1.0)) == 2.0 + i
+    assert await session.run(v) == 6.0
+
+
+async def test_only_new_nodes_are_taken_in(session: Any) -> None:
+    x = ops.placeholder("float32", [])
+    y = x + 1.0
+    await session.run(y, {x: 1})
+    known = session.session.statistics().nodes
+    unused = [y * float(i) for i in range(10)]
+    await session.run(y, {x: 1})
+    assert session.session.statistics().nodes == known  # a kept plan looks at no graph
+    await session.run(unused[0], {x: 1})
+    assert session.session.statistics().nodes == len(y.graph.get_operations())
+
+
+async def test_several_sessions_share_a_graph_and_each_has_its_state(make_session: Any) -> None:
+    first, second = make_session(), make_session()
+    v = ops.Variable(1.0)
+    for session in (first, second):
+        await session.run(v.initializer)
+    await first.run(v.assign_add(5.0))
+    assert (await first.run(v), await second.run(v)) == (6.0, 1.0)
+    doubled = v * 2.0
+    assert (await first.run(doubled), await second.run(doubled)) == (12.0, 2.0)
+
+
+async def test_a_failed_extend_changes_nothing(make_session: Any) -> None:
+    session = make_session(ConfigProto(device_count={"CPU": 2}))
+    x = ops.constant(1.0)
+    assert await session.run(x + 1.0) == 2.0
+    known = session.session.statistics().nodes
+    graph = x.graph
+    with graph.device("/device:CPU:7"):
+        ops.identity(x, name="astray")
+    for _ in range(2):
+        with pytest.raises(InvalidArgumentError, match="'astray' asks for device"):
+            await session.run(x + 2.0)
+        assert session.session.statistics().nodes == known
+    # What was planned before still runs.
+    assert await session.run("add:0") == 2.0
+
+
+async def test_with_place_pruned_graph_a_bad_device_elsewhere_is_no_error(
+    make_session: Any,
+) -> None:
+    config = ConfigProto()
+    config = replace(config, graph_options=replace(config.graph_options, place_pruned_graph=True))
+    session = make_session(config)
+    x = ops.constant(1.0)
+    with x.graph.device("/device:CPU:7"):
+        bad = ops.identity(x, name="astray")
+    assert await session.run(x + 2.0) == 3.0
+    with pytest.raises(InvalidArgumentError, match="'astray' asks for device"):
+        await session.run(bad)
+    assert await session.run(x + 3.0) == 4.0
+
+
+def test_a_cycle_is_refused_and_names_its_nodes() -> None:
+    """Only a graph from elsewhere can have one: building cannot make it."""
+    graph = Graph()
+    with graph.as_default():
+        a = ops.placeholder("float32", [], name="a")
+        b = ops.identity(a, name="b")
+        c = ops.identity(b, name="c")
+        ops.identity(c, name="d")
+    nodes = {op.name: op.node_def for op in graph.get_operations()}
+    nodes["b"] = replace(nodes["b"], inputs=(("c", 0),))
+    with pytest.raises(InvalidArgumentError, match="cycle through") as info:
+        prune(GraphView(nodes.values()), RunSignature((), ("d:0",), ()))
+    assert set(re.findall(r"\b[a-d]\b", info.value.message.split("through")[1])) == {"b", "c"}
+
+
+async def test_a_finalised_graph_says_which_line_finalised_it_and_still_runs(session: Any) -> None:
+    x = ops.constant(1.0)
+    x.graph.finalize()
+    with pytest.raises(RuntimeError, match=r"finalize\(\) was called at .*test_graph_growth.py:\d+"):
+        ops.identity(x)
+    assert await session.run(x) == 1.0
+
+
+# -- growth that is a mistake ----------------------------------------------------------------------
+
+
+async def test_nodes_added_on_every_step_are_counted_and_warned_of_once_with_their_line(
+    session: Any,
+) -> None:
+    x = ops.placeholder("float32", [])
+    y = x + 1.0
+    await session.run(y, {x: 0})
+    with pytest.warns(GraphGrowthWarning, match=r"each of the last 10 runs.*growth.py:\d+") as told:
+        for i in range(30):
+            ops.identity(y)
+            await session.run(y, {x: i})
+    assert len(told) == 1
+    counted = session.session.statistics()
+    assert (counted.growths, counted.grown_nodes) == (30, 30)
+    assert counted.cache.misses == 1
+
+
+def test_the_warning_stands_at_the_run_of_the_loop(graph: Graph) -> None:
+    x = ops.constant(1.0)
+    with Session(graph=graph) as session, pytest.warns(GraphGrowthWarning) as told:
+        for _ in range(12):
+            ops.identity(x)
+            session.run(x)
+    assert told[0].filename == __file__
+
+
+async def test_a_model_that_is_built_in_a_few_goes_is_nothing_to_warn_of(session: Any) -> None:
+    x = ops.placeholder("float32", [])
+    y = x
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for i in range(30):
+            if i % 2:
+                y = y + 1.0
+            await session.run(y, {x: 0})
+    assert session.session.statistics().growths == 15
+
+
+# -- mutation --------------------------------------------------------------------------------------
+
+
+async def test_changing_a_node_that_ran_is_reported_with_both_lines(session: Any) -> None:
+    x = ops.placeholder("float32", None, name="x")
+    y = ops.identity(x, name="y")
+    value = np.ones((2, 2), np.float32)
+    await session.run(y, {x: value})
+    y.set_shape([2, 2])
+    pattern = r"'y:0' was changed to \(2, 2\) at .*growth.py:\d+ after .* built at .*growth.py:\d+"
+    with pytest.warns(GraphMutationWarning, match=pattern):
+        await session.run(y, {x: value})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # told once
+        assert (await session.run(y, {x: value})).shape == (2, 2)
+
+
+def test_changing_a_node_before_it_ran_is_nothing_to_report(graph: Graph) -> None:
+    x = ops.placeholder("float32", None)
+    with Session(graph=graph) as session:
+        session.run(ops.constant(1))
+        y = ops.identity(x)
+        y.set_shape([2])
+        assert session.run(y, {x: [1.0, 2.0]}).shape == (2,)
+
+
+# -- the run-signature cache -----------------------------------------------------------------------
+
+
+async def test_the_order_of_feeds_and_fetches_does_not_matter(session: Any) -> None:
+    a, b = ops.placeholder("float32", []), ops.placeholder("float32", [])
+    total, difference = a + b, a - b
+    assert await session.run([total, difference], {a: 1, b: 2}) == [3.0, -1.0]
+    assert await session.run([difference, total], {b: 2, a: 1}) == [-1.0, 3.0]
+    assert await session.run({"d": difference, "t": total}, {b: 2, a: 1}) == {"d": -1.0, "t": 3.0}
+    cache = session.session.statistics().cache
+    assert (cache.plans, cache.misses) == (1, 1)
+
+
+async def test_a_run_that_was_made_before_makes_no_plan(session: Any) -> None:
+    a = ops.placeholder("float32", [])
+    b = a + 1.0
+    for i in range(10):
+        assert await session.run(b, {a: i}) == i + 1
+    assert session.session.statistics().cache.misses == 1
+
+
+async def test_the_cache_is_bounded_and_lets_the_least_used_go(make_session: Any) -> None:
+    session = make_session(ConfigProto(plan_cache_size=3))
+    x = ops.placeholder("float32", [])
+    ys = [x + float(i) for i in range(4)]
+    for y in ys[:3]:
+        await session.run(y, {x: 0})
+    await session.run(ys[0], {x: 0})  # used again: the second is now the least used
+    await session.run(ys[3], {x: 0})
+    before = session.session.statistics().cache
+    assert (before.plans, before.evictions) == (3, 1)
+    await session.run(ys[0], {x: 0})
+    assert session.session.statistics().cache.misses == before.misses
+    await session.run(ys[1], {x: 0})
+    assert session.session.statistics().cache.misses == before.misses + 1

@@ -1,0 +1,183 @@
+"""Default sessions: who runs ``tensor.eval()`` and ``operation.run()``, per thread and asyncio child."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import get_default_graph, ops
+from actorsession.graph.graph import Graph
+from actorsession.session import (
+    AsyncInteractiveSession,
+    AsyncSession,
+    InteractiveSession,
+    Session,
+    get_default_session,
+)
+
+# -- eval and run ----------------------------------------------------------------------------------
+
+
+def test_eval_and_run_use_the_default_session(graph: Graph) -> None:
+    a = ops.placeholder("float32", [])
+    v = ops.Variable(3.0)
+    with Session(graph=graph):
+        assert (a + 1.0).eval({a: 2}) == 3.0
+        v.initializer.run()
+        assert v.eval() == 3.0
+        assert v.assign_add(1.0).eval() == 4.0
+        assert ops.no_op().run() is None
+
+
+async def test_eval_and_run_of_an_asynchronous_session_are_awaited(graph: Graph) -> None:
+    v = ops.Variable(3.0)
+    async with AsyncSession(graph=graph):
+        await v.initializer.run()
+        assert await (v * 2.0).eval() == 6.0
+
+
+def test_a_session_may_be_named_instead(graph: Graph) -> None:
+    x = ops.constant(5.0)
+    with Session(graph=graph) as named:
+        pass_on = named
+        assert x.eval(session=pass_on) == 5.0
+        x.op.run(session=pass_on)
+        with Session(graph=Graph()):
+            assert x.eval(session=named) == 5.0
+
+
+def test_without_a_session_eval_is_refused(graph: Graph) -> None:
+    x = ops.constant(5.0, name="x")
+    with pytest.raises(ValueError, match=r"'x:0' cannot be run by eval\(\): there is no default"):
+        x.eval()
+    with pytest.raises(ValueError, match=r"'x' cannot be run by run\(\).*run\(session=...\)"):
+        x.op.run()
+
+
+def test_a_session_of_another_graph_is_refused(graph: Graph) -> None:
+    x = ops.constant(5.0)
+    with Session(graph=Graph()) as other:
+        with pytest.raises(ValueError, match="another graph than that of the default session"):
+            x.eval()
+        with pytest.raises(ValueError, match="another graph than that of the session that was pas"):
+            x.eval(session=other)
+
+
+# -- as_default and with ---------------------------------------------------------------------------
+
+
+def test_defaults_nest_and_the_innermost_counts(graph: Graph) -> None:
+    with Session(graph=graph) as outer:
+        assert get_default_session() is outer
+        with Session(graph=graph) as inner:
+            assert get_default_session() is inner
+            with outer.as_default():
+                assert get_default_session() is outer
+            assert get_default_session() is inner
+        assert get_default_session() is outer
+    assert get_default_session() is None
+
+
+def test_with_makes_the_graph_default_too_and_closes_also_on_an_error() -> None:
+    graph = Graph()
+    session = Session(graph=graph)
+    with pytest.raises(ZeroDivisionError), session:
+        assert get_default_graph() is graph
+        raise ZeroDivisionError
+    assert session.closed
+    assert get_default_graph() is not graph
+    assert get_default_session() is None
+
+
+def test_as_default_changes_no_graph_and_closes_nothing() -> None:
+    session = Session(graph=Graph())
+    with session.as_default():
+        assert get_default_graph() is not session.graph
+    assert not session.closed
+    session.close()
+
+
+def test_with_is_not_re_entrant_but_a_closed_session_may_be_entered_again(graph: Graph) -> None:
+    x = ops.constant(1.0)
+    with (
+        Session(graph=graph) as session,
+        pytest.raises(RuntimeError, match=r"not re-entrant: use as_default\(\)"),
+    ):
+        session.__enter__()
+    with session, pytest.raises(RuntimeError, match="closed Session"):
+        session.run(x)
+
+
+def test_each_thread_has_its_own_default(graph: Graph) -> None:
+    seen: list[Any] = []
+    with Session(graph=graph) as session:
+        thread = threading.Thread(target=lambda: seen.append(get_default_session()))
+        thread.start()
+        thread.join(10)
+        assert get_default_session() is session
+    assert seen == [None]
+
+
+async def test_each_child_has_its_own_default(graph: Graph) -> None:
+    """Two children enter sessions in turn; neither sees the other's."""
+    both_in = asyncio.Barrier(2)
+
+    async def child() -> bool:
+        async with AsyncSession(graph=graph) as session:
+            await both_in.wait()
+            return get_default_session() is session
+
+    assert await asyncio.gather(child(), child()) == [True, True]
+    assert get_default_session() is None
+
+
+# -- interactive sessions --------------------------------------------------------------------------
+
+
+def test_an_interactive_session_is_the_default_until_it_is_closed(graph: Graph) -> None:
+    x = ops.constant([1.0, 2.0])
+    session = InteractiveSession(graph=graph)
+    np.testing.assert_array_equal((x * 2.0).eval(), [2.0, 4.0])
+    session.close()
+    session.close()
+    assert get_default_session() is None
+    with pytest.raises(ValueError, match="no default session"):
+        x.eval()
+
+
+def test_its_graph_becomes_the_default_if_it_was_named() -> None:
+    graph = Graph()
+    with InteractiveSession(graph=graph) as session:
+        assert get_default_graph() is graph
+        assert ops.constant(4).eval() == 4
+    assert session.closed
+    assert get_default_graph() is not graph
+
+
+def test_interactive_sessions_may_be_closed_in_any_order(
+    graph: Graph, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = InteractiveSession(graph=graph)
+    assert caplog.messages == []
+    second = InteractiveSession(graph=graph)
+    assert "another interactive session is open" in caplog.text
+    first.close()
+    assert get_default_session() is second
+    second.close()
+    assert get_default_session() is None
+
+
+async def test_an_asynchronous_interactive_session_serves_await_eval(graph: Graph) -> None:
+    v = ops.Variable(1.0)
+    session = AsyncInteractiveSession(graph=graph)
+    await v.initializer.run()
+    assert await v.assign_add(2.0).eval() == 3.0
+    await session.close()
+    assert get_default_session() is None
+    async with AsyncInteractiveSession(graph=graph) as again:
+        assert get_default_session() is again
+    assert again.closed
