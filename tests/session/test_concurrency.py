@@ -182,9 +182,9 @@ def test_many_threads_share_a_session_while_the_graph_grows() -> None:
                     assert session.run(grown, {x: 1}) == 1 + i
                     growing.set()
 
-        in_threads(16, work)
+        in_threads(32, work)
         assert growing.is_set()
-        assert session.run(total) == 16 * 50
+        assert session.run(total) == 32 * 50
 
 
 def test_threads_do_not_inherit_defaults() -> None:
