@@ -45,6 +45,9 @@ from tests.cluster.test_child import worker
 
 pytestmark = pytest.mark.process
 
+# Seconds by which a loss that shows in the connection is known, however busy this machine is: far below the
+# lease, after which silence counts as loss.
+AT_ONCE = LEASE_SECONDS / 2
 # Products of this take seconds in the kernel pool, in steps of milliseconds.
 LARGE = np.full([500, 500], 0.01, np.float32)
 
@@ -90,14 +93,14 @@ async def test_a_worker_killed_in_a_step_fails_that_step_at_once_and_others_run_
                 assert info.value.task == W1
                 assert W1 in info.value.message
                 assert cluster.target("worker", 1) in info.value.message
-            assert time.perf_counter() - start < 1.0
+            assert time.perf_counter() - start < AT_ONCE
             # What does not need it runs on; what does fails at once.
             assert await session.run(model.short) == 6.0
             start = time.perf_counter()
             with pytest.raises(UnavailableError, match="ECONNREFUSED") as info:
                 await model.begin(session)
             assert info.value.task == W1
-            assert time.perf_counter() - start < 1.0
+            assert time.perf_counter() - start < AT_ONCE
             await until_all(living, is_idle)
         config = ConfigProto(operation_timeout_in_ms=500)
         with pytest.raises(DeadlineExceededError) as late:
@@ -126,8 +129,8 @@ async def test_a_master_that_is_killed_is_named_and_the_other_tasks_drop_its_ses
             assert info.value.task == W0
             with pytest.raises(UnavailableError):
                 await session.run(model.short)
-            assert time.perf_counter() - start < 1.0
-        assert time.perf_counter() - start < 2.0  # closing did not wait either
+            assert time.perf_counter() - start < AT_ONCE
+        assert time.perf_counter() - start < AT_ONCE  # closing did not wait either
         await until_all(others, is_empty)
 
 
@@ -146,7 +149,7 @@ def test_a_worker_that_is_stopped_delays_nobody_beyond_the_limits_in_time(graph:
                 start = time.perf_counter()
                 with pytest.raises(DeadlineExceededError, match=f"still at work on it: .*{W1}"):
                     await session.run(model.long, {model.x: LARGE}, RunOptions(timeout_in_ms=300))
-                assert 0.3 <= time.perf_counter() - start < 1.0
+                assert 0.3 <= time.perf_counter() - start < AT_ONCE
                 assert await session.run(model.short) == 6.0
                 run.cancel()
                 await asyncio.wait([run], timeout=1.0)
