@@ -10,7 +10,23 @@ import logging
 
 from actorsession import errors, ops, train
 from actorsession.cluster import ClusterSpec, LocalCluster, Server
-from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats, TraceLevel
+from actorsession.config import (
+    ConfigProto,
+    DebugOptions,
+    DebugTensorWatch,
+    Experimental,
+    GraphOptions,
+    JitLevel,
+    OptimizerOptions,
+    OptLevel,
+    RPCOptions,
+    RunMetadata,
+    RunOptions,
+    SessionMetadata,
+    StepStats,
+    ThreadPoolOptionProto,
+    TraceLevel,
+)
 from actorsession.graph.defaults import (
     add_to_collection,
     colocate_with,
@@ -45,34 +61,81 @@ from actorsession.graph.graph import Graph, get_default_graph, reset_default_gra
 from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
+from actorsession.graph.static import get_static_value
+from actorsession.observe import timeline
 from actorsession.ops import *  # noqa: F403 - its __all__ is the list, and a test compares it
-from actorsession.session import AsyncSession, Session, get_default_session
+from actorsession.runtime.debug_dump import DebugDump, DebugReport
+from actorsession.runtime.debug_sinks import register_debug_sink, unregister_debug_sink
+from actorsession.runtime.debug_state import DebuggerState, DebuggerStateRegistry
+from actorsession.runtime.devices import (
+    Device,
+    DeviceFactory,
+    new_incarnation,
+    register_device_factory,
+)
+from actorsession.session import (
+    AsyncInteractiveSession,
+    AsyncSession,
+    GraphGrowthWarning,
+    GraphMutationWarning,
+    InteractiveSession,
+    Session,
+    SessionFactory,
+    SessionOptions,
+    get_default_session,
+)
+from actorsession.session import register_factory as register_session_factory
+from actorsession.session.conversions import register_session_run_conversion_functions
+from actorsession.session.handles import TensorHandle
 from actorsession.train import AdamOptimizer, GradientDescentOptimizer, MomentumOptimizer
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AdamOptimizer",
+    "AsyncInteractiveSession",
     "AsyncSession",
     "ClusterSpec",
     "ConfigProto",
     "DType",
+    "DebugDump",
+    "DebugOptions",
+    "DebugReport",
+    "DebugTensorWatch",
+    "DebuggerState",
+    "DebuggerStateRegistry",
+    "Device",
     "DeviceAttributes",
+    "DeviceFactory",
     "DeviceSpec",
+    "Experimental",
     "GradientDescentOptimizer",
     "Graph",
     "GraphDef",
+    "GraphGrowthWarning",
+    "GraphMutationWarning",
+    "GraphOptions",
+    "InteractiveSession",
+    "JitLevel",
     "LocalCluster",
     "MomentumOptimizer",
     "NodeDef",
     "Operation",
+    "OptLevel",
+    "OptimizerOptions",
+    "RPCOptions",
     "RunMetadata",
     "RunOptions",
     "Server",
     "Session",
+    "SessionFactory",
+    "SessionMetadata",
+    "SessionOptions",
     "StepStats",
     "Tensor",
+    "TensorHandle",
     "TensorShape",
+    "ThreadPoolOptionProto",
     "TraceLevel",
     "add_to_collection",
     "as_dtype",
@@ -90,20 +153,28 @@ __all__ = [
     "get_collection",
     "get_default_graph",
     "get_default_session",
+    "get_static_value",
     "int8",
     "int16",
     "int32",
     "int64",
     "name_scope",
+    "new_incarnation",
     "ops",
+    "register_debug_sink",
+    "register_device_factory",
+    "register_session_factory",
+    "register_session_run_conversion_functions",
     "reset_default_graph",
     "resource",
     "string",
+    "timeline",
     "train",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "unregister_debug_sink",
 ]
 __all__ += ops.__all__
 

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import FrozenInstanceError
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from actorsession.config import (
     ConfigProto,
+    DebugOptions,
+    DebugTensorWatch,
+    Experimental,
+    GraphOptions,
+    JitLevel,
     NodeStats,
+    OptimizerOptions,
+    OptLevel,
+    RPCOptions,
     RunMetadata,
     RunOptions,
+    SessionMetadata,
     StepStats,
+    ThreadPoolOptionProto,
     TraceLevel,
     TransferStats,
 )
+from actorsession.config.environment import environment_number, environment_switch
 from actorsession.errors import InvalidArgumentError
 
 # -- ConfigProto -----------------------------------------------------------------------------------
@@ -54,6 +67,10 @@ def test_the_operation_timeout_is_given_in_seconds() -> None:
         ("device_count", {"CPU": -1}, r"device_count\['CPU'\] is at least 0, got -1"),
         ("operation_timeout_in_ms", -1, "operation_timeout_in_ms is at least 0, got -1"),
         ("plan_cache_size", 0, "plan_cache_size is at least 1, got 0"),
+        ("partial_run_idle_limit_in_ms", 0, "partial_run_idle_limit_in_ms is at least 1, got 0"),
+        ("intra_op_parallelism_threads", -1, "intra_op_parallelism_threads is at least 0, got -1"),
+        ("device_filters", "/job:ps", "device_filters is a list of device names, got '/job:ps'"),
+        ("device_filters", [1], "device_filters is a list of device names"),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(field: str, value: Any, said: str) -> None:
@@ -61,15 +78,146 @@ def test_a_value_that_makes_no_sense_is_refused(field: str, value: Any, said: st
         ConfigProto(**{field: value})
 
 
+@pytest.mark.parametrize(
+    ("settings", "field", "value", "said"),
+    [
+        (ThreadPoolOptionProto, "num_threads", -1, "num_threads is at least 0, got -1"),
+        (GraphOptions, "build_cost_model", -1, "build_cost_model is at least 0, got -1"),
+        (GraphOptions, "build_cost_model_after", -2, "build_cost_model_after is at least 0"),
+        (GraphOptions, "timeline_step", -1, "timeline_step is at least 0"),
+        (
+            OptimizerOptions, "max_folded_constant_in_bytes", -1,
+            "max_folded_constant_in_bytes is at least 0",
+        ),
+        (OptimizerOptions, "opt_level", 3, "opt_level is one of L1=0, L0=-1, got 3"),
+        (
+            OptimizerOptions, "global_jit_level", "x",
+            "global_jit_level is one of DEFAULT=0, OFF=-1, ON_1=1, ON_2=2, got 'x'",
+        ),
+    ],
+)  # fmt: skip
+def test_a_nested_value_that_makes_no_sense_is_refused(
+    settings: Any, field: str, value: Any, said: str
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=said):
+        settings(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "value", "said"),
+    [
+        (ConfigProto, "gpu_options", object(), "there are no GPU devices here"),
+        (ConfigProto, "cluster_def", {"job": []}, "start the servers with it"),
+        (GraphOptions, "enable_recv_scheduling", True, "no receive to schedule"),
+        (OptimizerOptions, "global_jit_level", JitLevel.ON_1, "no optimising compiler here"),
+        (OptimizerOptions, "global_jit_level", 2, "no optimising compiler here"),
+        (OptimizerOptions, "cpu_global_jit", True, "no optimising compiler here"),
+        (Experimental, "use_tfrt", True, "there is one runtime here"),
+        (Experimental, "share_cluster_devices_in_session", True, "belong to that session"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused_with_the_reason(
+    settings: Any, field: str, value: Any, said: str
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"{field}=.* is refused: .*{said}"):
+        settings(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "value"),
+    [
+        (ConfigProto, "gpu_options", None),
+        (ConfigProto, "cluster_def", None),
+        (GraphOptions, "enable_recv_scheduling", False),
+        (OptimizerOptions, "global_jit_level", JitLevel.OFF),
+        (OptimizerOptions, "cpu_global_jit", False),
+        (Experimental, "use_tfrt", False),
+    ],
+)
+def test_what_asks_for_nothing_is_accepted(settings: Any, field: str, value: Any) -> None:
+    assert getattr(settings(**{field: value}), field) == value
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "value", "said"),
+    [
+        (ConfigProto, "graph_options", {}, "graph_options holds GraphOptions, got {}"),
+        (ConfigProto, "experimental", None, "experimental holds Experimental, got None"),
+        (ConfigProto, "session_inter_op_thread_pool", [2], "holds ThreadPoolOptionProto, got 2"),
+        (ConfigProto, "allow_soft_placement", "yes", "is of type bool, got 'yes'"),
+        (ConfigProto, "use_per_session_threads", 2, "is of type bool, got 2"),
+        (ConfigProto, "inter_op_parallelism_threads", "2", "is of type int, got '2'"),
+        (ConfigProto, "inter_op_parallelism_threads", True, "is of type int, got True"),
+        (ConfigProto, "operation_timeout_in_ms", 1.5, "is of type int, got 1.5"),
+        (GraphOptions, "optimizer_options", OptLevel.L1, "holds OptimizerOptions"),
+        (ThreadPoolOptionProto, "global_name", 3, "global_name is of type str, got 3"),
+        (Experimental, "session_metadata", "model", "holds SessionMetadata, got 'model'"),
+        (SessionMetadata, "version", "1", "version is of type int"),
+        (RPCOptions, "use_rpc_for_inprocess_master", "no", "is of type bool"),
+        (RunOptions, "inter_op_thread_pool", None, "is of type int, got None"),
+        (RunOptions, "debug_options", {}, "holds DebugOptions"),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_a_type_error(
+    settings: Any, field: str, value: Any, said: str
+) -> None:
+    with pytest.raises(TypeError, match=f"{field}.* {said}" if field not in said else said):
+        settings(**{field: value})
+
+
+def test_numbers_of_numpy_and_lists_become_plain_values() -> None:
+    config = ConfigProto(
+        inter_op_parallelism_threads=np.int64(3),  # type: ignore[arg-type]
+        allow_soft_placement=1,  # type: ignore[arg-type]
+        device_filters=["/job:ps"],
+        session_inter_op_thread_pool=[ThreadPoolOptionProto()],
+    )
+    assert type(config.inter_op_parallelism_threads) is int
+    assert config.allow_soft_placement is True
+    assert config.device_filters == ("/job:ps",)
+    assert config.session_inter_op_thread_pool == (ThreadPoolOptionProto(),)
+
+
+pools = st.builds(
+    ThreadPoolOptionProto, num_threads=st.integers(0, 64), global_name=st.text(max_size=5)
+)
+optimizer_options = st.builds(
+    OptimizerOptions,
+    do_common_subexpression_elimination=st.booleans(),
+    do_constant_folding=st.booleans(),
+    max_folded_constant_in_bytes=st.integers(0, 2**40),
+    opt_level=st.sampled_from(OptLevel),
+    global_jit_level=st.sampled_from([JitLevel.DEFAULT, JitLevel.OFF]),
+)
+graph_options = st.builds(
+    GraphOptions,
+    optimizer_options=optimizer_options,
+    build_cost_model=st.integers(0, 9),
+    build_cost_model_after=st.integers(0, 9),
+    infer_shapes=st.booleans(),
+    place_pruned_graph=st.booleans(),
+    enable_bfloat16_sendrecv=st.booleans(),
+    timeline_step=st.integers(0, 9),
+)
+metadata = st.builds(SessionMetadata, name=st.text(max_size=5), version=st.integers(-1, 9))
 configs = st.builds(
     ConfigProto,
     device_count=st.dictionaries(st.text(max_size=5), st.integers(0, 9), max_size=3),
+    intra_op_parallelism_threads=st.integers(0, 8),
     inter_op_parallelism_threads=st.integers(-1, 8),
+    use_per_session_threads=st.booleans(),
+    session_inter_op_thread_pool=st.lists(pools, max_size=3),
+    placement_period=st.integers(0, 9),
+    device_filters=st.lists(st.text(max_size=8), max_size=3),
     allow_soft_placement=st.booleans(),
     log_device_placement=st.booleans(),
+    graph_options=graph_options,
     operation_timeout_in_ms=st.integers(0, 10**6),
+    rpc_options=st.builds(RPCOptions, use_rpc_for_inprocess_master=st.booleans()),
     isolate_session_state=st.booleans(),
+    experimental=st.builds(Experimental, session_metadata=st.none() | metadata),
     plan_cache_size=st.integers(1, 1000),
+    partial_run_idle_limit_in_ms=st.integers(1, 10**7),
 )
 
 
@@ -99,6 +247,21 @@ def test_fields_left_out_on_the_wire_take_their_defaults() -> None:
         ({"plan_cache_size": "many"}, "bad ConfigProto"),
         ({"device_count": [1]}, "bad ConfigProto"),
         ({"device_count": {"CPU": "two"}}, "bad ConfigProto"),
+        ({"graph_options": {"future_field": 1}}, r"GraphOptions has no field \['future_field'\]"),
+        (
+            {"graph_options": {"optimizer_options": {"inline": 1}}},
+            r"OptimizerOptions has no field \['inline'\]; it has \['cpu_global_jit'",
+        ),
+        ({"rpc_options": {"compression": "gzip"}}, "RPCOptions has no field"),
+        ({"experimental": {"session_metadata": {"owner": "me"}}}, "SessionMetadata has no field"),
+        ({"session_inter_op_thread_pool": [{"threads": 1}]}, "ThreadPoolOptionProto has no field"),
+        ({"session_inter_op_thread_pool": [3]}, "wire form of ThreadPoolOptionProto is a map"),
+        ({"session_inter_op_thread_pool": 3}, "bad ConfigProto"),
+        ({"graph_options": None}, "graph_options holds GraphOptions, got None"),
+        ({"graph_options": {"timeline_step": -1}}, "timeline_step is at least 0"),
+        ({"device_filters": 3}, "bad ConfigProto"),
+        ({"gpu_options": {"allow_growth": True}}, "gpu_options=.* is refused"),
+        ({"experimental": {"use_tfrt": True}}, "use_tfrt=True is refused"),
         (None, "is a map"),
         ([], "is a map"),
         ("text", "is a map"),
@@ -139,7 +302,18 @@ def test_a_timeout_is_not_negative() -> None:
         RunOptions,
         trace_level=st.sampled_from(TraceLevel),
         timeout_in_ms=st.integers(0, 10**6),
+        inter_op_thread_pool=st.integers(-9, 9),
         output_partition_graphs=st.booleans(),
+        debug_options=st.builds(
+            DebugOptions,
+            debug_tensor_watch_opts=st.lists(
+                st.builds(
+                    DebugTensorWatch, node_name=st.text(min_size=1), output_slot=st.integers(-1, 9)
+                ),
+                max_size=2,
+            ),
+            global_step=st.integers(-1, 9),
+        ),
     )
 )
 def test_run_options_come_back_as_they_were_sent(options: RunOptions) -> None:
@@ -157,6 +331,52 @@ def test_run_options_come_back_as_they_were_sent(options: RunOptions) -> None:
 def test_bad_run_options_from_a_peer_are_an_invalid_argument(wire: Any) -> None:
     with pytest.raises(InvalidArgumentError):
         RunOptions.from_wire(wire)
+
+
+# -- the environment -------------------------------------------------------------------------------
+
+
+def test_of_several_variables_the_first_that_is_set_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OURS", "")
+    monkeypatch.setenv("THEIRS", " -3 ")
+    assert environment_number("UNSET", "OURS", "THEIRS") == -3
+    monkeypatch.setenv("OURS", "7")
+    assert environment_number("OURS", "THEIRS") == 7
+    assert environment_number("UNSET", default=4) == 4
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("true", True), ("1", True), ("TRUE", True), ("false", False), ("0", False), ("False", False)],
+)
+def test_a_switch_is_read_as_tensorflow_reads_it(
+    word: str, value: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SWITCH", word)
+    assert environment_switch("SWITCH", default=not value) is value
+
+
+@pytest.mark.parametrize("word", ["yes", "2", "on"])
+def test_another_word_is_logged_as_an_error_and_the_default_kept(
+    word: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("SWITCH", word)
+    with caplog.at_level(logging.ERROR, "actorsession.config"):
+        assert environment_switch("SWITCH", default=True) is True
+        assert environment_switch("SWITCH", default=False) is False
+    assert f"SWITCH is ignored: {word!r} is none of true, 1, false, 0; true counts" in caplog.text
+
+
+def test_a_number_that_is_none_is_logged_and_the_next_variable_counts(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OURS", "2.5")
+    monkeypatch.setenv("THEIRS", "2")
+    with caplog.at_level(logging.ERROR, "actorsession.config"):
+        assert environment_number("OURS", "THEIRS") == 2
+    assert "OURS is ignored: '2.5' is no whole number" in caplog.text
 
 
 # -- what a run reports ----------------------------------------------------------------------------
@@ -184,7 +404,7 @@ def test_bad_statistics_from_a_peer_are_an_invalid_argument(wire: Any) -> None:
 
 
 def test_metadata_is_cleared_before_it_is_filled_again() -> None:
-    metadata = RunMetadata(StepStats(1), {"/cpu:0": object()})
+    metadata = RunMetadata(StepStats(1), [object()])
     kept = metadata.partition_graphs
     metadata.clear()
     assert metadata == RunMetadata()

@@ -35,6 +35,9 @@ from actorsession.messages.session import (
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
 from actorsession.plan.place import DeviceSet
+from actorsession.runtime.device_filters import DeviceFilters
+from actorsession.runtime.pools import refuse_session_pools
+from actorsession.session.placement_log import log_devices
 
 __all__ = ["Master"]
 
@@ -86,13 +89,21 @@ class Master(Actor):
 
     @handles(CreateSession)
     async def on_create_session(self, message: CreateSession, call: CallContext) -> SessionCreated:
-        """Creates a session once every task of the cluster has answered."""
+        """Creates a session once every task that its device filters allow has answered."""
         self._requests.check(message.request_id)
         graph = GraphDef.from_wire(message.graph)
         config = ConfigProto.from_wire(message.config)
+        refuse_session_pools(config)
+        filters = DeviceFilters(config.device_filters)
         deadline = _sooner(call.deadline)
-        found = await find_tasks(self._addresses(), lambda task: self._worker(task, None), deadline)
-        session = self._new_session(config, found)
+        # The master's own task is always part of its sessions.
+        wanted = {
+            task: address
+            for task, address in self._addresses().items()
+            if task == self._task or filters.allows(task)
+        }
+        found = await find_tasks(wanted, lambda task: self._worker(task, None), deadline)
+        session = self._new_session(config, found, filters)
         try:
             version = session.extend(graph)
             await session.create_worker_sessions(
@@ -105,9 +116,18 @@ class Master(Actor):
         call.on_gone(lambda: self._collect(session.handle))
         return SessionCreated(session_handle=session.handle, graph_version=version)
 
-    def _new_session(self, config: ConfigProto, found: Iterable[FoundTask]) -> MasterSession:
+    def _new_session(
+        self, config: ConfigProto, found: Iterable[FoundTask], filters: DeviceFilters
+    ) -> MasterSession:
         tasks = {task.task: task for task in found}
-        devices = [device for task in tasks.values() for device in task.devices]
+        devices = [
+            device
+            for task in tasks.values()
+            for device in task.devices
+            if task.task == self._task or filters.allows(device.name)
+        ]
+        if config.log_device_placement:
+            log_devices(devices)
         client = next(d.name for d in tasks[self._task].devices if d.device_type == "CPU")
         workers = {name: self._worker(name, task.incarnation) for name, task in tasks.items()}
         return MasterSession(secrets.token_hex(8), config, DeviceSet(devices, client), workers)

@@ -7,7 +7,6 @@ runs steps: each is a ``MasterStep`` over the client graph of its run signature.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Mapping
 from typing import Any
 
@@ -37,14 +36,16 @@ from actorsession.messages.session import (
     StepDone,
 )  # fmt: skip
 from actorsession.messages.worker import CreateWorkerSession, DeleteWorkerSession
+from actorsession.plan.optimise import optimise, optimiser_settings
 from actorsession.plan.partition import partition
 from actorsession.plan.place import DeviceSet, Placer
 from actorsession.plan.prune import GraphView, prune
+from actorsession.plan.report import partition_graphs
 from actorsession.plan.signature import RunSignature
+from actorsession.session.placement_log import log_placement
 
 __all__ = ["MasterSession"]
 
-_log = logging.getLogger("actorsession.cluster")
 _NO_OPTIONS = RunOptions()
 
 
@@ -64,6 +65,7 @@ class MasterSession(Actor):
         super().__init__(f"master session {handle}")
         self.handle = handle
         self._config = config
+        self._infer_shapes = config.graph_options.infer_shapes
         self._devices = devices
         self._workers = workers
         self._view = GraphView()
@@ -103,8 +105,7 @@ class MasterSession(Actor):
         self._view.extend(graph.nodes)
         self._version += 1
         if self._config.log_device_placement:
-            for name, where in placed.items():
-                _log.info("%s: %s (%s)", name, where.device, where.reason)
+            log_placement(graph.nodes, placed)
         return self._version
 
     @handles(ExtendSession)
@@ -132,7 +133,10 @@ class MasterSession(Actor):
         graph = prune(self._view, signature)
         placed, client = self._placer.placed, self._devices.client_device
         device_of = {n: placed[n].device if n in placed else client for n in graph.nodes}
-        parts = partition(graph, device_of, self._devices)
+        options = self._config.graph_options
+        graph, device_of = optimise(graph, device_of, optimiser_settings(options.optimizer_options))
+        narrow = options.enable_bfloat16_sendrecv
+        parts = partition(graph, device_of, self._devices, bfloat16_transfers=narrow)
         return split_by_task(signature, parts, client.rpartition("/device:")[0])
 
     # -- steps ---------------------------------------------------------------------------------
@@ -155,7 +159,7 @@ class MasterSession(Actor):
             return self._run(graph, message, signature, options, deadline)
         step = self._step(graph, message, options, deadline)
         if step.begin():
-            return _done(graph, step, signature, options)
+            return _done(graph, step, signature, options, self._infer_shapes)
         return self._finish(step, graph, signature, options)
 
     def _step(
@@ -180,13 +184,13 @@ class MasterSession(Actor):
             await step.run(self.children)
         finally:
             self._graphs.release(graph)
-        return _done(graph, step, signature, options)
+        return _done(graph, step, signature, options, self._infer_shapes)
 
     async def _finish(
         self, step: MasterStep, graph: ClientGraph, signature: RunSignature, options: RunOptions
     ) -> StepDone:
         await step.finish(self.children)
-        return _done(graph, step, signature, options)
+        return _done(graph, step, signature, options, self._infer_shapes)
 
     # -- workers -------------------------------------------------------------------------------
 
@@ -234,7 +238,11 @@ def _limited(deadline: Deadline, options: RunOptions) -> Deadline:
 
 
 def _done(
-    graph: ClientGraph, step: MasterStep, signature: RunSignature, options: RunOptions
+    graph: ClientGraph,
+    step: MasterStep,
+    signature: RunSignature,
+    options: RunOptions,
+    infer_shapes: bool,
 ) -> StepDone:
     """The answer to the client, with the values in the order that it asked for."""
     values: list[Any] = [None] * len(graph.signature.fetches)
@@ -248,15 +256,16 @@ def _done(
     if graph.signature.fetches != signature.fetches:
         by_name = dict(zip(graph.signature.fetches, values, strict=True))
         values = [by_name[name] for name in signature.fetches]
-    return StepDone(values=values, metadata=_metadata(graph, stats, options))
+    return StepDone(values=values, metadata=_metadata(graph, stats, options, infer_shapes))
 
 
 def _metadata(
-    graph: ClientGraph, stats: StepStats | None, options: RunOptions
+    graph: ClientGraph, stats: StepStats | None, options: RunOptions, infer_shapes: bool
 ) -> dict[str, Any] | None:
     out: dict[str, Any] = {}
     if stats is not None:
         out["step_stats"] = stats.to_wire()
     if options.output_partition_graphs:
-        out["partition_graphs"] = {p.device: GraphDef(p.nodes).to_wire() for p in graph.partitions}
+        graphs = partition_graphs(graph.partitions, infer_shapes=infer_shapes)
+        out["partition_graphs"] = [g.to_wire() for g in graphs]
     return out or None

@@ -7,7 +7,20 @@ is accepted that has no effect. Imports errors alone; sessions, servers and the 
 
 from __future__ import annotations
 
+from actorsession.config.cost_graph import (
+    CostGraphDef,
+    CostGraphInput,
+    CostGraphNode,
+    CostGraphOutput,
+)
 from actorsession.config.debug import DebugOptions, DebugTensorWatch
+from actorsession.config.exec_stats import (
+    AllocatorMemoryUsed,
+    DeviceStepStats,
+    NodeExecStats,
+    NodeOutput,
+    TensorDescription,
+)
 from actorsession.config.limits import CONNECT_TIMEOUT, DEFAULT_STEP_TIMEOUT
 from actorsession.config.run import RunOptions, TraceLevel
 from actorsession.config.session import (
@@ -24,8 +37,10 @@ from actorsession.config.session import (
 from actorsession.config.stats import NodeStats, RunMetadata, StepStats, TransferStats
 
 __all__ = [
-    "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "ConfigProto", "DebugOptions", "DebugTensorWatch",
-    "Experimental", "GraphOptions", "JitLevel", "NodeStats", "OptLevel", "OptimizerOptions",
-    "RPCOptions", "RunMetadata", "RunOptions", "SessionMetadata", "StepStats",
-    "ThreadPoolOptionProto", "TraceLevel", "TransferStats",
+    "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "AllocatorMemoryUsed", "ConfigProto", "CostGraphDef",
+    "CostGraphInput", "CostGraphNode", "CostGraphOutput", "DebugOptions", "DebugTensorWatch",
+    "DeviceStepStats", "Experimental", "GraphOptions", "JitLevel", "NodeExecStats", "NodeOutput",
+    "NodeStats", "OptLevel", "OptimizerOptions", "RPCOptions", "RunMetadata", "RunOptions",
+    "SessionMetadata", "StepStats", "TensorDescription", "ThreadPoolOptionProto", "TraceLevel",
+    "TransferStats",
 ]  # fmt: skip

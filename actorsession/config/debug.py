@@ -9,10 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from actorsession.config.wire import at_least, list_of, to_wire
+from actorsession.config.wire import at_least, check_types, list_of, to_wire
 from actorsession.errors import InvalidArgumentError
 
 __all__ = ["DebugOptions", "DebugTensorWatch"]
+
+# What ``break_on`` may ask for; empty for nothing.
+_BREAKS = ("", "nan_or_inf")
+_MIB = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,19 +26,27 @@ class DebugTensorWatch:
     Attributes:
         node_name: name of the node; ``*`` for every node.
         output_slot: which output; -1 for all.
-        debug_ops: what to keep of each value.
-        debug_urls: where it goes.
+        debug_ops: what to keep of each value: ``DebugIdentity`` (the value), ``DebugNanCount`` or
+            ``DebugNumericSummary``, which takes settings behind its name, for instance
+            ``DebugNumericSummary(upper_bound=10.0;mute_if_healthy=true)``.
+        debug_urls: where it goes: ``memory://``, ``file:///directory`` or ``sink://name``.
+        tolerate_debug_op_creation_failures: leave out, with a line in the log, a debug op that does
+            not exist or does not go with the tensor's type, rather than refuse the run.
     """
 
     node_name: str
     output_slot: int = 0
     debug_ops: Sequence[str] = ("DebugIdentity",)
     debug_urls: Sequence[str] = ("memory://",)
+    tolerate_debug_op_creation_failures: bool = False
 
     def __post_init__(self) -> None:
+        check_types(self)
         at_least(-1, "output_slot", self.output_slot)
         if not isinstance(self.node_name, str) or not self.node_name:
             raise InvalidArgumentError(f"node_name is the name of a node, got {self.node_name!r}")
+        for name in ("debug_ops", "debug_urls"):
+            object.__setattr__(self, name, _strings(name, getattr(self, name)))
 
     def to_wire(self) -> dict[str, Any]:
         """The settings as plain values."""
@@ -45,16 +57,62 @@ class DebugTensorWatch:
 class DebugOptions:
     """What a run's debugger does.
 
+    The limits count the bytes of what is kept. A value that would go beyond one of them is counted,
+    reported and not kept; the run goes on.
+
     Attributes:
         debug_tensor_watch_opts: the tensors to watch.
         global_step: the caller's own count of steps, published with the run; -1 for none.
+        reset_disk_byte_usage: forget, before the run, what the session has written to disk so far.
+        disk_byte_usage_limit: most bytes that the session writes under ``file://`` URLs.
+        memory_byte_usage_limit: most bytes that the session keeps for ``memory://``.
+        run_byte_usage_limit: most bytes that this run keeps in memory and on disk together.
+        break_on: ``nan_or_inf`` ends the step at the first node that makes a NaN or an infinity.
+        break_exclude: patterns, as of a shell, of the names of nodes at which the step does not end.
+        raise_sink_errors: end the step when something fails that takes in what is watched; otherwise
+            the failure is logged and counted.
     """
 
     debug_tensor_watch_opts: Sequence[DebugTensorWatch] = field(
         default=(), metadata=list_of(DebugTensorWatch)
     )
     global_step: int = -1
+    reset_disk_byte_usage: bool = False
+    disk_byte_usage_limit: int = 1024 * _MIB
+    memory_byte_usage_limit: int = 512 * _MIB
+    run_byte_usage_limit: int = 256 * _MIB
+    break_on: str = ""
+    break_exclude: Sequence[str] = ()
+    raise_sink_errors: bool = False
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        object.__setattr__(
+            self, "break_exclude", _strings("break_exclude", self.break_exclude, least=0)
+        )
+        for name in ("disk_byte_usage_limit", "memory_byte_usage_limit", "run_byte_usage_limit"):
+            at_least(0, name, getattr(self, name))
+        if self.break_on not in _BREAKS:
+            raise InvalidArgumentError(
+                f"break_on is 'nan_or_inf', or empty for no break, got {self.break_on!r}"
+            )
+
+    @property
+    def active(self) -> bool:
+        """Whether anything is asked of the debugger."""
+        return bool(self.debug_tensor_watch_opts or self.break_on)
 
     def to_wire(self) -> dict[str, Any]:
         """The settings as plain values."""
         return to_wire(self)
+
+
+def _strings(name: str, value: Any, *, least: int = 1) -> tuple[str, ...]:
+    """A field's list of strings as a tuple, so that settings can be compared and kept."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    if not is_list or not all(isinstance(item, str) for item in value):
+        raise InvalidArgumentError(f"{name} is a list of strings, got {value!r:.100}")
+    found = tuple(value)
+    if len(found) < least:
+        raise InvalidArgumentError(f"{name} names at least one, got none")
+    return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from actorsession.config.debug import DebugOptions
-from actorsession.config.wire import at_least, from_wire, one_of, to_wire
+from actorsession.config.wire import at_least, check_types, from_wire, one_of, to_wire
 from actorsession.errors import InvalidArgumentError
 
 __all__ = ["RunOptions", "TraceLevel"]
@@ -33,7 +33,8 @@ class RunOptions:
     Attributes:
         trace_level: above ``NO_TRACE`` the run's metadata gets step statistics.
         timeout_in_ms: limit for this run; 0 for the session's.
-        inter_op_thread_pool: which of the session's pools runs the kernels; -1 for the caller's thread.
+        inter_op_thread_pool: which of the session's pools runs the kernels; -1 for the caller's
+            thread. Remote sessions ignore it.
         output_partition_graphs: whether the metadata gets the graph of each device.
         debug_options: tensors to watch.
     """
@@ -50,6 +51,7 @@ class RunOptions:
     debug_options: DebugOptions = field(default_factory=DebugOptions, metadata=one_of(DebugOptions))
 
     def __post_init__(self) -> None:
+        check_types(self)
         at_least(0, "timeout_in_ms", self.timeout_in_ms)
         try:
             object.__setattr__(self, "trace_level", TraceLevel(self.trace_level))

@@ -12,7 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from actorsession.config.wire import at_least, from_wire, list_of, one_of, refused, to_wire
+from actorsession.config.wire import (
+    at_least,
+    check_types,
+    from_wire,
+    list_of,
+    one_of,
+    refused,
+    to_wire,
+)
 from actorsession.errors import InvalidArgumentError
 
 __all__ = [
@@ -65,6 +73,7 @@ class OptimizerOptions:
     cpu_global_jit: bool = False
 
     def __post_init__(self) -> None:
+        check_types(self)
         at_least(0, "max_folded_constant_in_bytes", self.max_folded_constant_in_bytes)
         _as_member(self, "opt_level", OptLevel)
         _as_member(self, "global_jit_level", JitLevel)
@@ -100,8 +109,8 @@ class GraphOptions:
             reports, as attribute ``_output_shapes``. Shapes are inferred in any case.
         place_pruned_graph: place only what a run needs, so that a bad device on another node is no
             error.
-        enable_bfloat16_sendrecv: send float32 tensors between processes as bfloat16, at half the bytes
-            and 8 bits of precision.
+        enable_bfloat16_sendrecv: send float32 tensors from task to task as bfloat16, at half the bytes
+            and 8 bits of precision; nothing changes within one task.
         timeline_step: record the timeline of every ``timeline_step``-th step; 0 for none.
         enable_recv_scheduling: refused: values are pushed as soon as they exist.
     """
@@ -118,6 +127,7 @@ class GraphOptions:
     enable_recv_scheduling: bool = False
 
     def __post_init__(self) -> None:
+        check_types(self)
         for name in ("build_cost_model", "build_cost_model_after", "timeline_step"):
             at_least(0, name, getattr(self, name))
         refused(
@@ -136,14 +146,16 @@ class ThreadPoolOptionProto:
     """One of the thread pools that runs may choose from.
 
     Attributes:
-        num_threads: how many threads; 0 for one per processor.
-        global_name: pools of one name are one pool in the whole process; empty for the session's own.
+        num_threads: how many threads; 0 for as many as ``inter_op_parallelism_threads`` stands for.
+        global_name: pools of one name are one pool in the whole process, and all have the same number
+            of threads; empty for the session's own.
     """
 
     num_threads: int = 0
     global_name: str = ""
 
     def __post_init__(self) -> None:
+        check_types(self)
         at_least(0, "num_threads", self.num_threads)
 
     def to_wire(self) -> dict[str, Any]:
@@ -162,6 +174,9 @@ class SessionMetadata:
 
     name: str = ""
     version: int = 0
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
     def to_wire(self) -> dict[str, Any]:
         """The settings as plain values."""
@@ -183,6 +198,7 @@ class Experimental:
     use_tfrt: bool = False
 
     def __post_init__(self) -> None:
+        check_types(self)
         refused(
             "share_cluster_devices_in_session", self.share_cluster_devices_in_session, (False,),
             "the devices of a cluster that a session brings along belong to that session",
@@ -204,6 +220,9 @@ class RPCOptions:
 
     use_rpc_for_inprocess_master: bool = False
 
+    def __post_init__(self) -> None:
+        check_types(self)
+
     def to_wire(self) -> dict[str, Any]:
         """The settings as plain values."""
         return to_wire(self)
@@ -217,14 +236,21 @@ class ConfigProto:
         device_count: number of devices per type in this process, for instance ``{"CPU": 3}``; a
             server's own configuration counts for remote sessions.
         intra_op_parallelism_threads: threads of the BLAS library within one kernel; 0 to leave it as
-            it is. One number counts for the whole process.
-        inter_op_parallelism_threads: threads of the kernel pool; 0 for one per processor, negative
-            to run every kernel in the caller's thread.
-        use_per_session_threads: a kernel pool of the session's own in place of the process's.
-        session_inter_op_thread_pool: pools that runs choose from by ``RunOptions.inter_op_thread_pool``.
+            it is. One number counts for the whole process: that of the first session that asks, until
+            the last one that asked is closed.
+        inter_op_parallelism_threads: threads of the kernel pool that the sessions of the process
+            share, if this is the first of them; 0 for what ``ACTORSESSION_NUM_INTEROP_THREADS`` or
+            ``TF_NUM_INTEROP_THREADS`` says, else one per processor; negative to run every kernel in
+            the caller's thread.
+        use_per_session_threads: a kernel pool of the session's own in place of the process's; refused
+            for remote sessions.
+        session_inter_op_thread_pool: pools that runs choose from by ``RunOptions.inter_op_thread_pool``;
+            refused for remote sessions.
         placement_period: number of steps after which nodes without a device of their own are placed
             anew by the cost model, if there is one; 0 for never.
-        device_filters: partial device names; the session sees only devices that match one of them.
+        device_filters: partial device names; the session sees only devices that match one of them, and
+            its client device. A remote session waits only for tasks that match, and sees all devices
+            of its master's own task.
         gpu_options: refused: there are no GPU devices.
         allow_soft_placement: put an op elsewhere when its device type or number does not exist.
         log_device_placement: log the device of each node and the reason for it.
@@ -232,7 +258,8 @@ class ConfigProto:
         operation_timeout_in_ms: limit for each call; 0 for the default limits.
         rpc_options: how a remote session reaches its master.
         cluster_def: refused until sessions can bring their own cluster along.
-        isolate_session_state: private variables for this session on every task.
+        isolate_session_state: private variables for this session on every task; a session in this
+            process always has its own.
         experimental: settings that TensorFlow calls experimental.
         plan_cache_size: number of run signatures whose plans are kept.
         partial_run_idle_limit_in_ms: a partial run that nobody continues for so long is given up.
@@ -260,15 +287,18 @@ class ConfigProto:
     partial_run_idle_limit_in_ms: int = 600_000
 
     def __post_init__(self) -> None:
+        check_types(self)
         for kind, count in self.device_count.items():
             at_least(0, f"device_count[{kind!r}]", count)
         at_least(0, "intra_op_parallelism_threads", self.intra_op_parallelism_threads)
         at_least(0, "operation_timeout_in_ms", self.operation_timeout_in_ms)
         at_least(1, "plan_cache_size", self.plan_cache_size)
         at_least(1, "partial_run_idle_limit_in_ms", self.partial_run_idle_limit_in_ms)
-        if isinstance(self.device_filters, str):
+        if isinstance(self.device_filters, str) or not all(
+            isinstance(text, str) for text in self.device_filters
+        ):
             raise InvalidArgumentError(
-                f"device_filters is a list of device names, got the string {self.device_filters!r}"
+                f"device_filters is a list of device names, got {self.device_filters!r:.100}"
             )
         refused(
             "gpu_options", self.gpu_options, (None,),

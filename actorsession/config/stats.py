@@ -1,16 +1,24 @@
 """What a run reports about itself: when nodes ran, what travelled, and the graphs of its parts.
 
-Filled by the runtime, merged over processes by the master, read by users and by ``observe``.
+Filled by the runtime, merged over processes by the master, read by users and by ``observe``. What is
+recorded are two flat lists; ``dev_stats`` gives the same in TensorFlow's shape.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from actorsession.config.cost_graph import CostGraphDef
+from actorsession.config.exec_stats import DeviceStepStats, NodeExecStats
 from actorsession.errors import InvalidArgumentError
 
 __all__ = ["NodeStats", "RunMetadata", "StepStats", "TransferStats"]
+
+# What moves tensors between devices is no node that a user wrote: like TensorFlow, ``dev_stats``
+# leaves it out; ``transfers`` tells it better.
+_TRANSFERS = frozenset({"_Send", "_Recv"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +33,7 @@ class NodeStats:
         end: wall-clock seconds at its end.
         thread: name of the thread that ran it.
         nbytes: bytes of its outputs.
+        detail: all that is known of it, in TensorFlow's shape; made from the rest where absent.
     """
 
     device: str
@@ -34,6 +43,33 @@ class NodeStats:
     end: float
     thread: str
     nbytes: int
+    detail: NodeExecStats | None = None
+
+    def exec_stats(self, thread_id: int) -> NodeExecStats:
+        """The entry of ``dev_stats`` for this node."""
+        if self.detail is not None:
+            return replace(self.detail, thread_id=thread_id)
+        start = round(self.start * 1e9)
+        taken = max(0, round(self.end * 1e9) - start)
+        return NodeExecStats(
+            node_name=self.node, all_start_nanos=start, op_end_rel_nanos=taken,
+            all_end_rel_nanos=taken, scheduled_nanos=start,
+            timeline_label=f"{self.node} = {self.op}()", thread_id=thread_id,
+        )  # fmt: skip
+
+    def to_wire(self) -> list[Any]:
+        """The values as plain ones."""
+        detail = self.detail.to_wire() if self.detail is not None else None
+        return [
+            self.device, self.node, self.op, self.start, self.end, self.thread, self.nbytes, detail,
+        ]  # fmt: skip
+
+    @classmethod
+    def from_wire(cls, value: Any) -> NodeStats:
+        """Reads what ``to_wire`` made; TypeError or ValueError for another form."""
+        device, node, op, start, end, thread, nbytes, wire = value
+        detail = None if wire is None else NodeExecStats.from_wire(wire)
+        return cls(device, node, op, start, end, thread, nbytes, detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,33 +99,58 @@ class StepStats:
         step_id: number of the step.
         nodes: one entry per node that ran.
         transfers: one entry per end of each transfer.
+        left_out: nodes that ran when as many as a step records were recorded already.
     """
 
     step_id: int = 0
     nodes: list[NodeStats] = field(default_factory=list)
     transfers: list[TransferStats] = field(default_factory=list)
+    left_out: int = 0
+
+    @property
+    def dev_stats(self) -> list[DeviceStepStats]:
+        """The nodes in TensorFlow's shape: by device, then by start; made anew by each look."""
+        by_device: dict[str, list[NodeStats]] = {}
+        for node in self.nodes:
+            if node.op not in _TRANSFERS:
+                by_device.setdefault(node.device, []).append(node)
+        return [_device_stats(device, by_device[device]) for device in sorted(by_device)]
 
     def merge(self, other: StepStats) -> None:
         """Adds what another process recorded of the same step."""
         self.nodes.extend(other.nodes)
         self.transfers.extend(other.transfers)
+        self.left_out += other.left_out
 
     def to_wire(self) -> list[Any]:
         """The statistics as plain values."""
-        nodes = [[n.device, n.node, n.op, n.start, n.end, n.thread, n.nbytes] for n in self.nodes]
         transfers = [[t.kind, t.key, t.device, t.time, t.nbytes] for t in self.transfers]
-        return [self.step_id, nodes, transfers]
+        return [self.step_id, [n.to_wire() for n in self.nodes], transfers, self.left_out]
 
     @classmethod
     def from_wire(cls, value: Any) -> StepStats:
-        """Reads what ``to_wire`` made."""
+        """Reads what ``to_wire`` made.
+
+        Raises:
+            InvalidArgumentError: for any other form.
+        """
         try:
-            step_id, nodes, transfers = value
+            step_id, nodes, transfers, left_out = value
             return cls(
-                step_id, [NodeStats(*n) for n in nodes], [TransferStats(*t) for t in transfers]
+                step_id,
+                [NodeStats.from_wire(n) for n in nodes],
+                [TransferStats(*t) for t in transfers],
+                left_out,
             )
         except (TypeError, ValueError) as exc:
             raise InvalidArgumentError(f"bad step statistics: {value!r:.100}") from exc
+
+
+def _device_stats(device: str, nodes: Iterable[NodeStats]) -> DeviceStepStats:
+    threads: dict[str, int] = {}
+    entries = [n.exec_stats(threads.setdefault(n.thread, len(threads))) for n in nodes]
+    entries.sort(key=lambda entry: entry.all_start_nanos)
+    return DeviceStepStats(device, tuple(entries), {i: name for name, i in threads.items()})
 
 
 @dataclass(slots=True)
@@ -97,14 +158,19 @@ class RunMetadata:
     """What one run reports; the object is overwritten by each run it is given to.
 
     Attributes:
-        step_stats: filled when ``RunOptions.trace_level`` asks for it.
-        partition_graphs: GraphDef per device, when ``output_partition_graphs`` asks for it.
+        step_stats: filled when ``RunOptions.trace_level`` asks for it, or when the step fed the
+            session's cost model.
+        partition_graphs: a GraphDef per device, the client device's first, when
+            ``output_partition_graphs`` asks for it; each node names its device.
+        cost_graph: filled when the step fed the session's cost model.
     """
 
     step_stats: StepStats | None = None
-    partition_graphs: dict[str, Any] = field(default_factory=dict)
+    partition_graphs: list[Any] = field(default_factory=list)
+    cost_graph: CostGraphDef = field(default_factory=CostGraphDef)
 
     def clear(self) -> None:
         """Drops what an earlier run left."""
         self.step_stats = None
-        self.partition_graphs = {}
+        self.partition_graphs = []
+        self.cost_graph = CostGraphDef()

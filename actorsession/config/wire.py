@@ -7,7 +7,8 @@ the settings classes of this package alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.errors import InvalidArgumentError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     S = TypeVar("S", bound=DataclassInstance)
 
-__all__ = ["at_least", "from_wire", "list_of", "one_of", "refused", "to_wire"]
+__all__ = ["at_least", "check_types", "from_wire", "list_of", "one_of", "refused", "to_wire"]
 
 _CLASS, _LIST_OF = "actorsession.class", "actorsession.list_of"
 
@@ -56,6 +57,47 @@ def refused(name: str, value: Any, neutral: tuple[Any, ...], reason: str) -> Non
     """
     if not any(value is n or value == n for n in neutral):
         raise InvalidArgumentError(f"{name}={value!r:.100} is refused: {reason}")
+
+
+def check_types(settings: DataclassInstance) -> None:
+    """Checks the type of every field by its default or its class, and makes lists tuples.
+
+    Raises:
+        TypeError: naming the field, what it is and what was given.
+    """
+    for f in fields(settings):
+        value = getattr(settings, f.name)
+        if _LIST_OF in f.metadata:
+            made: Any = tuple(_instance(f.name, item, f.metadata[_LIST_OF]) for item in value)
+        elif _CLASS in f.metadata:
+            left_out = value is None and f.default is None
+            made = None if left_out else _instance(f.name, value, f.metadata[_CLASS])
+        elif f.default is not MISSING and type(f.default) in (bool, int, str):
+            made = _plain_of_type(f.name, value, type(f.default))
+        else:
+            made = tuple(value) if isinstance(value, list) else value
+        if made is not value:
+            object.__setattr__(settings, f.name, made)
+
+
+def _instance(name: str, value: Any, cls: type[Any]) -> Any:
+    if not isinstance(value, cls):
+        raise TypeError(f"{name} holds {cls.__name__}, got {value!r:.100}")
+    return value
+
+
+def _plain_of_type(name: str, value: Any, kind: type[Any]) -> Any:
+    """The value as a bool, int or str; numpy's numbers are fine, and so are 0 and 1 for a bool."""
+    is_bool = isinstance(value, bool)
+    if isinstance(value, kind) and is_bool == (kind is bool):
+        return value
+    if isinstance(value, Integral):
+        number = int(value)
+        if kind is int and not is_bool:
+            return number
+        if kind is bool and number in (0, 1):
+            return bool(number)
+    raise TypeError(f"{name} is of type {kind.__name__}, got {value!r:.100}")
 
 
 def to_wire(settings: DataclassInstance) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 The one seam to the wire library. GraphDefs and messages are made of the values that this module can
 carry: ``None``, bool, int, float, str, bytes, list (tuples become lists), dict, numpy arrays and
-scalars (which come back as arrays of rank 0), ``DType`` and ``TensorShape``. Nothing is pickled,
-and nothing received is executed.
+scalars (which come back as arrays of rank 0), ``DType``, ``TensorShape`` and functions of nodes.
+Nothing is pickled, and nothing received is executed.
 
 A tensor travels as its dtype's *name*, its shape and its bytes in C order and the machine's byte
 order (little-endian everywhere we run). Tensors above ``INLINE_LIMIT`` go out of band when the
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import msgpack
@@ -26,7 +26,7 @@ from actorsession.errors import InvalidArgumentError, ProtocolError
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import TensorShape
 
-__all__ = ["INLINE_LIMIT", "Buffer", "pack", "tensor_bytes", "unpack"]
+__all__ = ["INLINE_LIMIT", "Buffer", "pack", "register_function", "tensor_bytes", "unpack"]
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
@@ -40,7 +40,24 @@ _BIGINT_DIGITS = 64
 
 _MAX_RANK = 64  # numpy's own limit
 
-_EXT_TENSOR, _EXT_DTYPE, _EXT_SHAPE, _EXT_STRINGS, _EXT_BIGINT = 1, 2, 3, 4, 5
+_EXT_TENSOR, _EXT_DTYPE, _EXT_SHAPE, _EXT_STRINGS, _EXT_BIGINT, _EXT_FUNCTION = 1, 2, 3, 4, 5, 6
+
+# Functions inside functions: a few more than planners accept, so that they can say what is wrong.
+_MAX_DEPTH = 70
+
+_FUNCTION_CLASS: list[type[Any]] = []
+_READ_FUNCTION: list[Callable[[Any], Any]] = []
+
+
+def register_function(kind: type[Any], read: Callable[[Any], Any]) -> None:
+    """Says which class functions have, which is made of nodes and stands above this module.
+
+    Args:
+        kind: has ``to_wire()``.
+        read: from what ``to_wire`` made to a value; ProtocolError for any other form.
+    """
+    _FUNCTION_CLASS.append(kind)
+    _READ_FUNCTION.append(read)
 
 
 def tensor_bytes(value: Any) -> int:
@@ -97,6 +114,11 @@ class _Packer(threading.local):
             return msgpack.ExtType(_EXT_SHAPE, self._inner.pack(obj.dims))
         if isinstance(obj, int):
             return _integer(int(obj))
+        if isinstance(obj, tuple(_FUNCTION_CLASS)):
+            # A packer of its own: this one is in the middle of what the function stands in.
+            function: Any = obj
+            inner = msgpack.Packer(default=self._extend, strict_types=True)
+            return msgpack.ExtType(_EXT_FUNCTION, inner.pack(function.to_wire()))
         plain = _plain(obj)
         if plain is not None:
             return plain
@@ -164,6 +186,17 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
         ProtocolError: for bytes of any other form.
     """
 
+    depth = 0
+
+    def function(body: bytes) -> Any:
+        nonlocal depth
+        depth += 1
+        if depth > _MAX_DEPTH or not _READ_FUNCTION:
+            raise ProtocolError(f"functions are nested more than {_MAX_DEPTH} deep, or unknown here")
+        value = msgpack.unpackb(body, ext_hook=extension, strict_map_key=False, timestamp=1)
+        depth -= 1
+        return _READ_FUNCTION[0](value)
+
     def extension(code: int, body: bytes) -> Any:
         if code == _EXT_TENSOR:
             return _unpack_tensor(body, segments)
@@ -175,6 +208,8 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
             return _unpack_strings(body)
         if code == _EXT_BIGINT and len(body) <= _BIGINT_DIGITS:
             return int(body)
+        if code == _EXT_FUNCTION:
+            return function(body)
         raise ProtocolError(f"unknown extension type {code} in a message")
 
     try:

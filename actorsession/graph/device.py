@@ -158,6 +158,11 @@ class DeviceAttributes:
         return DeviceSpec.parse(self.name)
 
     @property
+    def memory_limit_bytes(self) -> int:
+        """``memory_limit`` under the name that ``list_devices`` gives it in TensorFlow."""
+        return self.memory_limit
+
+    @property
     def task(self) -> str:
         """The task that owns the device."""
         return self.name.rpartition("/device:")[0]

@@ -16,6 +16,7 @@ from typing import Any
 
 from actorsession.graph import registry
 from actorsession.graph.device import DeviceSpec
+from actorsession.graph.function import FunctionBody, check_reach
 from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
@@ -35,7 +36,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.graph.source import user_line
 from actorsession.graph.static import constant_value
 
-__all__ = ["Graph", "constant_value", "get_default_graph", "reset_default_graph"]
+__all__ = ["Graph", "constant_value", "default_graphs", "get_default_graph", "reset_default_graph"]
 
 
 class Graph:
@@ -54,20 +55,33 @@ class Graph:
         self._consumers_of = 0  # how many operations stand in it
         self._collections: dict[str, list[Any]] = {}
         self._finalized_at: str | None = None
-        self._refinements = 0
+        self._refined: list[tuple[Tensor, str]] = []  # by shape refinement, with the line
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Operation] = set()
+        self._restrictions = 0
+        self._bodies: dict[Operation, FunctionBody] = {}  # of operations in loops and branches
         self.seed: int | None = None
 
     # -- what is in it -------------------------------------------------------------------------
 
     @property
     def version(self) -> int:
-        """Changes whenever the graph does: the number of operations and shape refinements."""
-        return len(self._operations) + self._refinements
+        """Changes whenever the graph does: by operations, shape refinements and restrictions."""
+        return len(self._operations) + len(self._refined) + self._restrictions
+
+    @property
+    def built(self) -> int:
+        """How many operations there are, those in loop bodies and branches included."""
+        return len(self._operations) + len(self._bodies)
 
     @property
     def refinements(self) -> int:
         """How many times a static shape was refined after its operation was built."""
-        return self._refinements
+        return len(self._refined)
+
+    def refined_since(self, number: int) -> list[tuple[Tensor, str]]:
+        """The tensors refined after the first ``number`` refinements, with the line that did it."""
+        return self._refined[number:]
 
     def get_operations(self) -> list[Operation]:
         """All operations in the order they were built."""
@@ -193,10 +207,14 @@ class Graph:
         scope = scope_of(self)
         with self._lock:
             self._check_open(f"a {op_type} was asked for at {source}")
+            control = control_inputs_of(scope, inputs)
+            if self._bodies:
+                check_reach(self._bodies, [*[t.op for t in inputs], *control], scope.body)
+            number = len(self._operations) if scope.body is None else self.built
             wanted, full_name = self._op_name(name or op_type, scope)
             op = Operation(
-                self, full_name, op_def, tuple(inputs), control_inputs_of(scope, inputs),
-                apply_colocation(scope, filled), specs, "", source, len(self._operations),
+                self, full_name, op_def, tuple(inputs), control,
+                apply_colocation(scope, filled), specs, "", source, number,
             )  # fmt: skip
             op.device = device_under(scope, op)
             self._add(op, wanted, scope)
@@ -258,10 +276,20 @@ class Graph:
 
     def _add(self, op: Operation, wanted: str, scope: Scope) -> None:
         self._names.take(wanted, op.name)
-        self._operations.append(op)
+        if scope.body is None:
+            self._operations.append(op)
+        else:
+            scope.body.operations.append(op)
+            self._bodies[op] = scope.body
         self._by_name[op.name] = op
         for frame in scope.control:
             frame.seen.add(op)
+
+    def forget(self, body: FunctionBody) -> None:
+        """Drops what was built in a loop body or branch that was given up; its names stay taken."""
+        with self._lock:
+            for op in [op for op, home in self._bodies.items() if body.encloses(home)]:
+                del self._by_name[op.name], self._bodies[op]
 
     def refine_shape(self, tensor: Tensor, shape: TensorShape) -> None:
         """Merges what is known of a tensor's static shape with ``shape``.
@@ -275,7 +303,41 @@ class Graph:
             if merged != known:
                 tensor._spec = TensorSpec(tensor.dtype, merged)
                 tensor.op.forget_node_def()
-                self._refinements += 1
+                self._refined.append((tensor, user_line()))
+
+    # -- what sessions may do with it ----------------------------------------------------------
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Forbids for good that sessions feed ``tensor``."""
+        self._restrict(self._unfeedable, tensor)
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Forbids for good that sessions fetch ``op`` or its tensors."""
+        self._restrict(self._unfetchable, op)
+
+    def _restrict(self, restricted: set[Any], element: Any) -> None:
+        with self._lock:
+            restricted.add(element)
+            self._restrictions = len(self._unfeedable) + len(self._unfetchable)
+
+    def is_feedable(self, tensor: Tensor) -> bool:
+        """Whether sessions may feed ``tensor``."""
+        return tensor not in self._unfeedable and tensor.op not in self._bodies
+
+    def is_fetchable(self, element: Tensor | Operation) -> bool:
+        """Whether sessions may fetch an operation, or a tensor of one."""
+        op = element.op if isinstance(element, Tensor) else element
+        return op not in self._unfetchable and op not in self._bodies
+
+    def construct_of(self, element: Tensor | Operation) -> str | None:
+        """The name of the loop or cond whose body an operation, or a tensor of one, is inside of."""
+        op = element.op if isinstance(element, Tensor) else element
+        return self._bodies[op].construct if op in self._bodies else None
+
+    @property
+    def restrictions(self) -> int:
+        """How many tensors and operations sessions may not feed or fetch; it only grows."""
+        return self._restrictions
 
     def finalize(self) -> None:
         """Forbids any further change; the line that asked is remembered for the error message."""
@@ -332,10 +394,11 @@ class Graph:
         """Makes operations built in the block run after ``control_inputs``.
 
         Args:
-            control_inputs: operations, tensors or variables; ``None`` clears what is outside.
+            control_inputs: operations, tensors or variables; ``None`` clears what is outside, and
+                leaves loop bodies and branches as well.
         """
         if control_inputs is None:
-            with entered(self, control=()):
+            with entered(self, control=(), body=None):
                 yield
             return
         ops = []
@@ -431,6 +494,11 @@ def get_default_graph() -> Graph:
     graph = _DEFAULT_GRAPHS.get()
     assert graph is not None
     return graph
+
+
+def default_graphs() -> DefaultStack[Graph]:
+    """The stack behind ``get_default_graph``, for what enters and leaves it by calls."""
+    return _DEFAULT_GRAPHS
 
 
 def reset_default_graph() -> None:

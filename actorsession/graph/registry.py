@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from actorsession.graph.operation import Operation, Tensor
 
 __all__ = [
-    "NOT_DIFFERENTIABLE", "REQUIRED", "Array", "InferContext", "Kernel", "KernelContext", "OpDef",
-    "VariableHolder", "is_registered", "lookup", "register", "registered_ops",
+    "NOT_DIFFERENTIABLE", "REQUIRED", "TENSOR_STORE", "Array", "InferContext", "Kernel",
+    "KernelContext", "OpDef", "ResourceHost", "VariableHolder", "is_registered", "lookup", "register",
+    "registered_ops",
 ]  # fmt: skip
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -36,6 +37,10 @@ Gradient: TypeAlias = "Callable[..., Sequence[Tensor | None]]"
 
 # Marks an attribute without default.
 REQUIRED: Any = object()
+
+# Container, name and kind of what keeps a session's values behind tensor handles. Not in the
+# default container: a reset of state must not take values that handles refer to.
+TENSOR_STORE = ("session", "tensors", "tensor store")
 
 
 def NOT_DIFFERENTIABLE(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
@@ -92,10 +97,25 @@ class VariableHolder(Protocol):
 
 
 class ResourceHost(Protocol):
-    """Where kernels find state: the resource manager of their device."""
+    """Where kernels find state: the resource manager of their device.
+
+    A resource lives as long as its device; clearing its container calls its ``clear()``, which
+    leaves it as if it were new, so plans may keep a reference.
+    """
 
     def variable(self, container: str, name: str, spec: TensorSpec) -> VariableHolder:
         """The variable under (container, name), made uninitialised if absent."""
+
+    def lookup_or_create(
+        self, container: str, name: str, kind: str, make: Callable[[], Any], spec: object = None
+    ) -> Any:
+        """The resource under (container, kind, name), made if absent.
+
+        InvalidArgumentError if the one that is there was made for another ``spec``.
+        """
+
+    def lookup(self, container: str, name: str, kind: str) -> Any:
+        """The resource under (container, kind, name); NotFoundError if there is none."""
 
 
 class KernelContext(Protocol):
@@ -152,6 +172,8 @@ class OpDef:
         aliases: an output may share memory with an input or with state.
         once: has no inputs and one value for the life of a plan: computed when the plan is linked.
         keeps: indices of inputs that the kernel stores beyond the step.
+        blocks: may take any time and wait for anything, as code of the user's does: never runs on an
+            event loop that has a kernel pool beside it, is never folded, and gets a thread of its own.
         emit: optional Python expression for the node given its argument expressions, for ops that
             are cheaper inline than as a call; ``None`` from it means "call the kernel". It is run
             as it stands, so nothing in it may come from a string that a peer can choose.
@@ -169,6 +191,7 @@ class OpDef:
     aliases: bool = False
     once: bool = False
     keeps: frozenset[int] = frozenset()
+    blocks: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
     cost: Callable[[Sequence[TensorSpec], Sequence[TensorSpec]], float] | None = None
     static_value: Callable[[InferContext], Array | None] | None = None

@@ -20,6 +20,7 @@ from actorsession.graph.device import DeviceSpec
 from actorsession.graph.names import check_scope_name
 
 if TYPE_CHECKING:
+    from actorsession.graph.function import FunctionBody
     from actorsession.graph.graph import Graph
     from actorsession.graph.operation import Operation, Tensor
 
@@ -53,6 +54,7 @@ class Scope(NamedTuple):
         control: control-dependency blocks, outermost first.
         colocation: operations whose device newly built ones share, outermost first.
         container: resource container of state built here.
+        body: the loop body or branch that nodes are built into, if any.
     """
 
     name: str = ""
@@ -60,6 +62,7 @@ class Scope(NamedTuple):
     control: tuple[ControlFrame, ...] = ()
     colocation: tuple[Operation, ...] = ()
     container: str = ""
+    body: FunctionBody | None = None
 
 
 _ROOT = Scope()

@@ -3,14 +3,25 @@
 Shape functions see such values, so that a reshape to a constant shape has a static shape. An op
 says how by its ``static_value``; what was found is remembered on the tensor. Called by ``Graph``
 for each input of a new node, and by ``ops/``.
+
+``constant_value`` is for shape functions and marks nothing, as in TensorFlow, whose shape functions
+leave a tensor feedable. A program that asks by ``get_static_value`` may build anything on the answer,
+so the tensor, and what its value was made of, can then no longer be fed.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import Array, InferContext
 
-__all__ = ["constant_value"]
+__all__ = ["constant_value", "get_static_value"]
+
+# Their value comes from the static shape of the input; the input's own value may be fed.
+_OF_SHAPES = frozenset({"Shape", "Size", "Rank"})
 
 
 def constant_value(tensor: Tensor) -> Array | None:
@@ -55,3 +66,43 @@ def _settle(tensor: Tensor) -> None:
 
 def _found(tensor: Tensor) -> Array | None:
     return None if tensor._constant is None else tensor._constant[1]
+
+
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
+    """The value of a tensor if it is known while the graph is built; it can no longer be fed then.
+
+    Args:
+        tensor: a tensor; anything else that belongs to no graph is its own value.
+        partial: whether a stack of scalars, some of them unknown, gives an object array with
+            ``None`` for those.
+
+    Returns:
+        An array that must not be changed, or ``None`` if the value depends on the step.
+    """
+    if not isinstance(tensor, Tensor):
+        return None if hasattr(tensor, "_as_graph_element") else tensor
+    value = constant_value(tensor)
+    if value is not None:
+        _prevent_feeding(tensor)
+        return value
+    if not partial or tensor.op.type != "Pack" or tensor.op.attrs["axis"] != 0:
+        return None
+    parts = [get_static_value(part, partial=True) for part in tensor.op.inputs]
+    tensor.graph.prevent_feeding(tensor)
+    out = np.empty(len(parts), dtype=object)
+    out[:] = parts
+    return out
+
+
+def _prevent_feeding(tensor: Tensor) -> None:
+    """Marks a tensor of known value, and all whose values it was made of."""
+    seen: set[Tensor] = set()
+    waiting = [tensor]
+    while waiting:
+        used = waiting.pop()
+        if used in seen:
+            continue
+        seen.add(used)
+        used.graph.prevent_feeding(used)
+        if used.op.type not in _OF_SHAPES:
+            waiting.extend(t for t in used.op.inputs if _found(t) is not None)

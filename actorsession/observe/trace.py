@@ -18,15 +18,14 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from actorsession.config import NodeStats, StepStats, TransferStats
+from actorsession.observe.events import Event, event, naming, region
 from actorsession.observe.lanes import Span, spread
 from actorsession.plan.keys import parse_key
 
 __all__ = ["chrome_trace", "write_trace"]
-
-Event: TypeAlias = dict[str, Any]
 
 # An arrival is a moment; drawn as long as the shortest nodes, so that it can be seen and clicked.
 _ARRIVAL_NS = 1000
@@ -140,41 +139,32 @@ class _Trace:
         tasks = sorted({_task(device) for device, _ in self._spans})
         tids = itertools.count(1)
         for pid, task in enumerate(tasks, start=1):
-            yield _name("process_name", pid, 0, task)
+            yield naming("process_name", pid, task)
             for device, kind in sorted(key for key in self._spans if _task(key[0]) == task):
                 lanes = spread(self._spans[device, kind])
                 for number, lane in enumerate(lanes, start=1):
                     label = device.rpartition("/device:")[2] + kind
                     tid = next(tids)
-                    yield _name(
-                        "thread_name", pid, tid, f"{label} #{number}" if len(lanes) > 1 else label
-                    )
+                    name = f"{label} #{number}" if len(lanes) > 1 else label
+                    yield naming("thread_name", pid, name, tid)
                     yield from self._span_events(lane, pid, tid)
 
     def _span_events(self, lane: Iterable[Span], pid: int, tid: int) -> Iterator[Event]:
         for span in lane:
             self._place[id(span)] = pid, tid
-            yield {
-                "ph": "X", "name": span.name, "cat": span.category, "pid": pid, "tid": tid,
-                "ts": span.start / 1000, "dur": (span.end - span.start) / 1000, "args": span.args,
-            }  # fmt: skip
+            took = (span.end - span.start) / 1000
+            yield region(span.category, span.name, pid, tid, span.start / 1000, took, span.args)
 
     def _arrow(self, phase: str, number: int, end: _End) -> Event:
         pid, tid = self._place[id(end.span)]
-        event: Event = {
-            "ph": phase, "name": parse_key(end.transfer.key).edge_name, "cat": "transfer",
-            "id": number, "pid": pid, "tid": tid, "ts": end.time / 1000,
-        }  # fmt: skip
+        name = parse_key(end.transfer.key).edge_name
+        arrow = event(phase, "transfer", name, pid, tid, end.time / 1000) | {"id": number}
         if phase == "f":
-            event["bp"] = "e"  # ends at the span around this moment, not at the next one to begin
-        return event
+            arrow["bp"] = "e"  # ends at the span around this moment, not at the next one to begin
+        return arrow
 
     def _ns(self, seconds: float) -> int:
         return round((seconds - self._origin) * 1e9)
-
-
-def _name(kind: str, pid: int, tid: int, name: str) -> Event:
-    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
 
 
 def _task(device: str) -> str:

@@ -85,6 +85,8 @@ from actorsession.ops.comparison import (
 )
 from actorsession.ops.control import group, no_op
 from actorsession.ops.control import tuple_ as tuple
+from actorsession.ops.control_flow import cond, while_loop
+from actorsession.ops.counting import count_up_to
 from actorsession.ops.elementwise import (
     abs,
     ceil,
@@ -142,9 +144,25 @@ from actorsession.ops.reduction import (
     reduce_prod,
     reduce_sum,
 )
+from actorsession.ops.script import py_func
+from actorsession.ops.session_ops import (
+    delete_session_tensor,
+    get_session_handle,
+    get_session_tensor,
+)
 from actorsession.ops.shape import broadcast_to, expand_dims, rank, reshape, shape, size, squeeze
 from actorsession.ops.slicing import slice_ as slice
 from actorsession.ops.slicing import strided_slice
+from actorsession.ops.sparse import (
+    SparseTensor,
+    SparseTensorValue,
+    sparse_add,
+    sparse_placeholder,
+    sparse_reorder,
+    sparse_tensor_dense_matmul,
+    sparse_tensor_to_dense,
+    sparse_to_dense,
+)
 from actorsession.ops.variables import (
     Variable,
     global_variables,
@@ -158,28 +176,31 @@ from actorsession.ops.variables import (
 )
 
 __all__ = [
-    "GraphKeys", "IndexedSlices", "IndexedSlicesValue", "Initializer", "UnconnectedGradients",
-    "Variable", "abs", "add", "add_n", "arg_max", "arg_min", "argmax", "argmin", "assign",
-    "assign_add", "assign_sub", "broadcast_to", "cast", "ceil", "concat", "conj", "constant",
-    "constant_initializer", "convert_to_tensor", "cos", "div", "divide", "equal", "exp",
-    "expand_dims", "expm1", "fill", "floor", "floordiv", "floormod", "gather", "gather_nd",
-    "get_seed", "global_variables", "global_variables_initializer", "glorot_normal_initializer",
-    "glorot_uniform_initializer", "gradients", "greater", "greater_equal", "group",
-    "he_normal_initializer", "he_uniform_initializer", "identity", "invert_permutation",
-    "is_finite", "is_inf", "is_nan", "is_variable_initialized", "less", "less_equal",
-    "local_variables", "local_variables_initializer", "log", "log1p", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "matmul", "maximum", "minimum", "mod", "multiply", "negative",
-    "nn", "no_op", "not_equal", "one_hot", "ones", "ones_initializer", "ones_like", "pad",
-    "placeholder", "placeholder_with_default", "pow", "random_normal", "random_normal_initializer",
-    "random_uniform", "random_uniform_initializer", "range", "rank", "realdiv", "reciprocal",
-    "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
-    "reduce_prod", "reduce_sum", "report_uninitialized_variables", "reshape", "round", "rsqrt",
-    "scatter_add", "scatter_nd", "scatter_sub", "scatter_update", "set_random_seed", "shape",
-    "sigmoid", "sign", "sin", "size", "slice", "split", "sqrt", "square", "squared_difference",
-    "squeeze", "stack", "stop_gradient", "strided_slice", "subtract", "tan", "tanh", "tile",
-    "to_bfloat16", "to_complex64", "to_complex128", "to_double", "to_float", "to_int32", "to_int64",
+    "GraphKeys", "IndexedSlices", "IndexedSlicesValue", "Initializer", "SparseTensor",
+    "SparseTensorValue", "UnconnectedGradients", "Variable", "abs", "add", "add_n", "arg_max",
+    "arg_min", "argmax", "argmin", "assign", "assign_add", "assign_sub", "broadcast_to", "cast",
+    "ceil", "concat", "cond", "conj", "constant", "constant_initializer", "convert_to_tensor", "cos",
+    "count_up_to", "delete_session_tensor", "div", "divide", "equal", "exp", "expand_dims", "expm1",
+    "fill", "floor", "floordiv", "floormod", "gather", "gather_nd", "get_seed",
+    "get_session_handle", "get_session_tensor", "global_variables", "global_variables_initializer",
+    "glorot_normal_initializer", "glorot_uniform_initializer", "gradients", "greater",
+    "greater_equal", "group", "he_normal_initializer", "he_uniform_initializer", "identity",
+    "invert_permutation", "is_finite", "is_inf", "is_nan", "is_variable_initialized", "less",
+    "less_equal", "local_variables", "local_variables_initializer", "log", "log1p", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "matmul", "maximum", "minimum", "mod", "multiply",
+    "negative", "nn", "no_op", "not_equal", "one_hot", "ones", "ones_initializer", "ones_like",
+    "pad", "placeholder", "placeholder_with_default", "pow", "py_func", "random_normal",
+    "random_normal_initializer", "random_uniform", "random_uniform_initializer", "range", "rank",
+    "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max",
+    "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "report_uninitialized_variables",
+    "reshape", "round", "rsqrt", "scatter_add", "scatter_nd", "scatter_sub", "scatter_update",
+    "set_random_seed", "shape", "sigmoid", "sign", "sin", "size", "slice", "sparse_add",
+    "sparse_placeholder", "sparse_reorder", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense",
+    "sparse_to_dense", "split", "sqrt", "square", "squared_difference", "squeeze", "stack",
+    "stop_gradient", "strided_slice", "subtract", "tan", "tanh", "tile", "to_bfloat16",
+    "to_complex64", "to_complex128", "to_double", "to_float", "to_int32", "to_int64",
     "trainable_variables", "transpose", "truediv", "truncated_normal",
     "truncated_normal_initializer", "tuple", "unsorted_segment_sum", "unstack",
-    "variables_initializer", "variance_scaling_initializer", "where", "where_v2", "zeros",
+    "variables_initializer", "variance_scaling_initializer", "where", "where_v2", "while_loop", "zeros",
     "zeros_initializer", "zeros_like",
 ]  # fmt: skip

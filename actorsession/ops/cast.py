@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from actorsession.graph.dtypes import (
     DType,
     as_dtype,
@@ -104,6 +106,8 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
 def _kernel(ctx: KernelContext) -> Kernel:
     source, target = ctx.inputs[0].dtype, ctx.outputs[0].dtype
     np_dtype = target.np_dtype
+    if ctx.attrs.get("Truncate") and source.is_floating and target.is_floating:
+        return lambda x: _truncated(np.asarray(x), target)[()]
     if source.is_complex and not (target.is_complex or target.is_bool):
         # Dropping the imaginary part by hand: numpy would warn.
         return lambda x: x.real.astype(np_dtype)
@@ -111,6 +115,25 @@ def _kernel(ctx: KernelContext) -> Kernel:
         # np.float32(x) takes a fifth of the time of x.astype(np.float32).
         return np_dtype.type
     return lambda x: x.astype(np_dtype)
+
+
+def _truncated(x: Array, target: DType) -> Array:
+    """``x`` in another floating type, rounded towards 0; a finite value never becomes infinite."""
+    if x.dtype == np.float32 and target is bfloat16:
+        return _upper_half(x)
+    out = x.astype(target.np_dtype)
+    beyond = np.abs(out.astype(x.dtype)) > np.abs(x)
+    return np.where(beyond, np.nextafter(out, np.zeros((), out.dtype)), out)
+
+
+def _upper_half(x: Array) -> Array:
+    """float32 as bfloat16 by its upper bits: a tenth of the time, for this is made to save time."""
+    bits = np.asarray(x, order="C")[..., None].view(np.uint16)
+    out = bits[..., 1].copy().view(bfloat16.np_dtype)  # little-endian, everywhere we run
+    nan = np.isnan(x)
+    if nan.any():
+        out[nan] = np.nan  # one whose bits are all in the lower half would be infinite
+    return out
 
 
 def _by_constructor(source: DType, target: DType) -> bool:

@@ -198,6 +198,10 @@ class Variable(OperatorMixin):
     def _operand(self) -> Tensor:
         return self._read()
 
+    def eval(self, session: Any = None) -> Any:
+        """The value in a session, the default one if left out; see ``Tensor.eval``."""
+        return self._element.eval(session=session)
+
     def _as_graph_element(self) -> Tensor:
         return self._element
 
@@ -249,6 +253,23 @@ class Variable(OperatorMixin):
     ) -> Any:
         """Subtracts ``delta`` from the value; see ``assign``."""
         return self._assigned("AssignSubVariableOp", delta, name, read_value)
+
+    def count_up_to(self, limit: int, name: str | None = None) -> Tensor:
+        """Adds one to the value, in each step that runs it, until it has reached a limit.
+
+        Args:
+            limit: where counting ends.
+            name: wanted name.
+
+        Returns:
+            The value before; in a step that finds the limit reached OutOfRangeError is raised instead
+            and the value stays.
+
+        Raises:
+            TypeError: unless the variable is int32 or int64 and ``limit`` an int.
+            ValueError: unless the variable is a scalar.
+        """
+        return self.add_update("ResourceCountUpTo", [], name, limit=limit).outputs[0]
 
     def scatter_add(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from actorsession.graph.node import NodeDef
+from actorsession.plan.block import Text
 from actorsession.plan.context import NodeContext
 from actorsession.plan.flow import Flow, Ref
 from actorsession.plan.partition import RECV, Partition
@@ -43,6 +45,7 @@ class _Compiler:
         self.slot_count = 0
         self.sends: list[str] = []
         self.contexts: dict[int, NodeContext] = {}
+        self.nodes: list[NodeDef] = list(partition.nodes)
 
     def compile(self) -> CompiledPartition:
         flow = self.flow
@@ -68,6 +71,7 @@ class _Compiler:
             segments.append(write(members[index], crossing[index], fetches[index], waits, after))
         return CompiledPartition(
             partition=self.partition,
+            nodes=tuple(self.nodes),
             segments=tuple(segments),
             slots=self.slot_count,
             feeds=feeds,
@@ -79,10 +83,10 @@ class _Compiler:
         )
 
     def _writer(self, index: int) -> SegmentWriter:
+        text = Text(self.partition.device, self.nodes, self.contexts, self.sends)
         return SegmentWriter(
-            self.flow, index, self.segment_of, self.slots, self.sends, self.contexts,
-            own_fetches=self.own_fetches,
-        )  # fmt: skip
+            self.flow, text, index, self.segment_of, self.slots, own_fetches=self.own_fetches
+        )
 
     # -- segments ------------------------------------------------------------------------------
 

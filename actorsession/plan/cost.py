@@ -15,12 +15,14 @@ from actorsession.graph.shape import TensorShape
 from actorsession.plan.partition import RECV, SEND
 from actorsession.plan.prune import ARG
 
-__all__ = ["node_cost"]
+__all__ = ["loop_cost", "node_cost"]
 
 # Microseconds: calling a numpy function on small arrays (0.3 to 1 us), and one element of a simple
 # ufunc over float32 (about 1 ns without vector units to spare).
 _CALL = 0.5
 _PER_ELEMENT = 0.001
+# How often a loop runs is not known before; enough to make none pass for light.
+_ITERATIONS = 100
 _FREE = frozenset({ARG, SEND, RECV, "Const", "VarHandleOp", "ReadVariableOp", "Identity", "NoOp"})
 
 
@@ -45,6 +47,11 @@ def node_cost(node: NodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[float, boo
     if estimate is None:
         return _CALL + _PER_ELEMENT * elements, known
     return _CALL + estimate(_sized(inputs), _sized(node.outputs)), known
+
+
+def loop_cost(iteration: float) -> float:
+    """The estimated cost of a loop in microseconds, from that of one iteration."""
+    return _ITERATIONS * (iteration + _CALL)
 
 
 def _size(shape: TensorShape) -> tuple[int, bool]:

@@ -1,7 +1,7 @@
 """Who makes each value of a partition, who reads it, and who may hold its memory.
 
-The analysis that code generation stands on; called by ``compile`` and ``writer`` alone. Nodes are
-numbers here (positions in the partition) and a value is (node, output): on graphs of ten thousands
+The analysis that code generation stands on; called by ``compile``, ``block`` and ``writer`` alone. Nodes
+are numbers here (positions in the partition) and a value is (node, output): on graphs of ten thousands
 of nodes, names cost more than the rest of the pass.
 
 The rule behind ``owned``: kernels never write to their inputs, and the result of a kernel shares
@@ -11,19 +11,28 @@ be handed out, or over to state, as it is, once nobody reads it any more; anythi
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from actorsession.graph.function import ARGUMENT, FunctionDef
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import Array, OpDef, lookup
 from actorsession.plan.context import NodeContext
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
 
-__all__ = ["Flow", "Ref"]
+__all__ = ["Flow", "Ref", "function_flow"]
 
 Ref = tuple[int, int]
 
 
 class Flow:
-    """The values of one partition.
+    """The values of one partition, or of the body of a loop or branch.
+
+    Args:
+        partition: the nodes.
+        base: what is added to a node's position here to give its number in the code.
+        constants: values of feeds that are constants of the plan, by position.
 
     Attributes:
         nodes: the partition's.
@@ -36,8 +45,13 @@ class Flow:
         uses: how many inputs read each value that any reads.
     """
 
-    def __init__(self, partition: Partition) -> None:
+    def __init__(
+        self, partition: Partition, base: int = 0, constants: Mapping[int, Array] | None = None
+    ) -> None:
         self.nodes = partition.nodes
+        self.base = base
+        self._constants = constants or {}
+        self._waited_for: set[str] | None = None  # asked for constructs alone
         self._device = partition.device
         number = {node.name: i for i, node in enumerate(self.nodes)}
         self.inputs: list[tuple[Ref, ...]] = [
@@ -72,8 +86,31 @@ class Flow:
         """
         inputs = self.inputs[i]
         specs = tuple([self.nodes[j].outputs[output] for j, output in inputs])
-        constants = tuple([_constant(self.nodes[j]) for j, _ in inputs])
+        constants = tuple([self.constant(ref) for ref in inputs])
         return NodeContext(self.nodes[i], specs, constants, self._device)
+
+    def constant(self, ref: Ref) -> Array | None:
+        """A value that is a constant of the plan."""
+        i = ref[0]
+        node = self.nodes[i]
+        return node.attrs.get("value") if node.op == "Const" else self._constants.get(i)
+
+    def runs_before(self, i: int) -> bool:
+        """Whether a node runs after node ``i`` without reading its values."""
+        if self._waited_for is None:
+            self._waited_for = {name for node in self.nodes for name in node.control_inputs}
+        return self.nodes[i].name in self._waited_for
+
+    def upstream(self, refs: Iterable[Ref]) -> set[int]:
+        """The nodes that values need."""
+        found: set[int] = set()
+        waiting = [i for i, _ in refs]
+        while waiting:
+            i = waiting.pop()
+            if i not in found:
+                found.add(i)
+                waiting.extend(self.before[i])
+        return found
 
     def is_scalar(self, ref: Ref) -> bool:
         """Whether a value is known to have rank 0: nothing that anybody could write to."""
@@ -101,5 +138,27 @@ class Flow:
         return False
 
 
-def _constant(producer: NodeDef) -> Array | None:
-    return producer.attrs.get("value") if producer.op == "Const" else None
+def function_flow(
+    function: FunctionDef, device: str, base: int, constants: Mapping[int, Array]
+) -> Flow:
+    """The values of a function, whose arguments come first and count as feeds.
+
+    Args:
+        function: the function; its results count as fetches.
+        device: full name of its device.
+        base: see ``Flow``.
+        constants: values of arguments that are constants of the plan.
+    """
+    # No node of a function has a name of this form: see ``function_fault``.
+    names = [f"_arg/{k}" for k in range(len(function.arguments))]
+    arguments = [
+        NodeDef(name=name, op=ARG, attrs={"index": k}, outputs=(spec,))
+        for k, (name, spec) in enumerate(zip(names, function.arguments, strict=True))
+    ]
+
+    def known(ref: tuple[str, int]) -> tuple[str, int]:
+        return (names[ref[1]], 0) if ref[0] == ARGUMENT else ref
+
+    nodes = [replace(n, inputs=tuple([known(ref) for ref in n.inputs])) for n in function.nodes]
+    results = [(k, *known(ref)) for k, ref in enumerate(function.outputs)]
+    return Flow(Partition(device, (*arguments, *nodes), tuple(results)), base, constants)

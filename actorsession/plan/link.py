@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import ResourceHost, lookup
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.plan.segment import CompiledPartition, Segment
@@ -40,13 +41,31 @@ def _out(value: Any) -> Any:
     return value
 
 
+def _predicate(value: Any) -> bool:
+    """Whether a predicate whose rank was not known before holds."""
+    if np.ndim(value):
+        raise InvalidArgumentError(
+            f"a condition is a bool scalar; got one of shape {list(np.shape(value))}"
+        )
+    return bool(value)
+
+
 class LinkedSegment:
-    """A segment that can be called: ``function(C, *arguments) -> tuple of results``."""
+    """A segment that can be called: ``function(C, *arguments) -> tuple of results``.
 
-    __slots__ = ("filename", "function", "seconds", "segment", "traced_filename", "traced_function")
+    Attributes:
+        blocks: whether a node of it may take any time; see ``OpDef.blocks``.
+    """
 
-    def __init__(self, segment: Segment, namespace: dict[str, Any], label: str) -> None:
+    __slots__ = (
+        "blocks", "filename", "function", "seconds", "segment", "traced_filename", "traced_function",
+    )  # fmt: skip
+
+    def __init__(
+        self, segment: Segment, namespace: dict[str, Any], label: str, *, blocks: bool
+    ) -> None:
         self.segment = segment
+        self.blocks = blocks
         self.filename = f"<{label} {segment.name}>"
         self.traced_filename = f"<{label} {segment.name} traced>"
         self.function = _load(segment.name, segment.lines, self.filename, namespace)
@@ -55,7 +74,7 @@ class LinkedSegment:
         self.seconds = 0.0  # moving average of its measured time; 0 until it ran once
 
     def node_at(self, filename: str, line: int) -> int | None:
-        """The node, as position in the partition, whose line is at ``line`` of ``filename``."""
+        """The number of the node whose line is at ``line`` of ``filename``."""
         table = (
             self.segment.line_nodes if filename == self.filename else self.segment.traced_line_nodes
         )
@@ -95,7 +114,8 @@ class LinkedPartition:
         self._label = f"actorsession plan {next(_PLANS)} on {self.device}"
         self._namespace = self._bind(host, states)
         self.segments = [
-            LinkedSegment(segment, self._namespace, self._label) for segment in compiled.segments
+            LinkedSegment(segment, self._namespace, self._label, blocks=self._blocks(segment))
+            for segment in compiled.segments
         ]
         self.waits = [len(s.waits) + len(s.after) for s in compiled.segments]
         self.woken_by: dict[int, list[int]] = {slot: [] for slot, _ in compiled.recvs}
@@ -110,7 +130,8 @@ class LinkedPartition:
 
     def _bind(self, host: ResourceHost, states: dict[str, Any]) -> dict[str, Any]:
         namespace: dict[str, Any] = {
-            "own": _own, "out": _out, "clock": time.time, "TOKEN": CONTROL_TOKEN,
+            "own": _own, "out": _out, "clock": time.perf_counter_ns, "TOKEN": CONTROL_TOKEN,
+            "predicate": _predicate,
         }  # fmt: skip
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():
@@ -118,6 +139,10 @@ class LinkedPartition:
             kernel = lookup(context.op).kernel(context)
             namespace[name] = kernel() if name.startswith("c") else kernel
         return namespace
+
+    def _blocks(self, segment: Segment) -> bool:
+        contexts = self.compiled.contexts
+        return any(lookup(contexts[number].op).blocks for number in segment.bindings.values())
 
     def traced(self, index: int) -> Callable[..., Any]:
         """The function of a segment that also notes when each node ran."""

@@ -4,7 +4,8 @@ A data edge between devices becomes a ``_Send`` at its source and a ``_Recv`` at
 under one rendezvous key; one pair serves all consumers of a tensor at a destination. A control edge
 between devices sends a small constant. A ``_Send`` stands right behind its producer, so that a
 value leaves as soon as it exists. Feeds (``_Arg``) and plain constants that nobody asked a device
-for are copied to every part that reads them, so they never travel between parts.
+for are copied to every part that reads them, so they never travel between parts. On request float32
+tensors go from task to task as bfloat16, with a Cast on either side.
 
 Called by sessions and masters; parts travel to workers, which check them in ``from_wire``.
 """
@@ -20,6 +21,7 @@ import numpy as np
 
 from actorsession.errors import InternalError, ProtocolError
 from actorsession.graph import dtypes
+from actorsession.graph.function import function_fault
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.graph.shape import TensorShape
@@ -57,7 +59,7 @@ class Partition:
     @property
     def task(self) -> str:
         """The task that owns the device."""
-        return self.device.rpartition("/device:")[0]
+        return _task(self.device)
 
     def to_wire(self) -> list[Any]:
         """The part as plain values."""
@@ -103,12 +105,20 @@ class _Part:
 class _Cutter:
     """The state of one cut: parts by device, and the transfers made so far."""
 
-    def __init__(self, graph: StepGraph, device_of: Mapping[str, str], devices: DeviceSet) -> None:
+    def __init__(
+        self,
+        graph: StepGraph,
+        device_of: Mapping[str, str],
+        devices: DeviceSet,
+        bfloat16_transfers: bool,
+    ) -> None:
         self.graph = graph
         self.device_of = device_of
         self.devices = devices
+        self.bfloat16_transfers = bfloat16_transfers
         self.parts: dict[str, _Part] = {}
-        self.received: dict[tuple[str, int, str], str] = {}  # (node, output, destination) -> Recv
+        # (node, output, destination) -> what gives the value there
+        self.received: dict[tuple[str, int, str], str] = {}
         self.edges = itertools.count()
         self.copied = {n.name for n in graph.nodes.values() if _is_copied(n)}
 
@@ -144,7 +154,7 @@ class _Cutter:
         return self.transfer(name, -1, _TOKEN_SPEC, device)
 
     def transfer(self, name: str, index: int, spec: TensorSpec, dst: str) -> str:
-        """The name of the ``_Recv`` at ``dst`` for a tensor, or with -1 for a control edge."""
+        """The name of what gives a tensor at ``dst``, or with -1 of what gives a control edge."""
         known = self.received.get((name, index, dst))
         if known is not None:
             return known
@@ -154,23 +164,54 @@ class _Cutter:
         tensor = f"{name}:{index}" if index >= 0 else f"^{name}"
         edge = f"edge_{next(self.edges)}_{tensor}"
         key = build_key(src, self.devices.by_name[src].incarnation, dst, edge)
-        origin = self.graph.nodes[name]
+        source = self.graph.nodes[name].source
         send = NodeDef(
-            name=f"_send/{edge}", op=SEND, attrs={"key": key}, source=origin.source,
+            name=f"_send/{edge}", op=SEND, attrs={"key": key}, source=source,
             inputs=((name, index),) if index >= 0 else (),
             control_inputs=() if index >= 0 else (name,),
         )  # fmt: skip
         recv = NodeDef(
-            name=f"_recv/{edge}", op=RECV, attrs={"key": key}, outputs=(spec,), source=origin.source
+            name=f"_recv/{edge}", op=RECV, attrs={"key": key}, outputs=(spec,), source=source
         )
-        self.part(src).sends.setdefault(name, []).append(send)
-        self.part(dst).nodes[recv.name] = recv
-        self.received[name, index, dst] = recv.name
-        return recv.name
+        leaving: tuple[NodeDef, ...] = (send,)
+        arriving: tuple[NodeDef, ...] = (recv,)
+        if self.bfloat16_transfers and spec.dtype is dtypes.float32 and _task(src) != _task(dst):
+            leaving, arriving = _narrowed(send, recv, edge)
+        self.part(src).sends.setdefault(name, []).extend(leaving)
+        self.part(dst).nodes.update({node.name: node for node in arriving})
+        self.received[name, index, dst] = arriving[-1].name
+        return arriving[-1].name
+
+
+def _narrowed(
+    send: NodeDef, recv: NodeDef, edge: str
+) -> tuple[tuple[NodeDef, ...], tuple[NodeDef, ...]]:
+    """What stands at either end of a float32 transfer that takes half the bytes."""
+    (spec,) = recv.outputs
+    half = TensorSpec(dtypes.bfloat16, spec.shape)
+    # Truncated as in TensorFlow, which rounds nowhere on this way; no finite value becomes infinite.
+    narrow = NodeDef(
+        name=f"_narrow/{edge}", op="Cast", inputs=send.inputs, outputs=(half,), source=send.source,
+        attrs={"DstT": dtypes.bfloat16, "Truncate": True},
+    )  # fmt: skip
+    widen = NodeDef(
+        name=f"_widen/{edge}", op="Cast", inputs=((recv.name, 0),), outputs=(spec,),
+        attrs={"DstT": dtypes.float32, "Truncate": False}, source=recv.source,
+    )  # fmt: skip
+    leaving = narrow, replace(send, inputs=((narrow.name, 0),))
+    return leaving, (replace(recv, outputs=(half,)), widen)
+
+
+def _task(device: str) -> str:
+    return device.rpartition("/device:")[0]
 
 
 def partition(
-    graph: StepGraph, device_of: Mapping[str, str], devices: DeviceSet
+    graph: StepGraph,
+    device_of: Mapping[str, str],
+    devices: DeviceSet,
+    *,
+    bfloat16_transfers: bool = False,
 ) -> tuple[Partition, ...]:
     """Cuts a step graph.
 
@@ -178,11 +219,13 @@ def partition(
         graph: what the run needs.
         device_of: full device name of each of its nodes.
         devices: the session's devices, for their incarnations and the client device.
+        bfloat16_transfers: whether float32 tensors go from task to task as bfloat16, at half the
+            bytes and with 8 bits of precision.
 
     Returns:
         One part per device that has anything to do, the client device's first.
     """
-    cutter = _Cutter(graph, device_of, devices)
+    cutter = _Cutter(graph, device_of, devices, bfloat16_transfers)
     for node in graph.nodes.values():
         if node.name not in cutter.copied:
             cutter.add(node)
@@ -268,6 +311,9 @@ def _check_part(part: Partition) -> None:
             _check_own(node)
         elif not is_registered(node.op):
             raise InternalError(f"{node.name!r} is of type {node.op!r}, which is not registered")
+        fault = function_fault(node)
+        if fault is not None:
+            raise InternalError(f"{node.name!r} {fault}")
     for _, name, index in part.fetches:
         if not 0 <= index < made.get(name, 0):
             raise InternalError(f"'{name}:{index}' is fetched on {part.device} and not made there")

@@ -3,20 +3,24 @@
 Nodes joined by ``loc:@name`` or by a resource edge form a group that gets one device. A group's
 request is the merge of its members' requests: first of those that make resources, then of those
 tied by name, last of those that use a resource, which go where the state is whatever they ask for.
-What the user left open goes to a default: the client device, or where the node's only consumer is.
+What the user left open goes to a default: the client device (or a preferred one, such as an
+accelerator), where the node's only consumer is, or where its input is if it does not look at the data.
+A device gets only operations that it supports.
 Placing is incremental: nodes placed before keep their device, and an error leaves everything as it
 was. Called by sessions and masters as their graph grows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceAttributes, DeviceSpec
 from actorsession.graph.dtypes import resource
+from actorsession.graph.function import IF, WHILE, nodes_inside
 from actorsession.graph.node import NodeDef
+from actorsession.plan.inside import asking_inside, check_functions
 
 __all__ = ["DeviceSet", "Placed", "Placer"]
 
@@ -28,10 +32,18 @@ class DeviceSet:
         devices: all of them; order breaks ties.
         client_device: full name of the one through which feeds enter and fetches leave, by default
             the first.
+        preferred: full names of devices that come before the client device where a node asks for
+            none, the best first.
+        supports: whether a device, by full name, runs an operation type; left out where all run all.
     """
 
     def __init__(
-        self, devices: Sequence[DeviceAttributes], client_device: str | None = None
+        self,
+        devices: Sequence[DeviceAttributes],
+        client_device: str | None = None,
+        *,
+        preferred: Sequence[str] = (),
+        supports: Callable[[str, str], bool] | None = None,
     ) -> None:
         if not devices:
             raise InvalidArgumentError("a device set holds at least one device, got none")
@@ -43,10 +55,20 @@ class DeviceSet:
                 f"client device {self.client_device!r} is none of {', '.join(self.by_name)}"
             )
         self.specs: Mapping[str, DeviceSpec] = {d.name: d.spec for d in devices}
+        self.preferred = tuple(preferred)
+        self.supports = supports
+        self._first = {n: i for i, n in enumerate((*self.preferred, self.client_device))}
 
     def matching(self, request: DeviceSpec) -> list[str]:
-        """The devices that a request allows, in order."""
-        return [name for name, spec in self.specs.items() if request.matches(spec)]
+        """The devices that a request allows: preferred ones, the client device, the others."""
+        found = [name for name, spec in self.specs.items() if request.matches(spec)]
+        return sorted(found, key=lambda name: self._first.get(name, len(self._first)))
+
+    def lacking(self, device: str, ops: Iterable[str]) -> str | None:
+        """The first operation type that a device does not run, if there is one."""
+        if self.supports is None:
+            return None
+        return next((op for op in ops if not self.supports(device, op)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +85,14 @@ class Placed:
 
 
 _ANYWHERE = DeviceSpec()
+_NO_OPS: frozenset[str] = frozenset()
+# What reads no data of its input, only what is known of it: elsewhere, the data would travel for nothing.
+_METADATA_OPS = frozenset({"Rank", "Shape", "Size"})
+
+
+def _op_types(node: NodeDef) -> frozenset[str]:
+    """What a device must run to run a node: its operation type, and those inside a construct."""
+    return frozenset([node.op, *[inner.op for inner, _ in nodes_inside(node)]])
 
 
 @dataclass(slots=True)
@@ -98,7 +128,7 @@ class Placer:
         self._soft = allow_soft_placement
         self._placed: dict[str, Placed] = {}
         self._requests: dict[str, DeviceSpec] = {}  # device strings repeat; parse each once
-        self._candidates: dict[DeviceSpec, Placed] = {}
+        self._candidates: dict[DeviceSpec | tuple[DeviceSpec, frozenset[str]], Placed] = {}
         self._resources: set[tuple[str, int]] = set()  # the outputs that are handles
 
     @property
@@ -114,9 +144,10 @@ class Placer:
 
         Raises:
             InvalidArgumentError: if a request is malformed, contradicts another in its group, or
-                names a device that does not exist.
+                names a device that does not exist, or if no device that it allows runs the operation.
         """
         batch = {node.name: node for node in nodes if node.name not in self._placed}
+        check_functions(batch.values())
         handles = {
             (n.name, i)
             for n in batch.values()
@@ -126,16 +157,21 @@ class Placer:
         group_of = self._group(batch, self._resources | handles if handles else self._resources)
         result: dict[str, Placed] = {}
         open_sources: list[NodeDef] = []
+        run_all = self._devices.supports is None
         for node in batch.values():
+            ops = _NO_OPS if run_all else _op_types(node)
             group = group_of.get(node.name)
             if group is not None:
                 result[node.name] = self._in_group(group, node)
             elif not node.device and not node.inputs:
                 open_sources.append(node)
-                result[node.name] = self._choose(_ANYWHERE, node)
+                result[node.name] = self._choose(_ANYWHERE, node, ops)
             else:
-                result[node.name] = self._choose(self._request(node), node)
+                beside = node.op in _METADATA_OPS and self._beside_input(node, result)
+                result[node.name] = beside or self._choose(self._request(node), node, ops)
         self._move_to_consumers(open_sources, batch, result)
+        for node in batch.values():
+            self._check_inside(node, result[node.name])
         self._placed.update(result)
         self._resources |= handles
         return result
@@ -232,12 +268,16 @@ class Placer:
                     node=member.name,
                     source=member.source,
                 )
+            if self._devices.lacking(there.device, _op_types(member)):
+                raise self._no_kernel(member, f"must be where {placed!r} is, on {there.device}")
         group.placed = Placed(there.device, f"shares the device of {placed!r}")
 
     def _in_group(self, group: _Group, node: NodeDef) -> Placed:
         leader = group.asked_by or group.members[0]
         if group.placed is None:
-            group.placed = self._choose(group.request, leader)
+            run_all = self._devices.supports is None
+            ops = _NO_OPS if run_all else frozenset().union(*map(_op_types, group.members))
+            group.placed = self._choose(group.request, leader, ops)
         device, request = group.placed.device, self._request(node)
         if not request.compatible(self._devices.specs[device]):
             return Placed(device, f"asked for {request}, but must be where {leader.name!r} is")
@@ -247,8 +287,36 @@ class Placer:
 
     # -- choice --------------------------------------------------------------------------------
 
+    def _check_inside(self, construct: NodeDef, placed: Placed) -> None:
+        """Refuses a loop or cond with a node that asks to be elsewhere."""
+        if self._soft:
+            return
+        spec = self._devices.specs[placed.device]
+        for node in asking_inside(construct):
+            request = self._request(node)
+            if not request.compatible(spec):
+                raise InvalidArgumentError(
+                    f"{node.name!r} asks for {request}, but is inside {construct.name!r}, which runs whole "
+                    f"on one device, {placed.device} ({placed.reason}): ask for that one, or build the "
+                    "node outside",
+                    node=node.name,
+                    source=node.source,
+                )
+
+    def _together(self, construct: NodeDef) -> str:
+        """What the nodes inside a loop or cond ask for, if they agree."""
+        merged = _ANYWHERE
+        for node in asking_inside(construct):
+            request = self._request(node)
+            if not merged.compatible(request):
+                return ""
+            merged = merged.merge(request)
+        return str(merged)
+
     def _request(self, node: NodeDef) -> DeviceSpec:
         text = node.device
+        if not text and node.op in (WHILE, IF):
+            text = self._together(node)
         if text not in self._requests:
             try:
                 self._requests[text] = DeviceSpec.parse(text)
@@ -256,26 +324,57 @@ class Placer:
                 raise InvalidArgumentError(str(exc), node=node.name, source=node.source) from None
         return self._requests[text]
 
-    def _choose(self, request: DeviceSpec, node: NodeDef) -> Placed:
-        chosen = self._candidates.get(request)
+    def _beside_input(self, node: NodeDef, result: Mapping[str, Placed]) -> Placed | None:
+        """The device of a node's input, if that is settled and the node may be there."""
+        name = node.inputs[0][0] if node.inputs else ""
+        there = result.get(name) or self._placed.get(name)
+        if there is None or self._devices.lacking(there.device, (node.op,)):
+            return None
+        if not self._request(node).matches(self._devices.specs[there.device]):
+            return None
+        return Placed(there.device, f"reads no data of {name!r}: stays with it")
+
+    def _choose(self, request: DeviceSpec, node: NodeDef, ops: frozenset[str]) -> Placed:
+        """The device of a request; ``ops`` are what it must run, none where every device runs all."""
+        key = (request, ops) if ops else request
+        chosen = self._candidates.get(key)
         if chosen is None:
-            chosen = self._candidates[request] = self._pick(request, node)
+            chosen = self._candidates[key] = self._pick(request, node, ops)
         return chosen
 
-    def _pick(self, request: DeviceSpec, node: NodeDef) -> Placed:
+    def _pick(self, request: DeviceSpec, node: NodeDef, ops: frozenset[str]) -> Placed:
         client = self._devices.client_device
-        if request == _ANYWHERE:
+        if request == _ANYWHERE and not ops and not self._devices.preferred:
             return Placed(client, "no device asked for: the client device")
-        found = self._devices.matching(request)
-        reason = f"asked for {request}"
+        matching = self._devices.matching(request)
+        found = self._able(matching, ops)
+        reason = f"asked for {request}" if request != _ANYWHERE else "no device asked for"
         if not found and self._soft:
-            found = self._devices.matching(request.task_spec)
-            reason += ", which does not exist; soft placement"
+            found = self._able(self._devices.matching(request.task_spec), ops)
+            lack = "has no kernel for it" if matching else "does not exist"
+            reason += f", which {lack}; soft placement"
         if found:
-            return Placed(client if client in found else found[0], reason)
+            return Placed(found[0], reason)
+        if matching:
+            raise self._no_kernel(node, f"asks for {str(request) or 'no device'}", ops)
         raise InvalidArgumentError(
             f"{node.name!r} asks for device {request}, which does not exist here; there are: "
             f"{', '.join(self._devices.by_name)}",
+            node=node.name,
+            source=node.source,
+        )
+
+    def _able(self, devices: Iterable[str], ops: frozenset[str]) -> list[str]:
+        return [device for device in devices if self._devices.lacking(device, ops) is None]
+
+    def _no_kernel(
+        self, node: NodeDef, asks: str, ops: frozenset[str] = _NO_OPS
+    ) -> InvalidArgumentError:
+        wanted = ops | _op_types(node)
+        able = self._able(self._devices.by_name, wanted)
+        return InvalidArgumentError(
+            f"{node.name!r} {asks}; there is no kernel for {', '.join(sorted(wanted))}. Devices that "
+            f"have one: {', '.join(able) or 'none'}. Ask for one of these, or allow_soft_placement",
             node=node.name,
             source=node.source,
         )
@@ -294,5 +393,6 @@ class Placer:
         for node in sources:
             if len(consumers[node.name]) == 1:
                 (device,) = consumers[node.name]
-                if device != result[node.name].device:
+                here = result[node.name].device
+                if device != here and not self._devices.lacking(device, (node.op,)):
                     result[node.name] = Placed(device, "no device asked for: where its consumer is")

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.function import IF, WHILE, function_fault, nodes_inside
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered
 from actorsession.plan.signature import RunSignature
@@ -41,7 +42,8 @@ class GraphView(dict[str, NodeDef]):
 
         Raises:
             InvalidArgumentError: if a name is taken or reserved, an operation type is not
-                registered, or an input does not exist; nothing is added then.
+                registered, an input does not exist, or a loop body or branch is wrong; nothing is
+                added then.
         """
         self.add(self.checked(nodes))
 
@@ -61,6 +63,9 @@ class GraphView(dict[str, NodeDef]):
                 raise _bad_node(node, "has a name of those that plans give to their own nodes")
             if not is_registered(node.op):
                 raise _bad_node(node, f"is of type {node.op!r}, which is not registered here")
+            fault = function_fault(node)
+            if fault is not None:
+                raise _bad_node(node, fault)
             added[node.name] = node
         for node in added.values():
             for name, index in node.inputs:
@@ -203,7 +208,9 @@ def _cut(view: GraphView, node: NodeDef, fed: Mapping[Ref, str]) -> NodeDef:
 
 
 def _check_placeholders(nodes: Mapping[str, NodeDef]) -> None:
-    for node in nodes.values():
+    constructs = [node for node in nodes.values() if node.op in (WHILE, IF)]
+    inside = [inner for node in constructs for inner, _ in nodes_inside(node)]
+    for node in (*nodes.values(), *inside):
         if node.op in _PLACEHOLDERS:
             spec = node.outputs[0]
             raise InvalidArgumentError(

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from actorsession.graph.node import NodeDef
 from actorsession.plan.context import NodeContext
 from actorsession.plan.partition import Partition
 
@@ -28,7 +29,7 @@ class Line(NamedTuple):
 
     Attributes:
         text: the line, indented.
-        node: the node that it belongs to, as position in the partition.
+        node: number of the node that it belongs to; see ``CompiledPartition.nodes``.
         value: expression for the value that the node makes here; ``None`` for lines that are no
             node's own work.
     """
@@ -45,8 +46,8 @@ class Segment:
     Attributes:
         name: of the function.
         code: its text, line by line.
-        bindings: global names in the text, with the node whose kernel (``k``) or value (``c``) each
-            is.
+        bindings: global names in the text, with the number of the node whose kernel (``k``) or value
+            (``c``) each is.
         arguments: slots of its parameters.
         results: slots of its results.
         waits: slots of the arrivals that it waits for.
@@ -87,11 +88,13 @@ class Segment:
 
     def _traced(self) -> Iterator[tuple[str, int | None]]:
         for line in self.code:
-            if line.value is not None:
-                yield f"{INDENT}t = clock()", line.node
+            if line.value is None:
+                yield line.text, line.node
+                continue
+            indent = line.text[: -len(line.text.lstrip())]
+            yield f"{indent}t = clock()", line.node
             yield line.text, line.node
-            if line.value is not None:
-                yield f"{INDENT}C.note({line.node}, t, {line.value})", line.node
+            yield f"{indent}C.note({line.node}, t, {line.value})", line.node
 
     @property
     def is_light(self) -> bool:
@@ -105,6 +108,7 @@ class CompiledPartition:
 
     Attributes:
         partition: what it was made of.
+        nodes: its nodes, and behind them those of loop bodies and branches, by their numbers in the code.
         segments: each after those it depends on.
         slots: how many values cross segments.
         feeds: (slot, position in the signature's feeds).
@@ -112,10 +116,11 @@ class CompiledPartition:
         sends: rendezvous keys, in the numbering of the generated code.
         fetches: (position in the signature's fetches, slot).
         readers: number of segments that read each slot.
-        contexts: what the kernel factories of bound nodes see, by position in the partition.
+        contexts: what the kernel factories of bound nodes see, by number.
     """
 
     partition: Partition
+    nodes: tuple[NodeDef, ...]
     segments: tuple[Segment, ...]
     slots: int
     feeds: tuple[tuple[int, int], ...]

@@ -1,20 +1,40 @@
-"""Devices of one process: their attributes, state and the actor that runs partitions on each.
+"""Devices of one process: their attributes, their state, and the factories that make them.
 
-Owns the registry of device factories by type; ``CPU`` is registered here.
+Owns the registry of device factories by type; ``CPU`` is registered here, others by programs or as entry
+points of the group ``actorsession.device_factories``. Entry points are looked for when somebody asks for a
+type that is not registered, never at import time. Sessions and servers call ``make_devices``.
+
+A type that the program registered is there in every session, with one device per physical device unless
+``device_count`` says otherwise; a type of an entry point only where ``device_count`` names it, so that
+what a session has does not depend on what another one asked for before.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
 
-from actorsession.errors import NotFoundError
-from actorsession.graph.device import DeviceAttributes
+from actorsession.config import ConfigProto
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from actorsession.graph.device import DeviceAttributes, DeviceSpec
+from actorsession.plan.place import DeviceSet
 from actorsession.runtime.resources import ResourceManager
 
-__all__ = ["Device", "make_devices", "new_incarnation", "register_device_factory"]
+__all__ = [
+    "CPU_PRIORITY", "ENTRY_POINTS", "Device", "DeviceFactory", "device_set", "make_devices",
+    "new_incarnation", "register_device_factory", "registered_device_types",
+]  # fmt: skip
+
+ENTRY_POINTS = "actorsession.device_factories"
+"""The entry-point group: each entry is a ``DeviceFactory`` class, its name the device type."""
+
+CPU_PRIORITY = 60
+"""TensorFlow's priority of its CPU factory. Types above it get nodes that ask for no device."""
 
 
 def new_incarnation() -> int:
@@ -39,61 +59,271 @@ class Device:
         """Full canonical name."""
         return self.attributes.name
 
+    @property
+    def device_type(self) -> str:
+        """Type in capitals, such as ``CPU``."""
+        return self.attributes.device_type
 
-_FACTORIES: dict[str, Callable[[str, int], Device]] = {}
+
+class DeviceFactory:
+    """A device type; subclass it, and register an instance or name the class as an entry point.
+
+    Kernels are those of the CPU: values are numpy arrays wherever they are. A factory says how many
+    devices there are, what they are like, and which operation types they run.
+
+    Attributes:
+        priority: types above ``CPU_PRIORITY`` get nodes that ask for no device.
+    """
+
+    priority: int = 50  # TensorFlow's default, below that of its CPU
+
+    def list_physical_devices(self) -> Sequence[str]:
+        """What there is on this machine, a name for each, such as ``/physical_device:TOY:0``."""
+        raise NotImplementedError
+
+    def create_devices(
+        self, device_type: str, task: str, count: int, config: ConfigProto
+    ) -> Sequence[Device]:
+        """Makes the devices of a session or server.
+
+        Args:
+            device_type: the type that the factory is registered for.
+            task: the task's name; device ``i`` is called ``{task}/device:{device_type}:{i}``.
+            count: how many.
+            config: the settings of who asks.
+
+        Raises:
+            OpError: if it cannot; nobody gets devices then.
+        """
+        raise NotImplementedError
+
+    def supports(self, op_type: str) -> bool:
+        """Whether devices of this type run operations of a type; all by default."""
+        return True
 
 
-def register_device_factory(device_type: str, make: Callable[[str, int], Device]) -> None:
-    """Adds a device type.
+class _CpuFactory(DeviceFactory):
+    priority = CPU_PRIORITY
+
+    def list_physical_devices(self) -> Sequence[str]:
+        return ("/physical_device:CPU:0",)
+
+    def create_devices(
+        self, device_type: str, task: str, count: int, config: ConfigProto
+    ) -> Sequence[Device]:
+        limit = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return [
+            Device(
+                DeviceAttributes(
+                    name=f"{task}/device:{device_type}:{index}",
+                    device_type=device_type,
+                    incarnation=new_incarnation(),
+                    memory_limit=limit,
+                )
+            )
+            for index in range(count)
+        ]
+
+
+# -- registry ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Registered:
+    """A device type.
+
+    Attributes:
+        factory: makes its devices.
+        priority: which type is preferred where a node asks for none.
+        everywhere: whether sessions have it without asking for it.
+        origin: who registered it, in words.
+    """
+
+    factory: DeviceFactory
+    priority: int
+    everywhere: bool
+    origin: str
+
+
+_FACTORIES: dict[str, _Registered] = {}
+_LOCK = threading.Lock()
+
+
+def register_device_factory(
+    device_type: str, factory: DeviceFactory, *, priority: int | None = None
+) -> None:
+    """Adds a device type, for every session and server that is made from now on.
 
     Args:
-        device_type: in capitals.
-        make: from full device name and memory limit in bytes to a device.
+        device_type: in capitals, such as ``TOY``.
+        factory: makes its devices.
+        priority: above ``CPU_PRIORITY`` for a type that is to get nodes which ask for no device; the
+            factory's own if left out.
 
     Raises:
-        KeyError: if the type is registered already.
+        KeyError: if the type is registered; what is registered stays.
+        ValueError: if the type is not in capitals or no name of a type.
+        TypeError: if ``factory`` is no ``DeviceFactory``.
     """
-    if device_type in _FACTORIES:
-        raise KeyError(f"device type {device_type!r} is registered already")
-    _FACTORIES[device_type] = make
+    _register(device_type, factory, priority, everywhere=True, origin="the program")
 
 
-def _make_cpu(name: str, memory_limit: int) -> Device:
-    return Device(
-        DeviceAttributes(
-            name=name, device_type="CPU", incarnation=new_incarnation(), memory_limit=memory_limit
+def _register(
+    device_type: str,
+    factory: DeviceFactory,
+    priority: int | None,
+    *,
+    everywhere: bool,
+    origin: str,
+) -> None:
+    if not isinstance(factory, DeviceFactory):
+        raise TypeError(
+            f"device type {device_type!r} needs an instance of DeviceFactory, got {factory!r:.100}"
         )
-    )
+    if DeviceSpec.parse(f"/device:{device_type}:0").device_type != device_type:
+        raise ValueError(f"device types are written in capitals, got {device_type!r}")
+    if priority is None:
+        priority = factory.priority
+    with _LOCK:
+        if device_type in _FACTORIES:
+            raise KeyError(
+                f"device type {device_type!r} is registered already, by "
+                f"{_FACTORIES[device_type].origin}"
+            )
+        _FACTORIES[device_type] = _Registered(factory, priority, everywhere, origin)
 
 
-register_device_factory("CPU", _make_cpu)
+def registered_device_types() -> tuple[str, ...]:
+    """The types that are registered now, sorted; entry points that nobody asked for are not."""
+    with _LOCK:
+        return tuple(sorted(_FACTORIES))
 
 
-def make_devices(task: str, counts: Mapping[str, int]) -> tuple[Device, ...]:
+def _load(device_type: str) -> None:
+    """Registers a type that another distribution brings along.
+
+    Raises:
+        NotFoundError: if none brings it.
+        FailedPreconditionError: if its plug-in is broken, or several bring the same type.
+    """
+    installed = {_origin(entry): entry for entry in entry_points(group=ENTRY_POINTS)}
+    found = {o: entry for o, entry in installed.items() if entry.name.upper() == device_type}
+    if not found:
+        there = sorted({*registered_device_types(), *[e.name.upper() for e in installed.values()]})
+        raise NotFoundError(
+            f"no device type {device_type!r} here; there are: {', '.join(there)}. Others come with a "
+            f"distribution that has an entry point in the group {ENTRY_POINTS!r}"
+        )
+    if len(found) > 1:
+        raise FailedPreconditionError(
+            f"device type {device_type!r} comes from several plug-ins: {'; '.join(sorted(found))}. "
+            "Uninstall all but one"
+        )
+    [(origin, entry)] = found.items()
+    try:
+        factory = entry.load()()
+        if not isinstance(factory, DeviceFactory):
+            raise TypeError(f"it makes a {type(factory).__name__}, which is no DeviceFactory")
+    except Exception as exc:
+        # Whatever a plug-in raises while it is imported or made, its user must learn which one it was.
+        raise FailedPreconditionError(
+            f"device type {device_type!r} cannot be had: {origin} is broken: "
+            f"{type(exc).__name__}: {exc}"
+        ) from exc
+    # Another thread may have been faster with the same one.
+    with contextlib.suppress(KeyError):
+        _register(device_type, factory, None, everywhere=False, origin=origin)
+
+
+def _origin(entry: EntryPoint) -> str:
+    of = f" of {entry.dist.name} {entry.dist.version}" if entry.dist is not None else ""
+    return f"plug-in {entry.name} = {entry.value}{of}"
+
+
+# -- making --------------------------------------------------------------------------------------
+
+
+def make_devices(
+    task: str, counts: Mapping[str, int], config: ConfigProto | None = None
+) -> tuple[Device, ...]:
     """Makes the devices of a task.
 
     Args:
         task: task name, the prefix of the devices' names.
-        counts: how many of each type; one CPU where none is named.
+        counts: how many of each type; where a type is not named, one per physical device.
+        config: settings, for the factories.
 
     Returns:
-        The devices, CPUs first: the first is the client device.
+        The devices, CPUs first: the first is the client device. The other types by name.
 
     Raises:
         NotFoundError: for an unknown type, or when no CPU is left.
+        InvalidArgumentError: for a negative number of devices of another type.
+        FailedPreconditionError: if a plug-in is broken.
+        OpError: what a factory raises.
     """
-    wanted = {"CPU": 1, **{kind.upper(): count for kind, count in counts.items()}}
-    unknown = sorted(set(wanted) - set(_FACTORIES))
-    if unknown:
-        raise NotFoundError(f"no device type {unknown} here; there are {sorted(_FACTORIES)}")
-    if not wanted["CPU"]:
-        raise NotFoundError("a session needs at least one CPU device: device_count gives CPU 0")
-    return tuple(
-        _FACTORIES[kind](f"{task}/device:{kind}:{index}", _memory_limit())
-        for kind in sorted(wanted, key=lambda k: (k != "CPU", k))
-        for index in range(wanted[kind])
+    wanted = {kind.upper(): count for kind, count in counts.items()}
+    if wanted.get("CPU", 1) < 1:
+        raise NotFoundError(
+            f"a session needs at least one CPU device: device_count gives CPU {wanted['CPU']}"
+        )
+    for kind, count in wanted.items():
+        if count < 0:
+            raise InvalidArgumentError(f"device_count gives {kind} {count}; it is 0 or more")
+        # None of a type that is not here: what many programs ask for to keep away from GPUs.
+        if count and kind not in registered_device_types():
+            _load(kind)
+    with _LOCK:
+        registered = dict(_FACTORIES)
+    devices: list[Device] = []
+    for kind in sorted(registered, key=lambda k: (k != "CPU", k)):
+        entry = registered[kind]
+        default = len(entry.factory.list_physical_devices()) if entry.everywhere else 0
+        count = wanted.get(kind, default)
+        if count:
+            made = entry.factory.create_devices(kind, task, count, config or ConfigProto())
+            devices += _checked(made, kind, task, count, entry.origin)
+    return tuple(devices)
+
+
+def _checked(
+    made: Sequence[Device], kind: str, task: str, count: int, origin: str
+) -> Sequence[Device]:
+    """What a factory made, once it is known to be what it was asked for."""
+    names = [f"{task}/device:{kind}:{index}" for index in range(count)]
+    found = [device.name for device in made]
+    if found != names:
+        problem = f"it was asked for {names} and made {found}"
+    elif any(device.device_type != kind for device in made):
+        problem = f"its devices say that they are {sorted({d.device_type for d in made})}"
+    elif any(not 0 < device.attributes.incarnation < 2**64 for device in made):
+        problem = "an incarnation is no 64-bit number above 0 (see new_incarnation)"
+    else:
+        return made
+    raise FailedPreconditionError(
+        f"the factory of {kind} devices from {origin} is broken: {problem}"
     )
 
 
-def _memory_limit() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+def device_set(devices: Sequence[Device]) -> DeviceSet:
+    """The devices of this process as the placer sees them, the first as client device."""
+    with _LOCK:
+        registered = dict(_FACTORIES)
+    # Devices may outlive the registration of their type in tests alone; they are then like a CPU.
+    cpu = registered["CPU"]
+    entry_of = {d.name: registered.get(d.device_type, cpu) for d in devices}
+    preferred = sorted(devices, key=lambda d: -entry_of[d.name].priority)
+    return DeviceSet(
+        [d.attributes for d in devices],
+        preferred=[d.name for d in preferred if entry_of[d.name].priority > CPU_PRIORITY],
+        supports=(
+            (lambda device, op_type: entry_of[device].factory.supports(op_type))
+            if any(
+                type(e.factory).supports is not DeviceFactory.supports for e in entry_of.values()
+            )
+            else None
+        ),
+    )
+
+
+register_device_factory("CPU", _CpuFactory())

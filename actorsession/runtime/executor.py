@@ -18,7 +18,8 @@ import numpy as np
 import actorsession.ops  # noqa: F401 - kernels must be registered before a graph is loaded
 from actorsession.actors.actor import Actor, handles
 from actorsession.actors.context import CallContext
-from actorsession.errors import InternalError, OpError
+from actorsession.actors.deadline import Deadline
+from actorsession.errors import DeadlineExceededError, InternalError, OpError
 from actorsession.plan.compile import compile_partition
 from actorsession.plan.link import LinkedPartition, LinkedSegment
 from actorsession.plan.partition import Partition
@@ -26,7 +27,9 @@ from actorsession.runtime.devices import Device
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
 from actorsession.runtime.step import Step, locate_error
 
-__all__ = ["Executor", "ExecutorStatistics", "Gate", "InlineRun", "LoadedGraph", "RunPartition"]
+__all__ = [
+    "Executor", "ExecutorStatistics", "Gate", "InlineRun", "LoadedGraph", "RunPartition", "TimedGate",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,9 @@ class Executor(Actor):
 
     def __init__(self, device: Device) -> None:
         super().__init__(f"executor {device.name}")
+        # It lives where it is first told to run something, not where its session was made: a
+        # synchronous session that is made on an event loop runs its steps elsewhere.
+        self.loop = None
         self.device = device
         self._partitions = 0
 
@@ -177,6 +183,32 @@ class Gate:
         return True
 
 
+class TimedGate(Gate):
+    """A session's gate for one run with a limit in time, in the thread that runs it.
+
+    Args:
+        gate: the session's.
+        deadline: until when the run may take.
+    """
+
+    __slots__ = ("_deadline", "_of_session")
+
+    def __init__(self, gate: Gate, deadline: Deadline) -> None:
+        super().__init__()
+        self._of_session = gate
+        self._deadline = deadline
+
+    def check(self) -> None:
+        """Ends the run if the session's gate was closed or the time is over.
+
+        Raises:
+            OpError: DeadlineExceededError, or the error that the gate was closed with.
+        """
+        self._of_session.check()
+        if self._deadline.expired:
+            raise DeadlineExceededError("the run took longer than it may")
+
+
 class InlineRun:
     """A plan of one segment, run as one call of its generated function.
 
@@ -201,6 +233,8 @@ class InlineRun:
     def cheap(self) -> bool:
         """Whether the segment may run on an event loop."""
         seconds = self._segment.seconds
+        if self._segment.blocks:
+            return False
         if seconds:
             return seconds <= OFFLOAD_ABOVE
         segment = self._segment.segment
@@ -219,6 +253,7 @@ class InlineRun:
         Raises:
             OpError: what went wrong, with node and source line.
         """
+        gate.check()
         begin = time.perf_counter()
         try:
             with np.errstate(all="ignore"):

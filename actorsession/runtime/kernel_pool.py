@@ -1,7 +1,15 @@
 """The kernel pool: the only place with threads, for segments too dear for the event loop.
 
 Pool threads run generated code and nothing else; they never wait for one another, so the pool cannot
-deadlock. A session or server owns its pool and shuts it down.
+deadlock. What may wait for anything, because it calls the user's code, gets a thread beside them: it may
+itself run a step whose segments need the pool.
+
+A ``KernelPool`` is one user's share of some ``PoolThreads``: several sessions may have a share of the same
+threads (see ``pools``), and each counts what it submitted itself. Sessions and servers shut their own share
+down; the threads end when the last share of them is gone.
+
+Invariant: nobody but shares holds ``PoolThreads``, so that the threads of a session that was dropped
+without being closed end as well.
 """
 
 from __future__ import annotations
@@ -12,46 +20,108 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-__all__ = ["OFFLOAD_ABOVE", "KernelPool"]
+__all__ = ["OFFLOAD_ABOVE", "KernelPool", "PoolThreads", "processors"]
 
 # Seconds above which a segment goes to the pool. Handing work to a thread and back costs about 60 us
 # (measured, 2 cores), so below a few hundred it is a loss; the loop should not be held above 5 ms.
 OFFLOAD_ABOVE = 1e-3
 
+_THREAD_NAME = "actorsession-kernel"
+# Threads for work that blocks; each is started when no other is idle. A program that nests or overlaps more
+# calls of its own code than this waits for the first of them.
+_MOST_BLOCKED = 256
 
-class KernelPool:
-    """Threads for kernels; started when first needed.
+
+def processors() -> int:
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not Linux
+        return os.cpu_count() or 1
+
+
+class PoolThreads:
+    """Threads that shares have in common; each is started when it is first needed.
+
+    They end when the last reference to this object is gone, after the work that they have.
 
     Args:
-        threads: how many; 0 for one per processor.
+        number: how many, at least 1.
+        name: what the threads are called, with a number behind it.
     """
 
-    def __init__(self, threads: int = 0) -> None:
-        self.threads = threads or os.cpu_count() or 1
-        self._lock = threading.Lock()
-        self._executor: ThreadPoolExecutor | None = None
-        self._closed = False
-        self.submitted = 0
+    __slots__ = ("__weakref__", "_beside", "_executor", "number")
 
-    def submit(self, work: Callable[..., Any], *args: Any) -> None:
-        """Runs ``work(*args)``, which must not raise, in a pool thread.
+    def __init__(self, number: int, name: str = _THREAD_NAME) -> None:
+        self.number = number
+        self._executor = ThreadPoolExecutor(number, name)
+        self._beside = ThreadPoolExecutor(_MOST_BLOCKED, f"{name}-blocked")
+
+    def submit(self, work: Callable[..., Any], *args: Any, blocks: bool = False) -> None:
+        """Runs ``work(*args)`` in one of the threads.
+
+        Args:
+            work: what to run.
+            args: what it takes.
+            blocks: whether it may wait for other work of the pool; it does not take one of the
+                ``number`` threads then.
 
         Raises:
-            RuntimeError: if the pool is shut down.
+            RuntimeError: if the interpreter is ending.
+        """
+        (self._beside if blocks else self._executor).submit(work, *args)
+
+    def join(self) -> None:
+        """Waits for all work; nothing may be submitted afterwards."""
+        self._executor.shutdown(wait=True)
+        self._beside.shutdown(wait=True)
+
+
+class KernelPool:
+    """A share of threads for kernels.
+
+    Args:
+        threads: how many threads of its own, 0 for one per processor; or threads to share.
+    """
+
+    def __init__(self, threads: int | PoolThreads = 0) -> None:
+        self._owned = isinstance(threads, int)
+        self._threads: PoolThreads | None = (
+            PoolThreads(threads or processors()) if isinstance(threads, int) else threads
+        )
+        self.threads = self._threads.number
+        self.submitted = 0
+        self._lock = threading.Lock()
+
+    def submit(self, work: Callable[..., Any], *args: Any, blocks: bool = False) -> None:
+        """Runs ``work(*args)``, which must not raise, in a pool thread.
+
+        Args:
+            work: what to run.
+            args: what it takes.
+            blocks: whether it may wait for other work of the pool; see ``PoolThreads.submit``.
+
+        Raises:
+            RuntimeError: if the share is shut down.
         """
         with self._lock:
-            if self._closed:
+            threads = self._threads
+            if threads is None:
                 raise RuntimeError("the kernel pool is shut down")
-            if self._executor is None:
-                self._executor = ThreadPoolExecutor(self.threads, "actorsession-kernel")
             self.submitted += 1
-            executor = self._executor
-        executor.submit(work, *args)
+        threads.submit(work, *args, blocks=blocks)
 
     def shutdown(self, *, wait: bool = True) -> None:
-        """Ends the threads after the work they have; may be called twice."""
+        """Gives the share up; work that was submitted is still done. May be called twice.
+
+        Args:
+            wait: whether to wait for that work; threads that others share are never waited for.
+        """
         with self._lock:
-            self._closed = True
-            executor, self._executor = self._executor, None
-        if executor is not None:
-            executor.shutdown(wait=wait, cancel_futures=False)
+            threads, self._threads = self._threads, None
+        if threads is not None and wait and self._owned:
+            threads.join()
+
+    def shares_threads_with(self, other: KernelPool) -> bool:
+        """Whether two pools that are not shut down run kernels in the same threads."""
+        return self._threads is not None and self._threads is other._threads

@@ -1,8 +1,11 @@
-"""State of one device: variables in containers.
+"""State of one device: variables and other resources, in containers.
 
-A resource lives under (container, name). Holders are made once and live as long as their manager: clearing
-a container leaves them uninitialised, so plans may keep a reference. Values are copy-on-write: an array
-that anybody else holds is never changed, so a value read earlier stays what it was.
+A resource lives under (container, kind, name); things of different kinds may share a name. Resources are
+made once and live as long as their manager: clearing a container empties them where they stand, so plans
+may keep a reference. A variable's value is copy-on-write: an array that anybody else holds is never
+changed, so a value read earlier stays what it was.
+
+Sessions and workers have one manager per device; kernels see it as the ``ResourceHost`` of the op registry.
 """
 
 from __future__ import annotations
@@ -11,16 +14,40 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from actorsession.errors import FailedPreconditionError, InvalidArgumentError
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.graph.node import TensorSpec
 
-__all__ = ["DEFAULT_CONTAINER", "ResourceManager", "ResourceStatistics", "Variable"]
+__all__ = [
+    "DEFAULT_CONTAINER", "Resource", "ResourceManager", "ResourceStatistics",
+    "UninitializedVariableError", "Variable",
+]  # fmt: skip
 
 DEFAULT_CONTAINER = "localhost"  # TensorFlow's name for the container of state that names none
+
+
+_VARIABLE = "variable"
+
+
+class UninitializedVariableError(NotFoundError, FailedPreconditionError):
+    """A variable is changed before it has a value.
+
+    TensorFlow's resource variables say NotFoundError then, its reference variables
+    FailedPreconditionError, as both do for a read; ours stand for both kinds and so does the error.
+    """
+
+
+class Resource(Protocol):
+    """What a manager asks of the things that it holds."""
+
+    def clear(self) -> None:
+        """Leaves the resource as if it were new; called from any thread. Plans may still refer to it."""
+
+
+R = TypeVar("R", bound=Resource)
 
 
 def _references(value: Any) -> int:
@@ -70,7 +97,7 @@ class Variable:
         with self._lock:
             value = self._value
         if value is None:
-            raise self._uninitialised()
+            raise FailedPreconditionError(self._uninitialised("read"))
         return value
 
     def assign(self, value: Any) -> None:
@@ -100,12 +127,12 @@ class Variable:
             operands: further operands, borrowed.
 
         Raises:
-            FailedPreconditionError: when uninitialised.
+            UninitializedVariableError: when uninitialised.
         """
         with self._lock:
             value = self._value
             if value is None:
-                raise self._uninitialised()
+                raise UninitializedVariableError(self._uninitialised("changed"))
             if not isinstance(value, np.ndarray):
                 self._value = function(value, *operands)
             elif _references(value) <= _ALONE:
@@ -122,12 +149,12 @@ class Variable:
             function: gets the old value, or a copy if anybody else holds it; returns the new one.
 
         Raises:
-            FailedPreconditionError: when uninitialised.
+            UninitializedVariableError: when uninitialised.
         """
         with self._lock:
             value = self._value
             if value is None:
-                raise self._uninitialised()
+                raise UninitializedVariableError(self._uninitialised("changed"))
             if isinstance(value, np.ndarray) and _references(value) > _ALONE:
                 value = value.copy()
             self._value = function(value)
@@ -137,9 +164,9 @@ class Variable:
         with self._lock:
             self._value = None
 
-    def _uninitialised(self) -> FailedPreconditionError:
-        return FailedPreconditionError(
-            f"variable {self.name!r} is read before it has a value: run its initializer "
+    def _uninitialised(self, how: str) -> str:
+        return (
+            f"variable {self.name!r} is {how} before it has a value: run its initializer "
             "(or global_variables_initializer()) or restore it first"
         )
 
@@ -157,12 +184,68 @@ class ResourceStatistics:
     nbytes: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Entry:
+    """A resource and what it was made as; only ``spec`` says whether another maker means the same."""
+
+    resource: Any
+    spec: object
+
+
 class ResourceManager:
     """The resources of one device; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._variables: dict[tuple[str, str], Variable] = {}
+        self._entries: dict[tuple[str, str, str], _Entry] = {}  # by (container, kind, name)
+
+    def lookup_or_create(
+        self, container: str, name: str, kind: str, make: Callable[[], R], spec: object = None
+    ) -> R:
+        """The resource under (container, kind, name), made if absent.
+
+        Args:
+            container: ``""`` for the default one.
+            name: what it is called there.
+            kind: what it is used as, such as ``"queue"``; a name may be taken once in each kind.
+            make: makes it; called under the manager's lock, at most once, and must not call back.
+            spec: what it must be in particular; compared with what the one that is there was made
+                for. Its text appears in messages.
+
+        Raises:
+            InvalidArgumentError: if one with another ``spec`` is there; nothing changes then.
+        """
+        key = (container or DEFAULT_CONTAINER, kind, name)
+        with self._lock:
+            found = self._entries.get(key)
+            if found is None:
+                found = self._entries[key] = _Entry(make(), spec)
+        if found.spec != spec:
+            raise InvalidArgumentError(
+                f"{kind} {name!r} exists in container {key[0]!r} as {found.spec}; it was asked for "
+                f"as {spec}: give it another name or container, or ask for what is there"
+            )
+        resource: R = found.resource
+        return resource
+
+    def lookup(self, container: str, name: str, kind: str) -> Any:
+        """The resource under (container, kind, name).
+
+        Raises:
+            NotFoundError: if there is none; the message says what has that name.
+        """
+        container = container or DEFAULT_CONTAINER
+        with self._lock:
+            found = self._entries.get((container, kind, name))
+            others = (
+                []
+                if found
+                else sorted(k for c, k, n in self._entries if (c, n) == (container, name))
+            )
+        if found is None:
+            has = f"; that name has a {' and a '.join(others)}" if others else ""
+            raise NotFoundError(f"no {kind} {name!r} in container {container!r}{has}")
+        return found.resource
 
     def variable(self, container: str, name: str, spec: TensorSpec) -> Variable:
         """The variable under (container, name), made uninitialised if absent.
@@ -170,11 +253,7 @@ class ResourceManager:
         Raises:
             InvalidArgumentError: if one of another type is there.
         """
-        key = (container or DEFAULT_CONTAINER, name)
-        with self._lock:
-            found = self._variables.get(key)
-            if found is None:
-                found = self._variables[key] = Variable(name, spec)
+        found = self.lookup_or_create(container, name, _VARIABLE, lambda: Variable(name, spec))
         if found.spec.dtype is not spec.dtype or not found.spec.shape.is_compatible_with(
             spec.shape
         ):
@@ -189,14 +268,15 @@ class ResourceManager:
 
     def clear(self, containers: Iterable[str] = ()) -> None:
         """Empties containers; the default one if none is named."""
-        wanted = set(containers) or {DEFAULT_CONTAINER}
+        wanted = {container or DEFAULT_CONTAINER for container in containers} or {DEFAULT_CONTAINER}
         with self._lock:
-            holders = [v for (container, _), v in self._variables.items() if container in wanted]
-        for holder in holders:
-            holder.clear()
+            found = [e.resource for (c, _, _), e in self._entries.items() if c in wanted]
+        for resource in found:
+            resource.clear()
 
     def statistics(self) -> ResourceStatistics:
         """How much state there is."""
         with self._lock:
-            values = [v._value for v in self._variables.values() if v.initialized]
+            found = [e.resource for (_, kind, _), e in self._entries.items() if kind == _VARIABLE]
+        values = [value for variable in found if (value := variable._value) is not None]
         return ResourceStatistics(len(values), sum(int(getattr(v, "nbytes", 0)) for v in values))

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -22,19 +21,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from actorsession.config import NodeStats, StepStats, TransferStats
+from actorsession.actors.deadline import NEVER, Deadline
+from actorsession.config import StepStats
 from actorsession.errors import (
     CancelledError,
+    DeadlineExceededError,
     InternalError,
     OpError,
     UnimplementedError,
     from_exception,
 )
+from actorsession.runtime.collector import Recorder, StepStatsCollector
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE, KernelPool
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
 
 if TYPE_CHECKING:
     from actorsession.plan.link import LinkedPartition, LinkedSegment
+    from actorsession.runtime.debugger import DebugRun
 
 __all__ = ["PartitionRun", "Step", "locate_error"]
 
@@ -53,6 +56,10 @@ class Step:
         pool: where dear segments run; ``None`` to run everything in the caller's thread.
         loop: the event loop to come back to from the pool; needed with ``pool``.
         trace: whether to record when nodes ran.
+        deadline: until when it may take, for segments that no timer can end because they hold its
+            thread.
+        sync_on_finish: whether a failed step is over only when its kernels are back from the pool.
+        debug: the debugged run that this is the step of.
     """
 
     def __init__(
@@ -65,12 +72,16 @@ class Step:
         pool: KernelPool | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
         trace: bool = False,
+        deadline: Deadline = NEVER,
+        sync_on_finish: bool = True,
+        debug: DebugRun | None = None,
     ) -> None:
         self.step_id = step_id
+        self.debug = debug
         self.rendezvous = rendezvous
         self.outputs: list[Any] = [None] * fetches
         self.error: OpError | None = None
-        self.stats = StepStats(step_id) if trace else None
+        self.collector = StepStatsCollector(step_id) if trace else None
         self._pool = pool
         self._loop = loop
         self._ready: deque[tuple[PartitionRun, int]] = deque()
@@ -78,7 +89,9 @@ class Step:
         self._unfinished = partitions
         self._in_pool = 0
         self._on_done: list[Callable[[], None]] = []
-        self._given_up: OpError | None = None  # from another thread
+        self._given_up: OpError | None = None  # from another thread, or because time is over
+        self._deadline = None if deadline.at is None else deadline
+        self._sync_on_finish = sync_on_finish
 
     # -- life ----------------------------------------------------------------------------------
 
@@ -96,7 +109,7 @@ class Step:
     def done(self) -> bool:
         """Whether everything that was started has ended, well or not."""
         if self.error is not None:
-            return not self._in_pool
+            return not (self._in_pool and self._sync_on_finish)
         return not self._unfinished
 
     def on_done(self, callback: Callable[[], None]) -> None:
@@ -131,10 +144,37 @@ class Step:
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self.fail, error)
 
+    def feed(self, values: Sequence[tuple[str, Any]]) -> None:
+        """Sends values into the step from outside, and runs what they make ready.
+
+        Args:
+            values: (rendezvous key, value).
+        """
+        if self.error is None:
+            was_draining, self._draining = self._draining, True  # run when all are there
+            try:
+                for key, value in values:
+                    self.rendezvous.send(key, value)
+            finally:
+                self._draining = was_draining
+        self.drain()
+
+    def limit(self, deadline: Deadline) -> None:
+        """Sets until when the step may take from now on, where nothing else would end it."""
+        self._deadline = None if deadline.at is None else deadline
+
     @property
     def given_up(self) -> bool:
         """Whether the step's values are wanted no more."""
-        return self.error is not None or self._given_up is not None
+        if self.error is not None or self._given_up is not None:
+            return True
+        return self._deadline is not None and self._is_late()
+
+    def _is_late(self) -> bool:
+        assert self._deadline is not None
+        if self._deadline.expired:
+            self._given_up = DeadlineExceededError(f"step {self.step_id} took longer than it may")
+        return self._given_up is not None
 
     def result(self) -> list[Any]:
         """The fetched values of a step that is done.
@@ -146,6 +186,8 @@ class Step:
             raise self.error
         if self._unfinished:
             raise InternalError(f"step {self.step_id} is not done: it waits for {self.waiting()}")
+        if self._deadline and self._is_late() and self._given_up is not None:
+            raise self._given_up
         return self.outputs
 
     def waiting(self) -> tuple[str, ...]:
@@ -158,22 +200,34 @@ class Step:
             for callback in callbacks:
                 callback()
 
+    @property
+    def stats(self) -> StepStats | None:
+        """What a traced step has recorded; the first look ends the recording."""
+        return None if self.collector is None else self.collector.finalise()
+
     # -- running -------------------------------------------------------------------------------
 
     def ready(self, run: PartitionRun, index: int) -> None:
         """Queues a segment whose inputs are all there."""
         if self.error is None:
             self._ready.append((run, index))
+            if run.scheduled is not None:
+                run.scheduled[index] = time.perf_counter_ns()
 
     def drain(self) -> None:
         """Runs what is ready until nothing is; a call from inside returns at once."""
         if self._draining:
             return
+        if not self._ready:  # the error state of numpy costs more to enter than all the rest
+            self.rendezvous.flush()
+            self._settle()
+            return
         self._draining = True
         try:
             with np.errstate(all="ignore"):
                 while self._ready:
-                    if self._given_up is not None:
+                    if self._given_up is not None or (self._deadline and self._is_late()):
+                        assert self._given_up is not None
                         self.fail(self._given_up)
                         break
                     run, index = self._ready.popleft()
@@ -189,6 +243,8 @@ class Step:
     def _is_dear(self, linked: LinkedSegment) -> bool:
         if self._pool is None:
             return False
+        if linked.blocks or self.debug is not None:
+            return True  # what takes in watched values may write files, or be anybody's function
         if linked.seconds:
             return linked.seconds > OFFLOAD_ABOVE
         segment = linked.segment
@@ -200,7 +256,8 @@ class Step:
         assert self._loop is not None
         self._in_pool += 1
         try:
-            self._pool.submit(self._work, run, index)
+            blocks = run.linked.segments[index].blocks
+            self._pool.submit(self._work, run, index, blocks=blocks)
         except RuntimeError as exc:
             self._in_pool -= 1
             error = CancelledError(f"the step was cancelled: {exc}")
@@ -246,7 +303,7 @@ class PartitionRun:
     """One partition in one step; generated code knows it as ``C``."""
 
     __slots__ = (
-        "left", "linked", "readers", "slots", "step", "waits",
+        "left", "linked", "readers", "scheduled", "slots", "step", "waits",
     )  # fmt: skip
 
     def __init__(self, step: Step, linked: LinkedPartition, feeds: Sequence[Any]) -> None:
@@ -259,6 +316,10 @@ class PartitionRun:
         self.waits = list(linked.waits)
         self.readers = list(compiled.readers)
         self.left = len(linked.segments)
+        # When each segment became ready, for a trace.
+        self.scheduled: list[int] | None = None
+        if step.collector is not None:
+            self.scheduled = [0] * self.left
 
     def start(self) -> None:
         """Queues what can run at once and asks for what must arrive."""
@@ -277,8 +338,8 @@ class PartitionRun:
         if outcome.dead:
             self.step.fail(UnimplementedError(f"a dead tensor arrived under {key!r}"))
             return
-        if self.step.stats is not None:
-            self._note_transfer("recv", key, outcome.value)
+        if self.step.collector is not None:
+            self.step.collector.add_transfer("recv", key, self.linked.device, outcome.value)
         self.slots[slot] = outcome.value
         for index in self.linked.woken_by[slot]:
             self._count_down(index)
@@ -294,20 +355,33 @@ class PartitionRun:
     ) -> tuple[Sequence[Any], OpError | None]:
         """Runs a segment in the calling thread; never raises what a kernel raised."""
         linked = self.linked.segments[index]
-        function = linked.function if self.step.stats is None else self.linked.traced(index)
         slots = self.slots
+        recorder: Recorder | None = None
+        function = linked.function
+        called_with: Any = context or self
+        if self.step.collector is not None:
+            recorder = self._recorder(index, called_with)
+            function, called_with = self.linked.traced(index), recorder
+        if self.step.debug is not None:
+            function = self.step.debug.shown(function)
         begin = time.perf_counter()
         try:
-            results = function(context or self, *[slots[i] for i in linked.segment.arguments])
+            results = function(called_with, *[slots[i] for i in linked.segment.arguments])
         except Exception as exc:
             if self.step.given_up:
                 return (), self.step.error or self.step._given_up
             return (), locate_error(exc, self.linked, linked)
-        seconds = time.perf_counter() - begin
+        # A traced segment took as long as its nodes: the notes are not what it will cost later.
+        seconds = recorder.nanos * 1e-9 if recorder else time.perf_counter() - begin
         linked.seconds = (
             linked.seconds + _EMA * (seconds - linked.seconds) if linked.seconds else seconds
         )
         return results, None
+
+    def _recorder(self, index: int, context: HeldSends | PartitionRun) -> Recorder:
+        assert self.step.collector is not None
+        assert self.scheduled is not None
+        return Recorder(context, self.step.collector, self.linked, self.scheduled[index])
 
     def finished(self, index: int, results: Sequence[Any]) -> None:
         """Stores a segment's results and queues what waited for it."""
@@ -331,33 +405,14 @@ class PartitionRun:
     def send(self, number: int, value: Any) -> None:
         """Sends a tensor under the partition's ``number``-th key."""
         key = self.linked.compiled.sends[number]
-        if self.step.stats is not None:
-            self._note_transfer("send", key, value)
+        if self.step.collector is not None:
+            self.step.collector.add_transfer("send", key, self.linked.device, value)
         self.step.rendezvous.send(key, value)
 
     def check(self) -> None:
         """Ends the segment if the step has been given up."""
         if self.step.given_up:
             raise CancelledError("the step was given up", derived=True)
-
-    def note(self, number: int, start: float, value: Any) -> None:
-        """Records that a node ran."""
-        node = self.linked.compiled.partition.nodes[number]
-        stats = self.step.stats
-        if stats is not None:
-            stats.nodes.append(
-                NodeStats(
-                    self.linked.device, node.name, node.op, start, time.time(),
-                    threading.current_thread().name, int(getattr(value, "nbytes", 0)),
-                )
-            )  # fmt: skip
-
-    def _note_transfer(self, kind: str, key: str, value: Any) -> None:
-        assert self.step.stats is not None
-        nbytes = int(getattr(value, "nbytes", 0))
-        self.step.stats.transfers.append(
-            TransferStats(kind, key, self.linked.device, time.time(), nbytes)
-        )
 
 
 class HeldSends:
@@ -382,10 +437,6 @@ class HeldSends:
         """Ends the segment if the step has been given up."""
         self.run.check()
 
-    def note(self, number: int, start: float, value: Any) -> None:
-        """Records that a node ran."""
-        self.run.note(number, start, value)
-
 
 def locate_error(exc: Exception, linked: LinkedPartition, segment: LinkedSegment) -> OpError:
     """Turns what a kernel raised into one of our errors that names the node and the user's line."""
@@ -397,7 +448,7 @@ def locate_error(exc: Exception, linked: LinkedPartition, segment: LinkedSegment
         if filename in names:
             number = segment.node_at(filename, frame.tb_lineno)
             if number is not None:
-                node = linked.compiled.partition.nodes[number]
+                node = linked.compiled.nodes[number]
                 error.locate(node=node.name, device=linked.device, source=node.source)
             break
         frame = frame.tb_next

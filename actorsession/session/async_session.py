@@ -12,11 +12,12 @@ from actorsession.plan.place import Placed
 from actorsession.session.base import BaseSession, Request, reset_options
 from actorsession.session.callables import AsyncCallable
 from actorsession.session.factory import get_factory
+from actorsession.session.partial_faces import AsyncPartialRuns
 
 __all__ = ["AsyncSession"]
 
 
-class AsyncSession(BaseSession):
+class AsyncSession(AsyncPartialRuns, BaseSession):
     """Runs steps of a graph; everything that may wait is awaited.
 
     The constructor does no I/O: entering (``async with``) or the first call connects. A session belongs to
@@ -98,6 +99,8 @@ class AsyncSession(BaseSession):
             request.bind(plan)
         feeds = request.feeds(values)
         if plan is None:
+            if run_metadata is not None:
+                run_metadata.clear()
             return request.result(feeds, ())
         fetched = await self._session.run(
             plan, feeds, self._timeout(options), options, run_metadata
@@ -123,14 +126,18 @@ class AsyncSession(BaseSession):
             ValueError: for an unknown fetch.
             InvalidArgumentError: if there is nothing to run.
         """
-        request, names = self._prepared(fetches, feed_list)
-        made = AsyncCallable(self, request, names, fed=bool(names), accept_options=accept_options)
+        request, arguments = self._prepared(fetches, feed_list)
+        made = AsyncCallable(self, request, arguments, accept_options=accept_options)
         self._callables.add(made)
         return made
 
     async def list_devices(self) -> list[DeviceAttributes]:
-        """The devices that the session may use, the client device first."""
-        self._check_usable()
+        """The devices that the session may use, the client device first.
+
+        Raises:
+            CancelledError: if the session is closed.
+        """
+        self._check_listable()
         found: list[DeviceAttributes] = await self._session.devices()
         return found
 

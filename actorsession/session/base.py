@@ -17,20 +17,21 @@ from typing import Any
 import numpy as np
 
 from actorsession.config import ConfigProto, RunOptions, StepStats
-from actorsession.errors import InvalidArgumentError, UnimplementedError
+from actorsession.errors import CancelledError, InvalidArgumentError, UnimplementedError
 from actorsession.graph.evaluation import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug_dump import DebugDump, DebugReport, DumpStore
-from actorsession.session.callables import checked_feed_list
+from actorsession.session.callables import Arguments, checked_feed_list
 from actorsession.session.direct import DirectSession
 from actorsession.session.factory import SessionOptions, get_factory
 from actorsession.session.feeds import (
     Converter,
     converter,
     feed_tensor,
+    flatten_feed_keys,
     flatten_feeds,
     strings_as_fed,
 )
@@ -335,13 +336,17 @@ class BaseSession:
             as_given=tuple(fed[t] for t in plan.tensors if t in fed and t.dtype.kind == "s"),
         )
 
-    def _prepared(self, fetches: Any, feed_list: Any) -> tuple[Request, tuple[str, ...]]:
-        """The request of a callable, and the names of what its arguments feed."""
+    def _prepared(self, fetches: Any, feed_list: Any) -> tuple[Request, Arguments]:
+        """The request of a callable, and what its arguments feed."""
         keys = checked_feed_list(feed_list)
-        request = self._new_request(fetches, keys)
+        flat = flatten_feed_keys(keys)
+        request = self._new_request(fetches, tuple(flat))
         if not request.needs_step and request.fed is None:
             raise InvalidArgumentError("Must specify at least one target to fetch or execute.")
-        return request, tuple(feed_tensor(self._graph, key).name for key in keys)
+        names = tuple(getattr(key, "name", None) or str(key) for key in keys)
+        # Keys that are single tensors already need no matching with their values in each call.
+        plain = len(flat) == len(keys) and all(f is k for f, k in zip(flat, keys, strict=True))
+        return request, Arguments(keys, names, plain=plain)
 
     def _release(self) -> None:
         """Lets go of requests and callables when the session closes."""
@@ -358,6 +363,12 @@ class BaseSession:
 
     def _flat_feeds(self, feed_dict: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
         return flatten_feeds(feed_dict) if feed_dict else None
+
+    def _check_listable(self) -> None:
+        """``_check_usable`` for ``list_devices``, which TensorFlow answers with another error."""
+        if self._closed:
+            raise CancelledError("Session has been closed.")
+        self._check_usable()
 
     def _check_usable(self) -> None:
         if self._closed:

@@ -7,9 +7,11 @@ keep their plan however many others are made, and let go of it when their sessio
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from actorsession.errors import CancelledError, InvalidArgumentError
+from actorsession.session.feeds import flatten_feeds
 
 if TYPE_CHECKING:
     from actorsession.config import RunMetadata, RunOptions
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from actorsession.session.base import BaseSession, Request
     from actorsession.session.sync_session import Session
 
-__all__ = ["AsyncCallable", "Callable", "checked_feed_list"]
+__all__ = ["Arguments", "AsyncCallable", "Callable", "checked_feed_list"]
 
 
 def checked_feed_list(feed_list: Any) -> tuple[Any, ...]:
@@ -36,49 +38,66 @@ def checked_feed_list(feed_list: Any) -> tuple[Any, ...]:
     return tuple(feed_list)
 
 
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What the arguments of a callable feed.
+
+    Attributes:
+        keys: the feed list.
+        names: of each key, for messages.
+        plain: whether each key is a single tensor.
+    """
+
+    keys: tuple[Any, ...]
+    names: tuple[str, ...]
+    plain: bool
+
+    def values(self, given: Sequence[Any]) -> Sequence[Any]:
+        """One value per tensor that is fed.
+
+        Raises:
+            InvalidArgumentError: if values are missing.
+        """
+        if len(given) < len(self.keys):
+            raise InvalidArgumentError(
+                f"the callable takes {len(self.keys)} values, for {', '.join(self.names)}, got "
+                f"{len(given)}: You must feed a value for {self.names[len(given)]!r}"
+            )
+        if self.plain:
+            return given
+        return tuple(flatten_feeds(dict(zip(self.keys, given, strict=False))).values())
+
+
 class _Prepared:
     """What both kinds of callables share.
 
     Args:
         session: whose callable it is.
         request: the run; released on close.
-        names: what the arguments feed, in order.
-        fed: whether it was made with a feed list.
+        arguments: what the arguments feed.
         accept_options: whether calls may bring run options.
     """
 
-    __slots__ = ("__weakref__", "_accepts", "_fed", "_names", "_request", "_session")
+    __slots__ = ("__weakref__", "_accepts", "_arguments", "_request", "_session")
 
     def __init__(
-        self,
-        session: BaseSession,
-        request: Request,
-        names: Sequence[str],
-        *,
-        fed: bool,
-        accept_options: bool,
+        self, session: BaseSession, request: Request, arguments: Arguments, *, accept_options: bool
     ) -> None:
         self._session: Any = session
         self._request: Request | None = request
-        self._names = names
-        self._fed = fed
+        self._arguments = arguments
         # As in TensorFlow, a callable with a feed list takes options in any case.
-        self._accepts = accept_options or fed
+        self._accepts = accept_options or bool(arguments.keys)
 
     def release(self) -> None:
         """Lets go of the plan; every later call says that the session is closed."""
         self._request = None
 
-    def _checked(self, values: Sequence[Any], options: Any, run_metadata: Any) -> Request:
+    def _checked(self, options: Any, run_metadata: Any) -> Request:
         request = self._request
         if request is None or self._session.closed:
             self._refuse()
         self._session._check_usable()
-        if len(values) < len(self._names):
-            raise InvalidArgumentError(
-                f"the callable takes {len(self._names)} values, for {', '.join(self._names)}, "
-                f"got {len(values)}: You must feed a value for {self._names[len(values)]!r}"
-            )
         if (options is not None or run_metadata is not None) and not self._accepts:
             raise TypeError(
                 "the callable takes no options: make it with make_callable(..., accept_options=True)"
@@ -88,7 +107,7 @@ class _Prepared:
 
     def _refuse(self) -> None:
         # TensorFlow's two roads end in two errors; programs may tell them apart.
-        if self._fed:
+        if self._arguments.keys:
             raise RuntimeError("Attempted to use a closed Session.")
         raise CancelledError("Session has been closed.")
 
@@ -124,8 +143,9 @@ class Callable(_Prepared):
             InvalidArgumentError: if values are missing.
             CancelledError: if the session is closed (RuntimeError for one with a feed list).
         """
-        request = self._checked(values, options, run_metadata)
-        return self._session._run_request(request, values, options, run_metadata)
+        request = self._checked(options, run_metadata)
+        fed = self._arguments.values(values)
+        return self._session._run_request(request, fed, options, run_metadata)
 
 
 class AsyncCallable(_Prepared):
@@ -141,5 +161,6 @@ class AsyncCallable(_Prepared):
         run_metadata: RunMetadata | None = None,
     ) -> Any:
         """Runs the step; see ``AsyncSession.run`` and ``Callable``."""
-        request = self._checked(values, options, run_metadata)
-        return await self._session._run_request(request, values, options, run_metadata)
+        request = self._checked(options, run_metadata)
+        fed = self._arguments.values(values)
+        return await self._session._run_request(request, fed, options, run_metadata)

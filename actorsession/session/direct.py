@@ -16,19 +16,27 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.actors.deadline import Deadline
+from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions
+from actorsession.config.environment import environment_switch
 from actorsession.errors import CancelledError, DeadlineExceededError, InternalError, OpError
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
-from actorsession.plan.place import DeviceSet, Placed
+from actorsession.plan.place import Placed
+from actorsession.plan.report import partition_graphs
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.devices import make_devices
-from actorsession.runtime.executor import Executor, Gate
+from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
+from actorsession.runtime.debugger import SessionDebugger
+from actorsession.runtime.device_filters import DeviceFilters
+from actorsession.runtime.devices import device_set, make_devices
+from actorsession.runtime.executor import Executor, Gate, LoadedGraph, TimedGate
 from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.pools import SessionPools
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.step import Step
+from actorsession.runtime.tensor_store import install_tensor_store
+from actorsession.session.partial import PartialRuns
+from actorsession.session.placement_log import log_devices
 from actorsession.session.planner import DirectPlan, Planner
 from actorsession.session.statistics import SessionStatistics
 
@@ -41,6 +49,8 @@ _SETTLE = 5.0
 # Seconds that runs which need no waiting may hold the event loop in a row.
 _TURN = 0.005
 _CLOSED = "Session has been closed."
+# Whether a step that failed or was given up waits for its kernels that are still in the pool.
+_SYNC_VARIABLES = ("ACTORSESSION_SYNC_ON_FINISH", "TF_SYNC_ON_FINISH")
 
 
 class DirectSession:
@@ -53,24 +63,39 @@ class DirectSession:
     Attributes:
         on_evict: called with a plan that is kept no longer, so that a face can let go of it.
         on_close: called once when the session closes, with the session.
+        tensors: the values that tensor handles refer to.
+        debugger: runs with debug options, and what they left.
+        partial_runs: steps that are fed and fetched in several calls.
 
     Raises:
         NotFoundError: if the devices asked for do not exist.
+        InvalidArgumentError: for a device filter that is malformed, or a pool that exists with another
+            size.
     """
 
     def __init__(self, graph: Graph, config: ConfigProto) -> None:
         self._config = config
-        self._devices = make_devices(LOCAL_TASK, config.device_count)
+        filters = DeviceFilters(config.device_filters)
+        self._devices = filters.of_session(make_devices(LOCAL_TASK, config.device_count, config))
+        self._pools = SessionPools(config)
         self._executors = {d.name: Executor(d) for d in self._devices}
-        device_set = DeviceSet([d.attributes for d in self._devices])
-        self.planner = Planner(graph, config, device_set, self._executors, self._evicted)
+        self._device_set = device_set(self._devices)
+        self.planner = Planner(graph, config, self._device_set, self._executors, self._evicted)
+        self.tensors = install_tensor_store(self._devices)
+        self.debugger = SessionDebugger(self.planner.debug_plan)
         self.on_evict: Callable[[DirectPlan], None] | None = None
         self.on_close: Callable[[DirectSession], None] | None = None
         self._gate = Gate()
         self._steps: set[Step] = set()
-        threads = config.inter_op_parallelism_threads
-        self._pool = None if threads < 0 else KernelPool(threads)
+        self.partial_runs = PartialRuns(
+            self.planner, self._device_set, config, self._gate, self._partial_step, self._end_step
+        )
+        self._sync_on_finish = environment_switch(*_SYNC_VARIABLES, default=True)
+        threads = config.intra_op_parallelism_threads
+        self._blas: BlasThreads | None = hold_blas_threads(threads) if threads else None
         self._turn_ends = 0.0
+        if config.log_device_placement:
+            log_devices([d.attributes for d in self._devices])
 
     def list_devices(self) -> list[DeviceAttributes]:
         """The session's devices, the client device first.
@@ -100,6 +125,10 @@ class DirectSession:
         """
         return self.planner.plan(signature)
 
+    def planner_for(self, graph: Graph) -> Planner:
+        """A planner of another graph on the session's devices, for plans that ``run_here`` takes."""
+        return Planner(graph, self._config, self._device_set, self._executors, lambda plan: None)
+
     def placement(self) -> dict[str, Placed]:
         """The device of every node of the graph, with the reason."""
         return self.planner.placement()
@@ -110,12 +139,33 @@ class DirectSession:
 
     # -- running -------------------------------------------------------------------------------
 
+    @property
+    def has_own_pools(self) -> bool:
+        """Whether the settings ask for pools of this session's own, for every run."""
+        return self._pools.explicit
+
+    def runs_here(self, plan: DirectPlan, limit: float | None, options: RunOptions | None) -> bool:
+        """Whether a run needs no event loop: it may use the thread of its caller.
+
+        Args:
+            plan: what ``plan`` returned.
+            limit: seconds; ``None`` for the default.
+            options: of this run.
+
+        Raises:
+            InvalidArgumentError: if the options name a pool that the session does not have.
+        """
+        if self._pools.choose(options) is None or (plan.inline is not None and plan.inline.cheap):
+            return True
+        return limit is None and not self._pools.explicit
+
     def run_here(
         self,
         plan: DirectPlan,
         feeds: Sequence[Any],
         options: RunOptions | None = None,
         metadata: RunMetadata | None = None,
+        limit: float | None = None,
     ) -> Sequence[Any]:
         """Runs a step in the calling thread, without an event loop.
 
@@ -124,25 +174,29 @@ class DirectSession:
             feeds: values in the plan's order; borrowed until the call returns.
             options: of this run.
             metadata: filled with what ``options`` ask for.
+            limit: seconds; ``None`` for none, because nothing is waited for.
 
         Returns:
             The fetched values in the plan's order; arrays are the caller's own.
 
         Raises:
+            DeadlineExceededError: if the step took too long.
             OpError: the step's first error.
         """
         self.planner.touch(plan)
-        if plan.inline is not None and (options is None or not options.traced):
-            values = plan.inline.run(feeds, self._gate)
-            _report(plan, None, options, metadata)
+        if plan.inline is not None and (options is None or not _needs_step(options)):
+            values = self._run_inline(plan, feeds, limit)
+            if metadata is not None:
+                self._report(plan, None, options, metadata)
             return values
-        step = self._new_step(plan, options, None)
+        step = self._new_step(plan, options, None, limit)
         try:
-            plan.graph.begin(step, feeds)
+            _graph(plan, step).begin(step, feeds)
             values = _result(step)
         finally:
-            self._steps.discard(step)
-        _report(plan, step, options, metadata)
+            self._end_step(step)
+        if metadata is not None:
+            self._report(plan, step, options, metadata)
         return values
 
     async def run(
@@ -180,37 +234,86 @@ class DirectSession:
             self._turn_ends = now + _TURN
             await asyncio.sleep(0)
         self.planner.touch(plan)
-        traced = options is not None and options.traced
-        if plan.inline is not None and not traced and (plan.inline.cheap or self._pool is None):
-            values = plan.inline.run(feeds, self._gate)
-            _report(plan, None, options, metadata)
+        needs_step = options is not None and _needs_step(options)
+        pool = self._pools.choose(options)
+        if plan.inline is not None and not needs_step and (plan.inline.cheap or pool is None):
+            values = self._run_inline(plan, feeds, limit)
+            if metadata is not None:
+                self._report(plan, None, options, metadata)
             return values
-        step = self._new_step(plan, options, self._pool)
+        step = self._new_step(plan, options, pool, limit)
         try:
-            plan.graph.tell(step, [_kept(f) for f in feeds])
+            _graph(plan, step).tell(step, [_kept(f) for f in feeds])
             if not step.done:
                 await self._wait(step, plan, limit)
             values = _result(step)
         finally:
-            self._steps.discard(step)
-        _report(plan, step, options, metadata)
+            self._end_step(step)
+        if metadata is not None:
+            self._report(plan, step, options, metadata)
         return values
 
+    def _run_inline(
+        self, plan: DirectPlan, feeds: Sequence[Any], limit: float | None
+    ) -> Sequence[Any]:
+        assert plan.inline is not None
+        if limit is None:
+            return plan.inline.run(feeds, self._gate)
+        gate = TimedGate(self._gate, Deadline.after(limit))
+        values = plan.inline.run(feeds, gate)
+        gate.check()
+        return values
+
+    def _report(
+        self,
+        plan: DirectPlan,
+        step: Step | None,
+        options: RunOptions | None,
+        metadata: RunMetadata,
+    ) -> None:
+        metadata.clear()
+        if step is not None:
+            metadata.step_stats = step.stats
+        if options is not None and options.output_partition_graphs:
+            metadata.partition_graphs = partition_graphs(
+                _graph(plan, step).partitions, infer_shapes=self._config.graph_options.infer_shapes
+            )
+
     def _new_step(
-        self, plan: DirectPlan, options: RunOptions | None, pool: KernelPool | None
+        self,
+        plan: DirectPlan,
+        options: RunOptions | None,
+        pool: KernelPool | None,
+        limit: float | None,
     ) -> Step:
         self._gate.check()
+        debug = None
+        if options is not None and options.debug_options.active:
+            debug = self.debugger.begin(plan.signature, options.debug_options)
+        graph = plan.graph if debug is None else debug.graph
         step = Step(
             next(_STEP_IDS),
             Rendezvous(),
             len(plan.signature.fetches),
-            partitions=len(plan.graph.parts),
+            partitions=len(graph.parts),
             pool=pool,
             loop=asyncio.get_running_loop() if pool is not None else None,
             trace=options is not None and options.traced,
+            # A timer of the event loop ends what is in the pool; this, what holds the loop or has none.
+            deadline=NEVER if limit is None else Deadline.after(limit),
+            sync_on_finish=self._sync_on_finish,
+            debug=debug,
         )
         self._steps.add(step)
         return step
+
+    def _partial_step(self, plan: Any, on_loop: bool) -> Step:
+        return self._new_step(plan, None, self._pools.choose(None) if on_loop else None, None)
+
+    def _end_step(self, step: Step) -> None:
+        self._steps.discard(step)
+        if step.debug is not None:
+            step.debug.end(step.error)
 
     async def _wait(self, step: Step, plan: DirectPlan, limit: float | None) -> None:
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
@@ -239,6 +342,7 @@ class DirectSession:
     async def close(self) -> None:
         """Cancels what runs and lets threads and executors go; may be called twice."""
         self.close_here()
+        await self.partial_runs.close(_CLOSED)
         for executor in self._executors.values():
             await executor.stop(_CLOSED)
 
@@ -247,9 +351,11 @@ class DirectSession:
         if not self._gate.close(CancelledError(_CLOSED)):
             return
         self.cancel_steps(CancelledError(_CLOSED))
+        self.partial_runs.close_here(CancelledError(_CLOSED))
         self.planner.clear()
-        if self._pool is not None:
-            self._pool.shutdown(wait=False)
+        self.debugger.forget_plans()
+        self._pools.shutdown()
+        self._blas = None
         if self.on_close is not None:
             self.on_close(self)
 
@@ -262,15 +368,27 @@ class DirectSession:
             nodes=len(self.planner.known),
             steps=len(steps),
             pending=sum(sum(step.rendezvous.pending) for step in steps),
+            partial_runs=len(self.partial_runs),
+            tensor_handles=len(self.tensors),
             variables=sum(r.variables for r in resources),
             variable_bytes=sum(r.nbytes for r in resources),
-            offloaded=self._pool.submitted if self._pool is not None else 0,
+            offloaded=self._pools.submitted,
         )
 
 
 def _kept(feed: Any) -> Any:
     """A fed value that nobody changes while the step is suspended."""
     return feed.copy() if isinstance(feed, np.ndarray) and feed.flags.writeable else feed
+
+
+def _needs_step(options: RunOptions) -> bool:
+    """Whether a run must see its nodes one by one, which a plan called inline does not show."""
+    return options.traced or options.debug_options.active
+
+
+def _graph(plan: DirectPlan, step: Step | None) -> LoadedGraph:
+    """What a step runs: the plan's graph, or the decorated one that it is debugged on."""
+    return plan.graph if step is None or step.debug is None else step.debug.graph
 
 
 def _result(step: Step) -> Sequence[Any]:
@@ -289,15 +407,3 @@ async def _settled(step: Step) -> None:
         await Deadline.after(_SETTLE).wait(step.wait(), what="kernels of a step that was given up")
     except DeadlineExceededError as exc:
         _log.warning("step %d: %s", step.step_id, exc)
-
-
-def _report(
-    plan: DirectPlan, step: Step | None, options: RunOptions | None, metadata: RunMetadata | None
-) -> None:
-    if metadata is None:
-        return
-    metadata.clear()
-    if step is not None:
-        metadata.step_stats = step.stats
-    if options is not None and options.output_partition_graphs:
-        metadata.partition_graphs = {p.device: GraphDef(p.nodes) for p in plan.graph.partitions}

@@ -1,24 +1,32 @@
 """Feeds: from the keys of a feed dict to tensors, and from Python values to arrays of their types.
 
-Conversion follows TensorFlow: ``numpy.asarray(value, dtype of the tensor)``, then the static shape is
-checked, before any step begins. Arrays of the right type are passed by reference.
+Conversion follows TensorFlow: ``numpy.asarray(value)`` brought to the dtype of the tensor, then the static
+shape is checked, before any step begins. Arrays of the right type are passed by reference. Sessions call
+``flatten_feeds`` in every run, ``feed_tensor`` and ``converter`` once per request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from actorsession.errors import InaccessibleTensorError, InternalError
 from actorsession.graph.dtypes import DType
 from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Tensor
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.session.conversions import conversion_of
+from actorsession.session.fetches import reading_of
 
-__all__ = ["Converter", "converter", "feed_tensor", "flatten_feeds"]
+__all__ = [
+    "Converter", "converter", "feed_tensor", "flatten_feed_keys", "flatten_feeds", "strings_as_fed",
+]  # fmt: skip
 
 Converter: TypeAlias = Callable[[Any], Any]
+
+
+# -- keys ------------------------------------------------------------------------------------------
 
 
 def feed_tensor(graph: Graph, key: Any) -> Tensor:
@@ -26,105 +34,224 @@ def feed_tensor(graph: Graph, key: Any) -> Tensor:
 
     Raises:
         TypeError: for any bad key, as in TensorFlow: an operation, an unknown name, a wrong type.
+        ValueError: for a tensor that may not be fed; InaccessibleTensorError if it is inside a loop
+            body or branch.
     """
     try:
-        element = graph.as_graph_element(key, allow_operation=False)
+        name_or_key = key.decode() if isinstance(key, bytes) else key
+        element = graph.as_graph_element(name_or_key, allow_operation=False)
     except (KeyError, ValueError, TypeError) as exc:
         text = exc.args[0] if exc.args else exc
         raise TypeError(f"cannot interpret feed_dict key as Tensor: {text}") from None
     assert isinstance(element, Tensor)
     if element.dtype.kind == "r":
-        raise TypeError(f"tensor {element.name!r} is a resource handle and cannot be fed")
+        reading = reading_of(element)
+        if reading is None:
+            raise TypeError(
+                f"cannot interpret feed_dict key as Tensor: {element.name!r} is a resource handle"
+            )
+        element = reading
+    construct = graph.construct_of(element)
+    if construct is not None:
+        raise InaccessibleTensorError(
+            f"tensor {element.name!r} may not be fed: it is inside {construct!r}, which may run it any "
+            f"number of times. Feed a placeholder outside that {construct!r} reads"
+        )
+    if not graph.is_feedable(element):
+        raise ValueError(
+            f"tensor {element.name!r} may not be fed: its constant value was used to build the graph. "
+            "Feed a placeholder in its place"
+        )
     return element
 
 
 def flatten_feeds(feed_dict: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """A feed dict whose keys are single tensors or names: tuple keys are matched with their values.
+    """A feed dict whose keys are single tensors or names.
+
+    Tuple keys are matched with their values, and objects with a registered conversion taken apart.
 
     Raises:
-        TypeError: if the argument is no mapping.
-        ValueError: if a tuple key and its value differ in length.
+        TypeError: if the argument is no mapping, or a value cannot be taken apart as its key is.
+        ValueError: if a tuple key and its value differ in length, or a key occurs twice.
     """
     if not isinstance(feed_dict, Mapping):
         raise TypeError(f"feed_dict is a mapping, got {type(feed_dict).__name__}")
-    if not any(isinstance(key, tuple) for key in feed_dict):
-        return feed_dict
-    flat: dict[Any, Any] = {}
+    for key in feed_dict:
+        if type(key) is not Tensor and type(key) is not str:
+            return _flattened(feed_dict)
+    return feed_dict
+
+
+def _flattened(feed_dict: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    single: dict[Any, Any] = {}
     for key, value in feed_dict.items():
-        _flatten_into(flat, key, value)
+        for inner, part in _pairs(key, value):
+            if inner in single:
+                raise ValueError(f"feed key {inner!r:.100} occurs twice in the feed_dict")
+            single[inner] = part
+    flat: dict[Any, Any] = {}
+    for key, value in single.items():
+        conversion = None if isinstance(key, _SINGLE) else conversion_of(key)
+        # Of two entries for one tensor the later wins; its place moves to the end with it.
+        for inner, part in [(key, value)] if conversion is None else conversion.fed(key, value):
+            flat.pop(inner, None)
+            flat[inner] = part
     return flat
 
 
-def _flatten_into(flat: dict[Any, Any], key: Any, value: Any) -> None:
+_SINGLE = (Tensor, Operation, str, bytes)
+
+
+def _pairs(key: Any, value: Any) -> Iterator[tuple[Any, Any]]:
     if not isinstance(key, tuple):
-        flat[key] = value
+        yield key, value
         return
     if not isinstance(value, (tuple, list)) or len(key) != len(value):
         raise ValueError(
             f"feed key {key!r:.100} needs a value of {len(key)} parts, got {value!r:.100}"
         )
     for inner, part in zip(key, value, strict=True):
-        _flatten_into(flat, inner, part)
+        yield from _pairs(inner, part)
 
 
-def converter(tensor: Tensor) -> Converter:
-    """The function that turns a fed value into an array (or scalar) for ``tensor``."""
+def flatten_feed_keys(keys: Iterable[Any]) -> list[Any]:
+    """Feed keys without values, as partial runs name them, in the order of ``flatten_feeds``.
+
+    Raises:
+        TypeError: for an object that cannot be fed in a partial run.
+    """
+    flat: list[Any] = []
+    for key in keys:
+        if isinstance(key, (tuple, list)):
+            flat.extend(flatten_feed_keys(key))
+            continue
+        conversion = None if isinstance(key, _SINGLE) else conversion_of(key)
+        flat.extend([key] if conversion is None else conversion.fed_in_parts(key))
+    return flat
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def converter(tensor: Tensor, owner: Any = None) -> Converter:
+    """The function that turns a fed value into an array (or scalar) for ``tensor``.
+
+    A value that is neither array nor plain Python may have a method ``_feed_value(tensor, owner)``, which
+    gives what is fed in its place.
+
+    Args:
+        tensor: what is fed.
+        owner: whose values may be fed, for values that a session keeps.
+    """
     dtype, shape, name = tensor.dtype, tensor.shape, tensor.name
     np_dtype = dtype.np_dtype
     scalar_type = np_dtype.type
     is_scalar = shape.rank == 0 and dtype.kind in "bf"
+    low, high = _exact_ints(dtype) if shape.rank == 0 else (1, 0)
     anything = shape.rank is None
     dims = shape.dims
     full = shape.is_fully_defined
+    # Strings of other forms than bytes are encoded, also inside arrays of the right type.
+    by_reference = np.ndarray if dtype.kind != "s" else None
 
     def convert(value: Any) -> Any:
         kind = type(value)
         if kind is float and is_scalar:
             return scalar_type(value)
-        if kind is not np.ndarray or value.dtype != np_dtype:
-            value = _convert(value, dtype, name)
+        if kind is int and low <= value <= high:
+            return scalar_type(value)
+        if kind is not by_reference or value.dtype != np_dtype:
+            value = _convert(value, tensor, owner)
         if anything or value.shape == dims:
             return value
         if full or not shape.is_compatible_with(value.shape):
-            raise _shape_error(value, shape, name)
+            raise ValueError(
+                f"cannot feed value of shape {tuple(value.shape)} for tensor {name!r}, which has shape "
+                f"{shape}"
+            )
         return value
 
     return convert
 
 
-def _shape_error(value: Any, shape: TensorShape, name: str) -> ValueError:
-    return ValueError(
-        f"cannot feed value of shape {tuple(value.shape)} for tensor {name!r}, which has shape {shape}"
-    )
-
-
-def _convert(value: Any, dtype: DType, name: str) -> Any:
-    if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
-        raise TypeError(
-            f"the value fed for {name!r} is a tensor or operation, {value!r:.80}; feed Python scalars, "
-            "strings, lists or numpy arrays: run the tensor first"
-        )
-    if dtype.kind == "s":
-        return _strings(value)
-    if isinstance(value, int) and not isinstance(value, bool) and dtype.is_integer:
+def _exact_ints(dtype: DType) -> tuple[int, int]:
+    """The ints that a scalar of the type holds exactly and numpy's type takes as they are."""
+    if dtype.is_integer:
         info = np.iinfo(dtype.np_dtype)
-        if not info.min <= value <= info.max:
+        return int(info.min), int(info.max)
+    if dtype.is_floating and dtype.itemsize >= 4:
+        return -(2**24), 2**24
+    return 1, 0
+
+
+_PLAIN = frozenset({np.ndarray, int, float, bool, complex, str, bytes, list, tuple, type(None)})
+
+
+def _convert(value: Any, tensor: Tensor, owner: Any) -> Any:
+    if type(value) not in _PLAIN:
+        if hasattr(value, "_feed_value"):
+            value = value._feed_value(tensor, owner)
+        if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
             raise TypeError(
-                f"feed value {value} for {name!r} does not fit {dtype.name} "
-                f"({info.min} to {info.max}); use a tensor of a larger type"
+                f"the value fed for {tensor.name!r} is a tensor or operation, {value!r:.80}; feed Python "
+                "scalars, strings, lists or numpy arrays: run the tensor first"
             )
+    if isinstance(value, int):
+        _check_int(value, tensor)
     try:
-        return np.asarray(value, dtype=dtype.np_dtype)
-    except TypeError as exc:
-        raise TypeError(f"cannot feed {value!r:.80} for {name!r} of {dtype.name}: {exc}") from None
-    except ValueError as exc:
-        raise ValueError(f"cannot feed {value!r:.80} for {name!r} of {dtype.name}: {exc}") from None
+        if tensor.dtype.kind == "s":
+            return _encoded(np.asarray(value, dtype=object), tensor)
+        return _as_array(value, tensor.dtype.np_dtype)
+    except (TypeError, ValueError, OverflowError) as exc:
+        kind = next(k for k in (TypeError, OverflowError, ValueError) if isinstance(exc, k))
+        raise kind(
+            f"cannot feed {value!r:.80} for {tensor.name!r} of {tensor.dtype.name}: {exc}"
+        ) from None
 
 
-def _strings(value: Any) -> Any:
-    array = np.asarray(value, dtype=object)
-    if all(isinstance(item, bytes) for item in array.flat):
+def _as_array(value: Any, np_dtype: np.dtype[Any]) -> Any:
+    try:
+        return np.asarray(value, dtype=np_dtype)
+    except (OverflowError, TypeError):
+        if not np.issubdtype(np_dtype, np.number):
+            raise
+        # In two steps numpy is more lenient: ints inside lists wrap round, as they do in arrays, and
+        # complex numbers lose their imaginary part with a warning.
+        return np.asarray(value).astype(np_dtype)
+
+
+def _check_int(value: int, tensor: Tensor) -> None:
+    dtype = tensor.dtype
+    if dtype.is_integer:
+        info = np.iinfo(dtype.np_dtype)
+        fits, range_ = info.min <= value <= info.max, f"{info.min} to {info.max}"
+    elif dtype.is_bool:
+        fits, range_ = value in (0, 1), "0 and 1"
+    elif dtype.kind == "s":
+        fits, range_ = False, "strings"
+    else:
+        return
+    if not fits:
+        raise TypeError(
+            f"feed value {value} for {tensor.name!r} does not fit {dtype.name} ({range_}); use a tensor "
+            "of a larger or another type"
+        )
+
+
+def _encoded(array: Any, tensor: Tensor) -> Any:
+    if all(type(item) is bytes for item in array.flat):
         return array
     out = np.empty(array.size, dtype=object)
-    out[:] = [item.encode() if isinstance(item, str) else item for item in array.flat]
+    for i, item in enumerate(array.flat):
+        if not isinstance(item, (str, bytes)):
+            raise InternalError(
+                f"the value fed for {tensor.name!r} holds an object of type {type(item).__name__}, "
+                f"{item!r:.80}: string tensors hold str or bytes"
+            )
+        out[i] = item.encode() if isinstance(item, str) else bytes(item)
     return out.reshape(array.shape)
+
+
+def strings_as_fed(value: Any) -> Any:
+    """What fetching a fed string tensor gives: the very objects that were fed, in an array."""
+    return np.array(value, dtype=object)

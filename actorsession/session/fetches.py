@@ -1,23 +1,32 @@
 """Fetch mapping: from a structure of fetches to unique names, and from values back to the structure.
 
-The leaves are tensors, operations, variables and names; they may nest in lists, tuples, named tuples,
-dicts and attrs or dataclass objects. A structure is taken apart once per signature; handing values back
-is one closure per structure.
+The leaves are tensors, operations, variables, names, and objects whose class is registered in
+``conversions``; they may nest in lists, tuples, named tuples, mappings and attrs or dataclass objects. A
+structure is taken apart once per signature; handing values back is one closure per structure. Sessions
+call it, and remember what it made under ``fetch_key``.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from actorsession.errors import InaccessibleTensorError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.sparse import SparseTensor
+from actorsession.ops.variables import Variable
+from actorsession.session.conversions import Conversion, conversion_of
 
-__all__ = ["FetchPlan", "fetch_key", "map_fetches"]
+__all__ = ["FetchPlan", "Wrap", "check_not_empty", "fetch_key", "map_fetches", "reading_of"]
 
 # From the values of the unique fetched tensors to one part of the structure.
 _Builder: TypeAlias = Callable[[Sequence[Any]], Any]
+# From a fetched tensor to what is applied to its value, if anything.
+Wrap: TypeAlias = Callable[[Tensor], Callable[[Any], Any] | None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,23 +44,52 @@ class FetchPlan:
     build: _Builder
 
 
-def map_fetches(graph: Graph, fetches: Any) -> FetchPlan:
+def check_not_empty(graph: Graph) -> None:
+    """Refuses a graph without operations.
+
+    Raises:
+        RuntimeError: if the graph has none.
+    """
+    if not graph.version:
+        raise RuntimeError("the session graph is empty: add operations to the graph before run()")
+
+
+def map_fetches(graph: Graph, fetches: Any, wrap: Wrap | None = None) -> FetchPlan:
     """Takes a structure of fetches apart.
 
     Args:
         graph: the session's graph.
         fetches: a leaf or a nested structure of leaves.
+        wrap: gives for a fetched tensor a function that is applied to its value, once per run however
+            often the tensor occurs in the structure.
 
     Raises:
         TypeError: for a leaf that can never be fetched.
         ValueError: for a name that is malformed or not in the graph, or an element of another graph.
+        InaccessibleTensorError: for an operation that may not be fetched, or a tensor of one.
         RuntimeError: if the graph has no operations.
     """
-    if not graph.version:
-        raise RuntimeError("the session graph is empty: add operations to the graph before run()")
+    check_not_empty(graph)
     mapper = _Mapper(graph)
     build = mapper.map(fetches)
+    if wrap is not None:
+        build = _wrapped(build, tuple(mapper.tensors), wrap)
     return FetchPlan(tuple(mapper.tensors), tuple(mapper.targets), build)
+
+
+def _wrapped(build: _Builder, tensors: tuple[Tensor, ...], wrap: Wrap) -> _Builder:
+    asked = [(index, wrap(tensor)) for index, tensor in enumerate(tensors)]
+    wrappers = [(index, wrapper) for index, wrapper in asked if wrapper is not None]
+    if not wrappers:
+        return build
+
+    def build_wrapped(values: Sequence[Any]) -> Any:
+        values = list(values)
+        for index, wrapper in wrappers:
+            values[index] = wrapper(values[index])
+        return build(values)
+
+    return build_wrapped
 
 
 class _Mapper:
@@ -61,23 +99,23 @@ class _Mapper:
         self.targets: dict[Operation, None] = {}
 
     def map(self, fetches: Any) -> _Builder:
-        if isinstance(fetches, (Tensor, Operation, str)) or hasattr(fetches, "_as_graph_element"):
+        if isinstance(fetches, (Tensor, Operation, str, bytes)):
             return self._leaf(fetches)
         if fetches is None:
             raise TypeError("fetch argument None has invalid type NoneType")
-        if isinstance(fetches, tuple) and hasattr(fetches, "_fields"):
-            return self._sequence(list(fetches), lambda items: type(fetches)(*items))
-        if isinstance(fetches, tuple):
-            return self._sequence(list(fetches), tuple)
-        if isinstance(fetches, list):
-            return self._sequence(fetches, list)
+        if isinstance(fetches, (list, tuple)):
+            return self._sequence(fetches)
         if isinstance(fetches, Mapping):
             return self._mapping(fetches)
-        if hasattr(type(fetches), "__attrs_attrs__"):
-            names = [a.name for a in type(fetches).__attrs_attrs__]
-            return self._object(fetches, names)
+        if getattr(type(fetches), "__attrs_attrs__", None) is not None:
+            return self._attrs_object(fetches)
+        conversion = conversion_of(fetches)
+        if conversion is not None:
+            return self._converted(fetches, conversion)
+        if hasattr(fetches, "_as_graph_element"):
+            return self._leaf(fetches)
         if dataclasses.is_dataclass(fetches) and not isinstance(fetches, type):
-            return self._object(fetches, [f.name for f in dataclasses.fields(fetches)])
+            return self._dataclass_object(fetches)
         raise TypeError(
             f"fetch argument {fetches!r:.100} has invalid type {type(fetches).__name__}: fetches are "
             "tensors, operations, variables or names, or lists, tuples, dicts and attrs or dataclass "
@@ -86,64 +124,164 @@ class _Mapper:
 
     def _leaf(self, fetch: Any) -> _Builder:
         try:
-            element = self.graph.as_graph_element(fetch)
+            element = self.graph.as_graph_element(
+                fetch.decode() if isinstance(fetch, bytes) else fetch
+            )
         except KeyError as exc:
             raise ValueError(f"fetch argument {fetch!r} cannot be found: {exc.args[0]}") from None
         except ValueError as exc:
             raise ValueError(f"fetch argument {fetch!r} cannot be interpreted: {exc}") from None
+        if not self.graph.is_fetchable(element):
+            construct = self.graph.construct_of(element)
+            if construct is not None:
+                raise InaccessibleTensorError(
+                    f"fetch argument {fetch!r} is inside {construct!r}, which may run it any number of "
+                    f"times: return its value from {construct!r} and fetch what that gives"
+                )
+            raise InaccessibleTensorError(
+                f"fetch argument {fetch!r} has been marked as not fetchable: fetch something that is "
+                "made of it instead"
+            )
         if isinstance(element, Tensor) and element.dtype.kind == "r":
-            element = _reading(element)
+            element = _known_reading(element)
         if isinstance(element, Operation):
             self.targets[element] = None
             return lambda values: None
         index = self.tensors.setdefault(element, len(self.tensors))
         return lambda values: values[index]
 
-    def _sequence(self, items: list[Any], make: Callable[[list[Any]], Any]) -> _Builder:
-        builders = [self.map(item) for item in items]
-        return lambda values: make([build(values) for build in builders])
+    def _converted(self, fetches: Any, conversion: Conversion) -> _Builder:
+        parts, contract = conversion.fetch(fetches)
+        builders = [self._leaf_or_type_error(part, fetches) for part in parts]
+        if not builders:
+            return lambda values: None
+        return lambda values: contract([build(values) for build in builders])
+
+    def _leaf_or_type_error(self, part: Any, whole: Any) -> _Builder:
+        if isinstance(part, (Tensor, Operation, str, bytes)) or hasattr(part, "_as_graph_element"):
+            return self._leaf(part)
+        raise TypeError(
+            f"fetch argument {whole!r:.100} stands for {part!r:.100} of type {type(part).__name__}, "
+            "which is no tensor, operation, variable or name"
+        )
+
+    def _sequence(self, fetches: Any) -> _Builder:
+        builders = [self.map(item) for item in fetches]
+        kind: Any = type(fetches)
+        if isinstance(fetches, list):
+            return lambda values: [build(values) for build in builders]
+        if kind is tuple:
+            return lambda values: tuple([build(values) for build in builders])
+        if kind.__new__ is tuple.__new__:
+            return lambda values: kind([build(values) for build in builders])
+        # Named tuples, and what is made like them.
+        return lambda values: kind(*[build(values) for build in builders])
 
     def _mapping(self, fetches: Mapping[Any, Any]) -> _Builder:
         builders = {key: self.map(item) for key, item in fetches.items()}
-        kind = type(fetches)
+        kind: Any = type(fetches)
         if kind is dict:
             return lambda values: {key: build(values) for key, build in builders.items()}
-        factory = getattr(fetches, "default_factory", None)
+        leading = (fetches.default_factory,) if isinstance(fetches, defaultdict) else ()
+        return lambda values: kind(
+            *leading, [(key, build(values)) for key, build in builders.items()]
+        )
 
-        def make(values: Sequence[Any]) -> Any:
-            items = [(key, build(values)) for key, build in builders.items()]
-            return kind(factory, items) if factory is not None else kind(items)  # type: ignore[call-arg]
+    def _attrs_object(self, fetches: Any) -> _Builder:
+        fields = [f for f in type(fetches).__attrs_attrs__ if getattr(f, "init", True)]
+        # By position, as TensorFlow does: objects that only look like attrs have no more than names.
+        first = [f.name for f in fields if not getattr(f, "kw_only", False)]
+        keywords = {f.name: _argument(f) for f in fields if getattr(f, "kw_only", False)}
+        return self._object(fetches, first, keywords)
 
-        return make
+    def _dataclass_object(self, fetches: Any) -> _Builder:
+        names = [f.name for f in dataclasses.fields(fetches) if f.init]
+        return self._object(fetches, [], {name: name for name in names})
 
-    def _object(self, fetches: Any, names: Sequence[str]) -> _Builder:
-        builders = {name: self.map(getattr(fetches, name)) for name in names}
+    def _object(self, fetches: Any, first: list[str], keywords: Mapping[str, str]) -> _Builder:
+        by_position = [self.map(getattr(fetches, name)) for name in first]
+        by_name = {
+            argument: self.map(getattr(fetches, name)) for name, argument in keywords.items()
+        }
         kind = type(fetches)
-        return lambda values: kind(**{name: build(values) for name, build in builders.items()})
+        return lambda values: kind(
+            *[build(values) for build in by_position],
+            **{argument: build(values) for argument, build in by_name.items()},
+        )
 
 
-def _reading(handle: Tensor) -> Tensor:
-    """The reading of a variable whose handle was named, as in ``run("w:0")``."""
+def _argument(field: Any) -> str:
+    """The name by which an attrs class takes a field; private fields lose their underscores."""
+    return getattr(field, "alias", None) or str(field.name).lstrip("_")
+
+
+def reading_of(handle: Tensor) -> Tensor | None:
+    """The reading of the variable behind a handle, as in ``run("w:0")``, if there is one."""
     for op in handle.consumers():
         if op.type == "ReadVariableOp" and not op.control_inputs:
             return op.outputs[0]
-    raise TypeError(f"{handle.name!r} is a resource handle and has no value to fetch")
+    return None
+
+
+def _known_reading(handle: Tensor) -> Tensor:
+    found = reading_of(handle)
+    if found is None:
+        raise TypeError(f"{handle.name!r} is a resource handle and has no value to fetch")
+    return found
+
+
+# -- what is remembered ----------------------------------------------------------------------------
+
+_LEAVES = frozenset({Tensor, Operation, str, Variable})
+# Converted objects that never change: what they stand for need not be asked again.
+_LASTING = frozenset({SparseTensor, IndexedSlices})
+# Containers that are remembered, with what makes them again.
+_ORDERED = frozenset({dict, OrderedDict})
 
 
 def fetch_key(fetches: Any) -> Any:
     """A hashable stand-in for a structure, equal for equal requests; ``None`` if there is none.
 
-    Only the common forms have one: a leaf, and flat lists and tuples of leaves.
+    There is one for leaves, and for lists, tuples, named tuples and plain dicts of those, nested at will.
+    Other objects may change from run to run and are taken apart each time.
     """
     kind = type(fetches)
-    if kind is Tensor or kind is str or kind is Operation:
+    if kind in _LEAVES:
         return fetches
     if kind is list or kind is tuple:
         for item in fetches:
-            if type(item) not in _LEAVES and not hasattr(item, "_as_graph_element"):
-                return None
+            if type(item) not in _LEAVES:
+                return _nested_key(kind, fetches)
         return (kind, *fetches)
-    return fetches if hasattr(fetches, "_as_graph_element") else None
+    if kind in _ORDERED:
+        return _nested_key((kind, *fetches), fetches.values()) if _plain_keys(fetches) else None
+    if isinstance(fetches, tuple) and hasattr(fetches, "_fields"):
+        return _nested_key(kind, fetches)
+    return fetches if _is_lasting(fetches) else None
 
 
-_LEAVES = frozenset({Tensor, Operation, str})
+def _plain_keys(fetches: Mapping[Any, Any]) -> bool:
+    # 1 and True are equal, but are not the same in the result.
+    return all(type(key) in _LEAVES for key in fetches)
+
+
+def _nested_key(kind: Any, items: Any) -> Any:
+    parts = [kind]
+    for item in items:
+        part = item if type(item) in _LEAVES else fetch_key(item)
+        if part is None:
+            return None
+        parts.append(part)
+    return tuple(parts)
+
+
+def _is_lasting(fetch: Any) -> bool:
+    """Whether an object other than a container always stands for the same tensors."""
+    kind = type(fetch)
+    if kind in _LASTING:
+        return True
+    return (
+        hasattr(fetch, "_as_graph_element")
+        and kind.__hash__ is not None
+        and conversion_of(fetch) is None
+    )

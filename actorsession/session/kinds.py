@@ -11,6 +11,7 @@ from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session.direct import DirectSession
 from actorsession.session.factory import SessionFactory, SessionOptions, register_factory
+from actorsession.session.observed import ObservedSession, is_observed
 from actorsession.session.remote import RemoteSession
 from transports import transport_schemes
 
@@ -42,7 +43,8 @@ class DirectSessionFactory(SessionFactory):
         with self._lock:
             if metadata is not None:
                 self._check(metadata)
-            session = DirectSession(graph, options.config)
+            kind = ObservedSession if is_observed(options.config) else DirectSession
+            session = kind(graph, options.config)
             session.on_close = self._deregister
             self._sessions.add(session)
             if metadata is not None:

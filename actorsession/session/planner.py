@@ -8,24 +8,28 @@ leaves everything as it was.
 from __future__ import annotations
 
 import itertools
-import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from actorsession.config import ConfigProto
+from actorsession.config import ConfigProto, DebugOptions
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef
 from actorsession.plan.cache import CacheStatistics, PlanCache
+from actorsession.plan.cost_model import CostModel, prime
+from actorsession.plan.optimise import optimise, optimiser_settings
 from actorsession.plan.partition import Partition, partition
 from actorsession.plan.place import DeviceSet, Placed, Placer
 from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.debug_graph import DebugGraphDecorator
+from actorsession.runtime.debugger import DebugPlan
 from actorsession.runtime.executor import Executor, InlineRun, LoadedGraph
+from actorsession.session.placement_log import log_placement
+from actorsession.session.pruned_placement import PrunedPlacement
 
 __all__ = ["DirectPlan", "Planner"]
-
-_log = logging.getLogger("actorsession.session")
 
 
 class DirectPlan:
@@ -34,12 +38,16 @@ class DirectPlan:
     Args:
         signature: what it was made for; values are in its order.
         graph: the loaded partitions.
+
+    Attributes:
+        runs: how often it ran, where a session counts that.
     """
 
-    __slots__ = ("graph", "inline", "signature", "used")
+    __slots__ = ("graph", "inline", "runs", "signature", "used")
 
     def __init__(self, signature: RunSignature, graph: LoadedGraph) -> None:
         self.used = 0
+        self.runs = 0
         self.signature = signature
         self.graph = graph
         self.inline: InlineRun | None = graph.inline
@@ -54,6 +62,9 @@ class Planner:
         devices: the session's devices.
         executors: by device name.
         on_evict: called with a plan that is kept no longer.
+
+    Attributes:
+        costs: what nodes were measured to cost, for sessions that measure.
     """
 
     def __init__(
@@ -70,7 +81,12 @@ class Planner:
         self._executors = executors
         self._placer = Placer(devices, allow_soft_placement=config.allow_soft_placement)
         self._places_all = not config.graph_options.place_pruned_graph
+        self._pruned = PrunedPlacement(devices, allow_soft_placement=config.allow_soft_placement)
+        self._optimiser = optimiser_settings(config.graph_options.optimizer_options)
         self._view = GraphView()
+        self.costs: CostModel | None = None
+        self._moved: dict[str, Placed] = {}  # nodes that were placed anew
+        self._on_evict = on_evict
         self._states: dict[str, dict[str, Any]] = {}
         self._uses = itertools.count(1)
         self._cache: PlanCache[DirectPlan] = PlanCache(
@@ -102,15 +118,36 @@ class Planner:
         if not new:
             return
         checked = self._view.checked(new)
+        self._settle_ties(checked.values())
         if self._places_all:
             self._place(checked.values())
         self._view.add(checked)
 
-    def _place(self, nodes: Any) -> None:
-        placed = self._placer.place(nodes)
+    def _settle_ties(self, nodes: Collection[NodeDef]) -> None:
+        """Sends nodes back that were placed anew, if new ones are tied to where they were."""
+        if self._moved:
+            for text in [text for node in nodes for text in node.attrs.get("_class", ())]:
+                self._moved.pop(text.removeprefix("loc:@"), None)
+
+    def place_anew(self, moved: Mapping[str, Placed]) -> None:
+        """Gives nodes other devices in plans made from now on; every plan kept is dropped.
+
+        Args:
+            moved: nodes without state that nothing ties to a device, with where they go.
+        """
+        with self._lock:
+            self._moved.update(moved)
+            if self._config.log_device_placement:
+                log_placement([self._view[name] for name in moved], moved)
+            dropped = self._cache.clear()
+        for plan in dropped:
+            self._on_evict(plan)
+
+    def _place(self, nodes: Collection[NodeDef]) -> None:
+        place = self._placer.place if self._places_all else self._pruned.place
+        placed = place(nodes)
         if self._config.log_device_placement:
-            for name, where in placed.items():
-                _log.info("%s: %s (%s)", name, where.device, where.reason)
+            log_placement(nodes, placed)
 
     def _build(self, signature: RunSignature) -> DirectPlan:
         # Built with sorted names, so that every order of the same names runs this very plan.
@@ -118,32 +155,54 @@ class Planner:
         _, parts = self.parts(signature)
         return DirectPlan(signature, self.load(parts))
 
-    def parts(self, signature: RunSignature) -> tuple[StepGraph, tuple[Partition, ...]]:
-        """What a run needs, pruned, placed and cut; the caller holds no lock but the planner's."""
+    def parts(
+        self, signature: RunSignature, *, optimised: bool = True
+    ) -> tuple[StepGraph, tuple[Partition, ...]]:
+        """What a run needs, pruned, placed and cut; the caller holds no lock but the planner's.
+
+        Args:
+            signature: what the run feeds, fetches and targets.
+            optimised: whether nodes may be folded and merged; not for those who look at every node.
+        """
         step_graph = prune(self._view, signature)
         if not self._places_all:
-            self._place(self._with_ties(step_graph))
-        placed = self._placer.placed
+            position = self._view.position
+            names = sorted((n for n in step_graph.nodes if n in position), key=position.__getitem__)
+            self._place([self._view[name] for name in names])
+        placed = self._placed
         client = self._devices.client_device
         device_of = {n: placed[n].device if n in placed else client for n in step_graph.nodes}
-        return step_graph, partition(step_graph, device_of, self._devices)
+        if optimised:
+            step_graph, device_of = optimise(step_graph, device_of, self._optimiser)
+        # Between tasks alone: a direct session has one, so nothing is narrowed unless it gets more.
+        narrow = self._config.graph_options.enable_bfloat16_sendrecv
+        return step_graph, partition(
+            step_graph, device_of, self._devices, bfloat16_transfers=narrow
+        )
 
-    def _with_ties(self, graph: StepGraph) -> list[NodeDef]:
-        """The nodes of a pruned graph with those that a colocation names, in the order of building."""
-        names = [name for name in graph.nodes if name in self._view]
-        found = dict.fromkeys(names)
-        while names:
-            for text in self._view[names.pop()].attrs.get("_class", ()):
-                tied = text.removeprefix("loc:@")
-                if tied in self._view and tied not in found:
-                    found[tied] = None
-                    names.append(tied)
-        position = self._view.position
-        return [self._view[name] for name in sorted(found, key=position.__getitem__)]
+    @property
+    def _placed(self) -> Mapping[str, Placed]:
+        placed = self._placer.placed if self._places_all else self._pruned.placed
+        return ChainMap(self._moved, dict(placed)) if self._moved else placed
 
     def load(self, parts: tuple[Partition, ...]) -> LoadedGraph:
         """Parts compiled and bound to the devices of the session."""
-        return LoadedGraph(parts, self._executors, self._states)
+        graph = LoadedGraph(parts, self._executors, self._states)
+        if self.costs is not None:
+            prime([linked for _, linked in graph.parts], self.costs)
+        return graph
+
+    def debug_plan(self, signature: RunSignature, options: DebugOptions) -> DebugPlan:
+        """The plan of a debugged run, decorated with what the options ask for; made anew each time.
+
+        Raises:
+            InvalidArgumentError: if the options name a node, slot or debug op that does not exist.
+        """
+        with self._lock:
+            self.extend()
+            decorator = DebugGraphDecorator(options, signature, self._view)
+            _, parts = self.parts(signature, optimised=False)
+            return DebugPlan(decorator, self.load(decorator.decorate_graph(parts)))
 
     def locked(self) -> threading.Lock:
         """The lock under which ``extend``, ``parts`` and ``load`` are called from outside."""
@@ -153,7 +212,7 @@ class Planner:
         """The device of every node that is placed, with the reason."""
         with self._lock:
             self.extend()
-            return dict(self._placer.placed)
+            return dict(self._placed)
 
     @property
     def known(self) -> Mapping[str, NodeDef]:

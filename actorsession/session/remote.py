@@ -41,6 +41,7 @@ from actorsession.errors import (
     InternalError,
     UnauthenticatedError,
     UnavailableError,
+    UnimplementedError,
 )  # fmt: skip
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
@@ -59,6 +60,8 @@ from actorsession.messages.session import (
     StepDone,
 )  # fmt: skip
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.device_filters import DeviceFilters
+from actorsession.runtime.pools import refuse_session_pools
 from transports import AuthenticationError, Hello, ProtocolError, TransportError, WrongPeer, connect
 
 __all__ = ["TOKEN_VARIABLE", "RemotePlan", "RemoteSession", "RemoteStatistics", "shared_token"]
@@ -113,9 +116,14 @@ class RemoteSession:
         graph: it may grow.
         target: address of the master.
         config: settings; sent to the master.
+
+    Raises:
+        InvalidArgumentError: for thread pools of the session's own, or a malformed device filter.
     """
 
     def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
+        refuse_session_pools(config)
+        DeviceFilters(config.device_filters)  # the master reads them; a malformed one is told here
         self._graph = graph
         self._target = target
         self._config = config
@@ -174,9 +182,10 @@ class RemoteSession:
         self._handle = created.session_handle
 
     async def _reach(self, deadline: Deadline) -> Ref:
-        here = registry.lookup(self._target)
-        if here is not None:
-            return here
+        if not self._config.rpc_options.use_rpc_for_inprocess_master:
+            here = registry.lookup(self._target)
+            if here is not None:
+                return here
         attempts = 0
         while True:
             attempts += 1
@@ -280,6 +289,11 @@ class RemoteSession:
             OpError: the step's first error.
         """
         self._check_open()
+        if options is not None and options.debug_options.active:
+            raise UnimplementedError(
+                f"debug_options: a session of {self._target!r} watches no tensors yet; only sessions in "
+                "this process do"
+            )
         names = plan.signature.feeds
         # A master in this process gets the arrays themselves, and the caller might change them while
         # the step is suspended; over a link they are borrowed until the answer is there.
@@ -382,5 +396,4 @@ def _fill(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
         return
     if wire.get("step_stats") is not None:
         metadata.step_stats = StepStats.from_wire(wire["step_stats"])
-    for device, graph in (wire.get("partition_graphs") or {}).items():
-        metadata.partition_graphs[device] = GraphDef.from_wire(graph)
+    metadata.partition_graphs = [GraphDef.from_wire(g) for g in wire.get("partition_graphs") or ()]

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import threading
+import weakref
 from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
@@ -23,6 +25,7 @@ from actorsession.session.base import BaseSession, Request, reset_options
 from actorsession.session.callables import Callable
 from actorsession.session.direct import DirectSession
 from actorsession.session.factory import get_factory
+from actorsession.session.partial_faces import SyncPartialRuns
 
 __all__ = ["Session"]
 
@@ -31,7 +34,7 @@ T = TypeVar("T")
 _JOIN = 10.0
 
 
-class Session(BaseSession):
+class Session(SyncPartialRuns, BaseSession):
     """Runs steps of a graph; calls block until they are done.
 
     Args:
@@ -104,6 +107,8 @@ class Session(BaseSession):
             request.bind(plan)
         feeds = request.feeds(values)
         if plan is None:
+            if run_metadata is not None:
+                run_metadata.clear()
             return request.result(feeds, ())
         if options is None and self._plain is not None:
             fetched = self._plain.run_here(plan, feeds, None, run_metadata)
@@ -137,13 +142,10 @@ class Session(BaseSession):
             A function of the values to feed; safe for many threads at once, released when the session
             closes.
         """
-        request, names = self._prepared(fetches, feed_list)
-        made = Callable(self, request, names, fed=bool(names), accept_options=accept_options)
+        request, arguments = self._prepared(fetches, feed_list)
+        made = Callable(self, request, arguments, accept_options=accept_options)
         self._callables.add(made)
         return made
-
-    def _is_cheap(self, plan: Any) -> bool:
-        return plan.inline is not None and plan.inline.cheap
 
     def _prepare(self, request: Any) -> Any:
         if self._direct is not None:
@@ -151,8 +153,12 @@ class Session(BaseSession):
         return self._wait(self._session.prepare(request.signature))
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """The devices that the session may use, the client device first."""
-        self._check_usable()
+        """The devices that the session may use, the client device first.
+
+        Raises:
+            CancelledError: if the session is closed.
+        """
+        self._check_listable()
         if self._direct is not None:
             return self._direct.list_devices()
         found: list[DeviceAttributes] = self._wait(self._session.devices())
@@ -210,6 +216,9 @@ class Session(BaseSession):
         with self._lock:
             if self._thread is None:
                 self._thread = _LoopThread()
+                if self._direct is not None:
+                    # Without a connection nothing is left on the loop of a session that was dropped.
+                    weakref.finalize(self, self._thread.let_go).atexit = False
             thread = self._thread
         return thread.wait(coroutine)
 
@@ -255,3 +264,8 @@ class _LoopThread:
         """Ends loop and thread."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_JOIN)
+
+    def let_go(self) -> None:
+        """``stop`` without waiting, for whichever thread finds the session gone; may come after it."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._loop.stop)

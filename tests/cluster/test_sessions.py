@@ -188,7 +188,7 @@ async def test_the_statistics_of_a_step_cover_all_tasks(cluster: InProcess, grap
     sent = sorted(t.key for t in stats.transfers if t.kind == "send")
     assert len(sent) == 3
     assert sent == sorted(t.key for t in stats.transfers if t.kind == "recv")
-    assert sorted(metadata.partition_graphs) == devices
+    assert sorted(g.nodes[0].device for g in metadata.partition_graphs) == devices
 
 
 async def test_the_devices_of_all_tasks_are_listed_the_client_device_first(graph: Graph) -> None:

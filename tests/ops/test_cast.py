@@ -79,6 +79,40 @@ def test_wide_integers_wrap(shape: Any) -> None:
     np.testing.assert_array_equal(found, np.full(shape, 44, np.uint8))
 
 
+@pytest.mark.parametrize("shape", [(), (2,), (2, 0, 3)], ids=str)
+@pytest.mark.parametrize(
+    ("origin", "target", "value", "expected"),
+    [
+        ("float32", "bfloat16", 1.99999, 2 - 2**-7),
+        ("float32", "bfloat16", -1.99999, -(2 - 2**-7)),
+        ("float32", "bfloat16", 3.4e38, 2.0**128 - 2.0**120),
+        ("float32", "bfloat16", np.inf, np.inf),
+        ("float32", "bfloat16", np.nan, np.nan),
+        ("float32", "float16", 1e6, 65504),
+        ("float64", "float32", -(1 + 2**-24 + 2**-30), -1),
+        ("float64", "bfloat16", 1 + 2**-8 + 2**-9, 1),
+    ],
+)
+def test_a_truncating_cast_rounds_floats_towards_zero(
+    origin: str, target: str, value: float, expected: float, shape: Any
+) -> None:
+    x = source(origin, shape)
+    given = np.full(shape, value, as_dtype(origin).np_dtype)
+    cut = make_one("Cast", [x], {"DstT": as_dtype(target), "Truncate": True})
+    for form in (given, given[()], given.T):
+        if np.shape(form) == shape:
+            [found] = evaluate([cut], {x: form})
+            assert found.dtype == as_dtype(target).np_dtype
+            np.testing.assert_array_equal(found.astype(np.float64), np.full(shape, expected))
+
+
+def test_a_nan_stays_one_even_when_truncating_takes_all_its_bits() -> None:
+    x = source(float32, [1])
+    given = np.array([0x7F800001], np.uint32).view(np.float32)
+    [found] = evaluate([make_one("Cast", [x], {"DstT": bfloat16, "Truncate": True})], {x: given})
+    assert np.isnan(found).tolist() == [True]
+
+
 def test_a_tensor_that_has_the_type_is_returned_itself() -> None:
     x = constant(1.0)
     assert cast(x, float32) is x

@@ -13,9 +13,9 @@ from actorsession import ops
 
 # Files that are there for other op files, or whose functions belong under ``nn``.
 INNER = {
-    "activations", "broadcasting", "build", "control", "cross_entropy", "dimensions", "fills",
+    "activations", "broadcasting", "build", "constructs", "control", "cross_entropy", "dimensions", "fills",
     "indexed_slices", "joining", "nn", "operands", "partial", "reducers", "scatter", "selection",
-    "shape_operands", "softmax", "splitting", "state", "strided", "topk", "training",
+    "shape_operands", "softmax", "splitting", "state", "strided", "structures", "topk", "training",
 }  # fmt: skip
 MODULES = sorted(module.name for module in pkgutil.iter_modules(ops.__path__))
 INTERNAL = {"shape_tensor"}

@@ -244,4 +244,4 @@ class _Part:
 
     def note(self, number: int, begin: float, value: Any) -> None:
         assert begin > 0
-        self.notes.append((self.linked.compiled.partition.nodes[number].name, value))
+        self.notes.append((self.linked.compiled.nodes[number].name, value))

@@ -6,17 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from actorsession.errors import InternalError, ProtocolError
+from actorsession.graph.device import DeviceAttributes
+from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef, spec
+from actorsession.ops import placeholder
 from actorsession.plan.keys import parse_key
 from actorsession.plan.partition import CONTROL_TOKEN, RECV, SEND, Partition, partition, validate
 from actorsession.plan.place import DeviceSet
 from actorsession.plan.prune import ARG, GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
-from tests.plan.kit import CPU, device_set, node, scalar
+from tests.plan.kit import CPU, Made, device_set, node, scalar
 
 
 def step_graph(
@@ -155,6 +159,95 @@ def test_a_resource_never_travels() -> None:
     nodes = [node("v", op="VarHandleOp", outputs=(spec("resource", ()),)), node("r", "v")]
     with pytest.raises(InternalError, match="the resource of 'v' would travel"):
         cut(nodes, {"r": 1}, "r:0")
+
+
+# -- halved ----------------------------------------------------------------------------------------
+
+TASKS = [f"/job:w/replica:0/task:{i // 2}/device:CPU:{i % 2}" for i in range(4)]
+
+
+def cut_over_tasks(
+    nodes: Sequence[NodeDef], where: Mapping[str, int], fetches: str, *, halved: bool = True
+) -> dict[int, Partition]:
+    """The parts by number in ``TASKS``: two devices of one task, then two of another."""
+    graph = step_graph(nodes, fetches)
+    devices = DeviceSet(
+        [DeviceAttributes(name=n, device_type="CPU", incarnation=i) for i, n in enumerate(TASKS)]
+    )
+    device_of = {name: TASKS[where.get(name, 0)] for name in graph.nodes}
+    parts = partition(graph, device_of, devices, bfloat16_transfers=halved)
+    return {TASKS.index(part.device): part for part in parts}
+
+
+def test_float32_goes_from_task_to_task_as_bfloat16_when_asked() -> None:
+    parts = cut_over_tasks([START, node("a", "start"), node("b", "a")], {"b": 2}, "b:0")
+    narrow, send = parts[0].nodes[-2:]
+    recv, widen, b = parts[2].nodes
+    half = spec("bfloat16", ())
+    assert (narrow.op, narrow.inputs, narrow.outputs) == ("Cast", (("a", 0),), (half,))
+    assert send.inputs == ((narrow.name, 0),)
+    assert (recv.op, recv.outputs) == (RECV, (half,))
+    assert (widen.op, widen.inputs, widen.outputs) == ("Cast", ((recv.name, 0),), (scalar,))
+    assert b.inputs == ((widen.name, 0),)
+    assert send.attrs["key"] == recv.attrs["key"]
+    assert {n.source for n in (narrow, send, recv, widen)} == {"a.py:1"}
+
+
+def test_one_halved_transfer_serves_all_consumers_at_a_destination() -> None:
+    nodes = [START, node("a", "start"), *(node(f"b{i}", "a") for i in range(3))]
+    parts = cut_over_tasks(nodes, {"b0": 2, "b1": 2, "b2": 3}, "b0:0 b1:0 b2:0")
+    assert ops(parts[0]) == ["VarHandleOp", "Identity", "Cast", SEND, "Cast", SEND]
+    assert ops(parts[2]) == [RECV, "Cast", "Identity", "Identity"]
+    assert ops(parts[3]) == [RECV, "Cast", "Identity"]
+
+
+@pytest.mark.parametrize(
+    ("consumer", "dtype", "halved"),
+    [(1, "float32", True), (2, "float64", True), (2, "float16", True), (2, "float32", False)],
+    ids=["same-task", "float64", "float16", "not-asked"],
+)
+def test_nothing_else_is_halved(consumer: int, dtype: str, halved: bool) -> None:
+    made = spec(dtype, [2])
+    nodes = [START, node("a", "start", outputs=[made]), node("b", "a", outputs=[made])]
+    parts = cut_over_tasks(nodes, {"b": consumer}, "b:0", halved=halved)
+    assert ops(parts[0]) == ["VarHandleOp", "Identity", SEND]
+    assert [n.outputs for n in parts[consumer].nodes] == [(made,), (made,)]
+
+
+def test_a_control_edge_is_not_halved() -> None:
+    nodes = [START, node("a", "start"), node("b", op="NoOp", after=["a"], outputs=())]
+    graph = step_graph(nodes, targets="b")
+    assert graph.targets == ("b",)
+    parts = cut_over_tasks([*nodes, node("c", "start", after=["b"])], {"b": 2}, "c:0")
+    assert ops(parts[2]) == [RECV, "NoOp", SEND]
+
+
+@pytest.mark.parametrize("shape", [(), (7,)], ids=str)
+def test_a_halved_value_is_the_bfloat16_next_to_it_towards_zero(shape: tuple[int, ...]) -> None:
+    """As in TensorFlow: cut off, not rounded, so that no finite value becomes infinite."""
+    values = [1 + 2**-8 + 2**-9, -(1 + 2**-8), 3.14159, -1.999, 3.4e38, np.inf, 0.0]
+    given = np.array(values, np.float32)
+    with Graph().as_default() as graph:
+        x = placeholder("float32", shape)
+        with graph.device("/cpu:0"):
+            here = x * 1.0
+        with graph.device("/cpu:1"):
+            there = here * 1.0
+    made = Made(graph, [here, there], [x], devices=2)
+    device_of = {n: TASKS[0 if d == CPU[0] else 2] for n, d in made.device_of.items()}
+    devices = DeviceSet(
+        [DeviceAttributes(name=n, device_type="CPU", incarnation=i) for i, n in enumerate(TASKS)]
+    )
+    made.parts = partition(made.step_graph, device_of, devices, bfloat16_transfers=True)
+    made.linked = [made._link(part, True) for part in made.parts]
+    for fed in [given] if shape else list(given):
+        exact, halved = made.run(fed)
+        np.testing.assert_array_equal(exact, fed)
+        assert halved.dtype == np.float32
+        rounded = np.asarray(fed).astype(ml_dtypes.bfloat16)
+        beyond = np.abs(rounded.astype(np.float32)) > np.abs(fed)
+        below = np.nextafter(rounded, np.zeros((), ml_dtypes.bfloat16))
+        np.testing.assert_array_equal(halved, np.where(beyond, below, rounded).astype(np.float32))
 
 
 # -- control edges ---------------------------------------------------------------------------------

@@ -155,8 +155,8 @@ def constants(made: Made) -> list[Any]:
 
 
 def stored(made: Made) -> list[Any]:
-    holders = [v for host in made.variables.values() for v in host._variables.values()]
-    return [v.read() for v in holders if v.initialized]
+    held = [e.resource for host in made.variables.values() for e in host._entries.values()]
+    return [v.read() for v in held if isinstance(v, Variable) and v.initialized]
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])

@@ -137,6 +137,27 @@ def test_control_edges_move_no_source() -> None:
     assert places([K, node("a", after=["k"], device="/cpu:2")])["k"] == 0
 
 
+# -- what reads no data ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", ["Shape", "Size", "Rank"])
+def test_what_reads_no_data_of_its_input_stays_with_it(op: str) -> None:
+    """Anywhere else, the whole input would travel for a few integers."""
+    nodes = [K, node("a", "k", device="/cpu:2"), node("s", "a", op=op), node("next", "s")]
+    made = placer()
+    placed = made.place(nodes)
+    assert [placed[n].device for n in ("s", "next")] == [CPU[2], CPU[0]]
+    assert placed["s"].reason == "reads no data of 'a': stays with it"
+    assert made.place([node("later", "a", op=op)])["later"].device == CPU[2]
+
+
+def test_what_reads_no_data_goes_elsewhere_only_if_it_asks() -> None:
+    nodes = [K, node("a", "k", device="/cpu:2")]
+    nodes += [node("s", "a", op="Shape", device="/cpu:1")]
+    nodes += [node("open", "a", op="Shape", device="/job:localhost")]
+    assert places(nodes) == {"k": 2, "a": 2, "s": 1, "open": 2}
+
+
 # -- groups ----------------------------------------------------------------------------------------
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
-from actorsession.errors import FailedPreconditionError, InvalidArgumentError
+from actorsession.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    error_from_wire,
+    error_to_wire,
+)  # fmt: skip
 from actorsession.graph.node import spec
-from actorsession.runtime.resources import ResourceManager, Variable
+from actorsession.runtime.resources import ResourceManager, UninitializedVariableError, Variable
 
 VECTOR = spec("float32", [3])
 
@@ -27,12 +34,28 @@ def made(value: np.ndarray | None = None) -> Variable:
 def test_reading_an_uninitialised_variable_names_it_and_says_what_to_do() -> None:
     variable = Variable("weights", VECTOR)
     assert not variable.initialized
-    with pytest.raises(FailedPreconditionError, match=r"'weights'.*initializer"):
+    with pytest.raises(FailedPreconditionError, match=r"'weights'.*read.*initializer") as caught:
         variable.read()
-    with pytest.raises(FailedPreconditionError, match="weights"):
-        variable.update(np.add, vector(1, 1, 1))
-    with pytest.raises(FailedPreconditionError, match="weights"):
-        variable.access(lambda value: value)
+    assert not isinstance(caught.value, NotFoundError)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda v: v.update(np.add, vector(1, 1, 1)), lambda v: v.access(lambda value: value)]
+)
+@pytest.mark.parametrize("kind", [NotFoundError, FailedPreconditionError])
+def test_changing_an_uninitialised_variable_fails_as_both_kinds_of_tensorflow_do(
+    change: Any, kind: Any
+) -> None:
+    variable = Variable("weights", VECTOR)
+    with pytest.raises(kind, match=r"'weights'.*changed.*initializer") as caught:
+        change(variable)
+    assert caught.value.error_code == NotFoundError.error_code
+    assert not variable.initialized
+
+
+def test_the_error_of_an_uninitialised_variable_travels_as_not_found() -> None:
+    error = UninitializedVariableError("v")
+    assert type(error_from_wire(error_to_wire(error))) is NotFoundError
 
 
 def test_an_update_nobody_watches_happens_in_place() -> None:
@@ -153,6 +176,110 @@ def test_a_name_in_use_cannot_get_another_type() -> None:
     manager.variable("", "v", VECTOR).assign(vector(1, 2, 3))
     with pytest.raises(InvalidArgumentError, match=r"'v' exists with float32"):
         manager.variable("", "v", spec("int32", [3]))
+
+
+# -- resources of any kind -----------------------------------------------------------------------
+
+
+class Box:
+    """A resource that holds a list."""
+
+    def __init__(self) -> None:
+        self.items: list[int] = [1]
+
+    def clear(self) -> None:
+        self.items = []
+
+
+def test_a_resource_is_made_once_per_container_kind_and_name() -> None:
+    manager = ResourceManager()
+    made: list[Box] = []
+
+    def make() -> Box:
+        made.append(Box())
+        return made[-1]
+
+    first = manager.lookup_or_create("", "x", "box", make)
+    assert manager.lookup_or_create("localhost", "x", "box", make) is first
+    assert manager.lookup("", "x", "box") is first
+    others = [("other", "x", "box"), ("", "y", "box"), ("", "x", "crate")]
+    assert len({id(first), *[id(manager.lookup_or_create(*key, make)) for key in others]}) == 4
+    assert len(made) == 4
+
+
+def test_things_of_different_kinds_may_share_a_name() -> None:
+    """As in TensorFlow, where the type of a resource is part of its key."""
+    manager = ResourceManager()
+    variable = manager.variable("", "x", VECTOR)
+    box = manager.lookup_or_create("", "x", "box", Box)
+    assert manager.variable("", "x", VECTOR) is variable
+    assert manager.lookup("", "x", "box") is box
+
+
+def test_asking_for_another_spec_says_what_is_there_and_changes_nothing() -> None:
+    manager = ResourceManager()
+    box = manager.lookup_or_create("c", "x", "box", Box, spec=("FIFO", 3))
+    with pytest.raises(
+        InvalidArgumentError, match=r"box 'x' exists in container 'c' as \('FIFO', 3\).*'FIFO', 4"
+    ):
+        manager.lookup_or_create("c", "x", "box", Box, spec=("FIFO", 4))
+    assert manager.lookup_or_create("c", "x", "box", Box, spec=("FIFO", 3)) is box
+    assert box.items == [1]
+
+
+def test_a_lookup_of_what_is_not_there_says_what_has_that_name() -> None:
+    manager = ResourceManager()
+    manager.lookup_or_create("c", "x", "box", Box)
+    with pytest.raises(NotFoundError, match=r"no queue 'x' in container 'c'; that name has a box"):
+        manager.lookup("c", "x", "queue")
+    with pytest.raises(NotFoundError, match=r"no box 'x' in container 'localhost'$"):
+        manager.lookup("", "x", "box")
+
+
+def test_a_maker_that_fails_leaves_nothing_behind() -> None:
+    manager = ResourceManager()
+
+    def fail() -> Box:
+        raise InvalidArgumentError("no")
+
+    with pytest.raises(InvalidArgumentError, match="no"):
+        manager.lookup_or_create("", "x", "box", fail)
+    assert manager.lookup_or_create("", "x", "box", Box).items == [1]
+
+
+def test_clearing_a_container_empties_resources_of_every_kind_where_they_stand() -> None:
+    manager = ResourceManager()
+    kept = manager.lookup_or_create("a", "x", "box", Box)
+    cleared = manager.lookup_or_create("b", "x", "box", Box)
+    variable = manager.variable("b", "v", VECTOR)
+    variable.assign(vector(1, 2, 3))
+    manager.clear(["b", "unknown"])
+    assert (kept.items, cleared.items, variable.initialized) == ([1], [], False)
+    assert manager.lookup("b", "x", "box") is cleared
+
+
+def test_the_empty_name_means_the_default_container_when_clearing_too() -> None:
+    manager = ResourceManager()
+    default = manager.lookup_or_create("", "x", "box", Box)
+    manager.clear([""])
+    assert default.items == []
+
+
+def test_many_threads_that_ask_for_one_resource_get_one() -> None:
+    manager, gate = ResourceManager(), threading.Barrier(8)
+    found: list[Box] = []
+
+    def ask() -> None:
+        gate.wait()
+        found.append(manager.lookup_or_create("", "x", "box", Box))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len({id(box) for box in found}) == 1
 
 
 def test_statistics_count_values_and_bytes() -> None:

@@ -23,6 +23,27 @@ class Made:
         return await self.made(*args, **kwargs)
 
 
+class ThreadedPartialRun:
+    """The partial run of a ``Session``, each of its calls in a thread."""
+
+    def __init__(self, made: Any) -> None:
+        self.made = made
+
+    async def __aenter__(self) -> Any:
+        await asyncio.to_thread(self.made.__enter__)
+        return self
+
+    async def __aexit__(self, *args: Any) -> None:
+        await asyncio.to_thread(self.made.__exit__, *args)
+
+    @property
+    def handle(self) -> str:
+        return self.made.handle
+
+    async def run(self, *args: Any) -> Any:
+        return await asyncio.to_thread(self.made.run, *args)
+
+
 class AsyncFace:
     """``AsyncSession`` as it is."""
 
@@ -36,6 +57,15 @@ class AsyncFace:
 
     def callable(self, *args: Any, **kwargs: Any) -> Any:
         return Made(self.session.make_callable(*args, **kwargs))
+
+    async def partial_run_setup(self, *args: Any) -> str:
+        return await self.session.partial_run_setup(*args)
+
+    async def partial_run(self, *args: Any) -> Any:
+        return await self.session.partial_run(*args)
+
+    def partial(self, *args: Any) -> Any:
+        return self.session.partial(*args)
 
     async def reset(self, *args: Any) -> None:
         await AsyncSession.reset(*args)
@@ -57,6 +87,15 @@ class SyncFace:
 
     def callable(self, *args: Any, **kwargs: Any) -> Any:
         return Made(self.session.make_callable(*args, **kwargs), threaded=True)
+
+    async def partial_run_setup(self, *args: Any) -> str:
+        return await asyncio.to_thread(self.session.partial_run_setup, *args)
+
+    async def partial_run(self, *args: Any) -> Any:
+        return await asyncio.to_thread(self.session.partial_run, *args)
+
+    def partial(self, *args: Any) -> Any:
+        return ThreadedPartialRun(self.session.partial(*args))
 
     async def reset(self, *args: Any) -> None:
         await asyncio.to_thread(Session.reset, *args)

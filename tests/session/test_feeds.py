@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections import namedtuple
+from collections.abc import Iterator
+from types import MappingProxyType
 from typing import Any
 
 import ml_dtypes
@@ -9,8 +14,41 @@ import numpy as np
 import pytest
 
 import actorsession.ops as ops
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InternalError, InvalidArgumentError
 from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, register
+from actorsession.graph.static import get_static_value
+from actorsession.ops.build import make_one
+from actorsession.session import AsyncSession, Session
+from actorsession.session.feeds import converter
+
+Pair = namedtuple("Pair", ["first", "second"])
+
+# What ``TestWitness`` was given, by reference.
+_SEEN: list[Any] = []
+
+
+def _witness(value: Any) -> Any:
+    _SEEN.append(value)
+    return np.float32(0)
+
+
+register(
+    OpDef(
+        name="TestWitness",
+        infer=lambda ctx: [ops.constant(0.0, graph=Graph()).spec],
+        kernel=lambda ctx: _witness,
+        gradient=NOT_DIFFERENTIABLE,
+        stateful=True,
+    )
+)
+
+
+@pytest.fixture
+def seen() -> Iterator[list[Any]]:
+    yield _SEEN
+    _SEEN.clear()
 
 
 async def test_keys_are_tensors_names_or_tuples_of_them(session: Any) -> None:
@@ -20,16 +58,66 @@ async def test_keys_are_tensors_names_or_tuples_of_them(session: Any) -> None:
     assert await session.run(total, {(a, b): (1, 2)}) == 3
 
 
+async def test_keys_may_be_nested_tuples_and_names_in_bytes(session: Any) -> None:
+    a, b, c = (ops.placeholder("float32", [], name=n) for n in "abc")
+    total = a + b * 10.0 + c * 100.0
+    assert await session.run(total, {(a, (b, "c:0")): (1, (2, 3))}) == 321
+    assert await session.run(total, {(a, (b, c)): [1, [2, 3]]}) == 321
+    assert await session.run(total, {Pair(a, b): (1, 2), b"c:0": 3}) == 321
+    assert await session.run(total, {(): (), a: 1, b: 2, c: 3}) == 321
+
+
+@pytest.mark.parametrize("value", [(1,), (1, 2, 3), 1, np.array([1, 2]), (1, (2, 3)), None])
+async def test_a_tuple_key_needs_a_value_of_the_same_structure(session: Any, value: Any) -> None:
+    a, b = ops.placeholder("float32", []), ops.placeholder("float32", [])
+    with pytest.raises(ValueError, match=r"needs a value of 2 parts|shape"):
+        await session.run(a + b, {(a, b): value})
+
+
+async def test_a_key_that_occurs_twice_by_way_of_tuples_is_refused(session: Any) -> None:
+    a, b = ops.placeholder("float32", []), ops.placeholder("float32", [])
+    for feeds in ({(a, a): (1, 2), b: 0}, {a: 1, (a, b): (1, 2)}, {(a, b): (1, 2), a: 1}):
+        with pytest.raises(ValueError, match="occurs twice"):
+            await session.run(a + b, feeds)
+
+
+async def test_a_variable_is_a_key_as_object_and_by_the_name_of_its_handle(session: Any) -> None:
+    v = ops.Variable(1.0, name="v")
+    await session.run(v.initializer)
+    assert await session.run(v, {v: 9}) == 9
+    assert await session.run([v, v._as_graph_element() * 2.0], {"v:0": 9}) == [9, 18]
+    assert await session.run(v) == 1
+
+
+async def test_a_handle_without_reading_is_no_key(session: Any) -> None:
+    handle = make_one("VarHandleOp", (), {"dtype": ops.constant(1.0).dtype, "shape": []})
+    with pytest.raises(TypeError, match="resource handle"):
+        await session.run(ops.constant(1.0), {handle: 1})
+
+
 async def test_of_two_keys_for_one_tensor_the_later_wins(session: Any) -> None:
     a = ops.placeholder("float32", [], name="a")
     assert await session.run(a + 0.0, {a: 1, "a:0": 2}) == 2
+    assert await session.run(a + 0.0, {"a:0": 2, a: 1}) == 1
+    assert await session.run(a, {(a,): (1,), "a:0": 2}) == 2
 
 
-@pytest.mark.parametrize("bad", ["nowhere:0", "a", 7, None])
+@pytest.mark.parametrize(
+    "bad",
+    ["nowhere:0", "nowhere", "a", "a:7", "a:", 7, 1.5, None, b"a", b"\xff", frozenset(), Pair],
+)
 async def test_every_bad_key_is_a_type_error(session: Any, bad: Any) -> None:
     a = ops.placeholder("float32", [], name="a")
     with pytest.raises(TypeError, match="cannot interpret feed_dict key as Tensor"):
         await session.run(a + 1.0, {bad: 1})
+    with pytest.raises(TypeError, match="cannot interpret feed_dict key as Tensor"):
+        await session.run(a + 1.0, {(bad,): (1,)})
+
+
+async def test_an_operation_is_no_key(session: Any) -> None:
+    a = ops.placeholder("float32", [], name="a")
+    with pytest.raises(TypeError, match="'a' names an operation"):
+        await session.run(a + 1.0, {a.op: 1})
 
 
 async def test_a_tensor_of_another_graph_is_no_key(session: Any) -> None:
@@ -42,8 +130,17 @@ async def test_a_tensor_of_another_graph_is_no_key(session: Any) -> None:
 
 async def test_a_feed_dict_that_is_no_mapping_is_refused(session: Any) -> None:
     a = ops.placeholder("float32", [])
-    with pytest.raises(TypeError, match="feed_dict is a mapping"):
-        await session.run(a + 1.0, [(a, 1)])
+    for wrong in ([(a, 1)], "text", 5):
+        with pytest.raises(TypeError, match="feed_dict is a mapping"):
+            await session.run(a + 1.0, wrong)
+    assert await session.run(a + 1.0, MappingProxyType({a: 1})) == 2
+
+
+async def test_an_empty_feed_dict_feeds_nothing(session: Any) -> None:
+    x = ops.constant(1.0)
+    cases: list[Any] = [{}, None, [], 0]
+    for nothing in cases:
+        assert await session.run(x, nothing) == 1
 
 
 @pytest.mark.parametrize(
@@ -51,7 +148,30 @@ async def test_a_feed_dict_that_is_no_mapping_is_refused(session: Any) -> None:
     [
         ("int32", 2.9, np.int32(2)),  # floats are truncated, as numpy does
         ("float32", 3, np.float32(3)),
+        ("int32", -2.9, np.int32(-2)),
+        ("int32", np.float64(2.9), np.int32(2)),
+        ("int32", [1.9], np.array([1], np.int32)),
+        ("int32", "3", np.int32(3)),
+        ("int32", np.array(["3"]), np.array([3], np.int32)),
+        ("int32", True, np.int32(1)),
+        ("int32", [2**40 + 5], np.array([5], np.int32)),  # inside a list ints wrap round
+        ("int32", np.int64(2**40 + 5), np.int32(5)),
+        ("uint8", [256, -1], np.array([0, 255], np.uint8)),
+        ("int64", 2**62, np.int64(2**62)),
+        ("uint64", 2**64 - 1, np.uint64(2**64 - 1)),
         ("float32", "2.5", np.float32(2.5)),
+        ("float32", b"2.5", np.float32(2.5)),
+        ("float32", ["1", "2"], np.array([1, 2], np.float32)),
+        ("float32", 2**24 + 1, np.float32(2**24)),
+        ("float32", 16777217.0, np.float32(16777216)),
+        ("float32", range(3), np.array([0, 1, 2], np.float32)),
+        ("float32", np.array([1, 2], ">f4"), np.array([1, 2], np.float32)),
+        ("bfloat16", 257, ml_dtypes.bfloat16(256)),
+        ("float16", 3, np.float16(3)),
+        ("complex64", "1+2j", np.complex64(1 + 2j)),
+        ("bool", None, np.bool_(False)),
+        ("bool", "a", np.bool_(True)),
+        ("bool", [0, 2], np.array([False, True])),
         ("float32", [True, False], np.array([1, 0], np.float32)),
         ("float64", np.float32(0.1), np.float64(np.float32(0.1))),
         ("bool", 1, np.bool_(True)),
@@ -72,13 +192,79 @@ async def test_values_are_converted_as_numpy_does(
 async def test_none_fed_to_a_float_becomes_nan(session: Any) -> None:
     x = ops.placeholder("float32")
     assert np.isnan(await session.run(ops.identity(x), {x: None}))
+    found = await session.run(ops.identity(x), {x: [1, None]})
+    np.testing.assert_array_equal(found, [1, np.nan])
+    z = ops.placeholder("complex64")
+    assert np.isnan(await session.run(ops.identity(z), {z: None}))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "expected"),
+    [
+        ("int32", 7, np.int32(7)),
+        ("int64", -(2**63), np.int64(-(2**63))),
+        ("uint8", 255, np.uint8(255)),
+        ("float32", 7, np.float32(7)),
+        ("float64", 2**30, np.float64(2**30)),
+        ("float32", 2**24 + 1, np.float32(2**24)),
+        ("float16", 7, np.float16(7)),
+        ("bfloat16", 0.1, ml_dtypes.bfloat16(0.1)),
+        ("float32", True, np.float32(1)),
+        ("bool", False, np.bool_(False)),
+        ("complex64", 7, np.complex64(7)),
+    ],
+)
+async def test_scalars_of_known_shape_are_converted_alike(
+    session: Any, dtype: str, value: Any, expected: Any
+) -> None:
+    x = ops.placeholder(dtype, [])
+    fetched = await session.run(ops.identity(x), {x: value})
+    assert fetched.dtype == expected.dtype
+    assert fetched == expected
+
+
+async def test_strings_are_fed_as_text_or_bytes(session: Any) -> None:
+    x = ops.placeholder("string")
+    same = ops.identity(x)
+    for fed in ("text", b"text", np.str_("text"), np.bytes_(b"text")):
+        assert await session.run(same, {x: fed}) == b"text"
+    for several in (["a", b"b"], np.array(["a", "b"]), np.array(["a", b"b"], object)):
+        assert (await session.run(same, {x: several})).tolist() == [b"a", b"b"]
+    assert (await session.run(same, {x: []})).shape == (0,)
+
+
+@pytest.mark.parametrize("value", [5.5, None, [["a"], ["b", "c"]], [1, "a"], np.array([1, 2])])
+async def test_a_string_tensor_takes_nothing_else(session: Any, value: Any) -> None:
+    x = ops.placeholder("string", name="x")
+    with pytest.raises(InternalError, match="'x:0' holds an object of type"):
+        await session.run(ops.identity(x), {x: value})
+
+
+async def test_a_part_that_is_lost_in_conversion_is_numpys_warning(session: Any) -> None:
+    x = ops.placeholder("float32", [])
+    with pytest.warns(np.exceptions.ComplexWarning):
+        assert await session.run(ops.identity(x), {x: 1 + 2j}) == 1
 
 
 @pytest.mark.parametrize(
     ("dtype", "value", "kind"),
     [
         ("int32", 2**40, TypeError),
+        ("int64", 2**63, TypeError),
         ("uint8", -1, TypeError),
+        ("uint8", 256, TypeError),
+        ("bool", 2, TypeError),
+        ("bool", -1, TypeError),
+        ("string", 5, TypeError),
+        ("string", True, TypeError),
+        ("int32", None, TypeError),
+        ("int32", [None], TypeError),
+        ("bfloat16", "1.5", TypeError),
+        ("float32", {}, TypeError),
+        ("float32", object(), TypeError),
+        ("float32", iter([1]), TypeError),
+        ("float32", 10**400, OverflowError),
+        ("int32", "a", ValueError),
         ("float32", [[1, 2], [3]], ValueError),
         ("float32", "abc", ValueError),
     ],
@@ -93,8 +279,35 @@ async def test_values_that_do_not_fit_are_refused(
 
 async def test_a_tensor_is_no_value(session: Any) -> None:
     x = ops.placeholder("float32", name="x")
+    for value in (ops.constant(1.0), x, x.op, ops.Variable(1.0)):
+        with pytest.raises(TypeError, match="run the tensor first"):
+            await session.run(x + 1.0, {x: value})
+    with pytest.raises(TypeError, match="cannot feed"):
+        await session.run(x + 1.0, {x: [ops.constant(1.0)]})
+
+
+class _Stored:
+    """A value that is kept elsewhere, like a tensor handle."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.asked: list[Tensor] = []
+
+    def _feed_value(self, tensor: Tensor, owner: Any) -> Any:
+        self.asked.append(tensor)
+        return self.value
+
+
+async def test_a_value_may_say_what_is_fed_in_its_place(session: Any) -> None:
+    x = ops.placeholder("float32", [2])
+    stored = _Stored(np.array([1, 2], np.float32))
+    np.testing.assert_array_equal(await session.run(x + 1.0, {x: stored}), [2, 3])
+    assert stored.asked == [x]
+    np.testing.assert_array_equal(await session.run(x, {x: _Stored([3, 4])}), [3, 4])
+    with pytest.raises(ValueError, match="shape"):
+        await session.run(x + 1.0, {x: _Stored([1])})
     with pytest.raises(TypeError, match="run the tensor first"):
-        await session.run(x + 1.0, {x: ops.constant(1.0)})
+        await session.run(x + 1.0, {x: _Stored(x)})
 
 
 @pytest.mark.parametrize("value", [np.zeros(2), np.zeros((3, 1)), 1.0])
@@ -107,6 +320,15 @@ async def test_a_shape_that_does_not_fit_is_refused_before_any_step(
     with pytest.raises(ValueError, match=r"shape .* for tensor 'x:0', which has shape \(\?, 2\)"):
         await session.run([x + 1.0, v.assign_add(1.0)], {x: value})
     assert await session.run(v) == 0
+    for good in ([[1, 2]], np.zeros((0, 2))):
+        assert (await session.run(x + 1.0, {x: good})).shape == np.shape(good)
+
+
+async def test_a_feed_that_nothing_needs_is_checked_all_the_same(session: Any) -> None:
+    x, y = ops.placeholder("float32", [2]), ops.constant(1.0)
+    assert await session.run(y, {x: [1, 2]}) == 1
+    with pytest.raises(ValueError, match="shape"):
+        await session.run(y, {x: 1})
 
 
 async def test_a_needed_placeholder_without_feed_is_named_with_its_line(session: Any) -> None:
@@ -137,6 +359,62 @@ async def test_placeholder_with_default_takes_its_default_or_the_feed(session: A
     np.testing.assert_array_equal(await session.run(doubled, {x: [5, 6]}), [10, 12])
     with pytest.raises(ValueError, match="shape"):
         await session.run(doubled, {x: [1, 2, 3]})
+
+
+async def test_an_unfeedable_tensor_is_refused(session: Any) -> None:
+    x = ops.placeholder("float32", [], name="x")
+    y = x + 1.0
+    assert await session.run(y, {x: 1}) == 2
+    x.graph.prevent_feeding(x)
+    assert not x.graph.is_feedable(x)
+    assert x.graph.is_feedable(y)
+    for key in (x, "x:0", (x,)):
+        with pytest.raises(ValueError, match="tensor 'x:0' may not be fed"):
+            await session.run(y, {key: (1,) if key == (x,) else 1})
+    assert await session.run(y, {y: 5}) == 5
+
+
+async def test_a_tensor_whose_static_value_was_asked_for_can_no_longer_be_fed(
+    session: Any,
+) -> None:
+    x = ops.constant([2, 2])
+    y = x + 1
+    np.testing.assert_array_equal(await session.run(y, {x: [5, 5]}), [6, 6])
+    np.testing.assert_array_equal(get_static_value(x), [2, 2])
+    with pytest.raises(ValueError, match="may not be fed"):
+        await session.run(y, {x: [5, 5]})
+
+
+async def test_a_value_that_only_a_shape_function_saw_may_still_be_fed(session: Any) -> None:
+    x = ops.placeholder("float32", [4])
+    shape, axis = ops.constant([2, 2]), ops.constant(0)
+    reshaped, total = ops.reshape(x, shape), ops.reduce_sum(x, axis)
+    assert reshaped.shape == [2, 2]
+    feeds = {x: np.ones(4), shape: [4, 1], axis: -1}
+    value, summed = await session.run([reshaped, total], feeds)
+    assert (value.shape, summed) == ((4, 1), 4)
+
+
+def test_static_evaluation_marks_what_its_answer_was_made_of(graph: Graph) -> None:
+    a, b, x = ops.constant(2), ops.constant(3, "int64"), ops.placeholder("float32", [2, 3])
+    cast, same, of_x = ops.cast(a, "int64"), ops.identity(b), ops.shape(x)
+    fixed, part = ops.stack([cast, same]), ops.stack([b, ops.placeholder("int64", [])])
+    unused = ops.constant(4)
+    assert get_static_value(ops.placeholder("float32")) is None
+    assert get_static_value(ops.Variable(1)) is None
+    assert get_static_value(7) == 7
+    np.testing.assert_array_equal(get_static_value(of_x), [2, 3])
+    assert not graph.is_feedable(of_x)
+    assert graph.is_feedable(x)
+    assert get_static_value(part) is None
+    assert graph.is_feedable(b)
+    np.testing.assert_array_equal(get_static_value(fixed), [2, 3])
+    assert [graph.is_feedable(t) for t in (a, b, cast, same, fixed)] == [False] * 5
+    assert graph.is_feedable(unused)
+    partly = get_static_value(part, partial=True)
+    assert partly.tolist() == [3, None]
+    assert not graph.is_feedable(part)
+    assert graph.restrictions == 7
 
 
 async def test_feeding_a_variable_replaces_its_reading_and_assigns_nothing(session: Any) -> None:
@@ -177,3 +455,105 @@ async def test_any_memory_layout_may_be_fed(session: Any, order: Any) -> None:
     fed = np.asarray(np.arange(6, dtype=np.float32).reshape(2, 3), order=order)
     np.testing.assert_array_equal(await session.run(x * 2.0, {x: fed}), fed * 2)
     np.testing.assert_array_equal(await session.run(x * 2.0, {x: fed[:, ::-1]}), fed[:, ::-1] * 2)
+
+
+# -- whose array it is -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "bfloat16", "string"])
+def test_an_array_of_the_right_type_is_not_copied_on_the_way_in(graph: Graph, dtype: str) -> None:
+    x = ops.placeholder(dtype, [2])
+    fed = np.array([b"a", b"b"], object) if dtype == "string" else np.zeros(2, x.dtype.np_dtype)
+    assert converter(x)(fed) is fed
+
+
+def test_consumers_see_the_fed_array_itself(graph: Graph, seen: list[Any]) -> None:
+    x = ops.placeholder("float32", [3])
+    fed = np.arange(3, dtype=np.float32)
+    with Session(graph=graph) as session:
+        session.run(make_one("TestWitness", [ops.identity(x)]), {x: fed})
+    assert np.shares_memory(seen[0], fed)
+
+
+async def test_values_that_look_like_a_feed_are_the_callers_own(session: Any) -> None:
+    x = ops.placeholder("float32", [2, 2])
+    fed = np.arange(4, dtype=np.float32).reshape(2, 2)
+    views = [
+        x, ops.identity(x), ops.stop_gradient(x), ops.reshape(x, [4]), ops.transpose(x), x[0],
+        ops.expand_dims(x, 0), *ops.unstack(x), ops.placeholder_with_default(x, [2, 2]),
+    ]  # fmt: skip
+    expected = [np.array(v) for v in await session.run(views, {x: fed})]
+    values = await session.run(views, {x: fed})
+    for value in values:
+        assert value.flags.writeable
+        assert not np.shares_memory(value, fed)
+        value[...] = -1
+    np.testing.assert_array_equal(fed, [[0, 1], [2, 3]])
+    for value, want in zip(await session.run(views, {x: fed}), expected, strict=True):
+        np.testing.assert_array_equal(value, want)
+
+
+@pytest.mark.parametrize("way", ["itself", "identity", "reshape", "transpose", "slice"])
+async def test_a_variable_that_was_assigned_a_feed_does_not_see_later_changes(
+    session: Any, way: str
+) -> None:
+    x = ops.placeholder("float32", [2, 2])
+    through = {
+        "itself": x, "identity": ops.identity(x), "reshape": ops.reshape(x, [2, 2]),
+        "transpose": ops.transpose(ops.transpose(x)), "slice": x[:],
+    }[way]  # fmt: skip
+    v = ops.Variable(np.zeros((2, 2), np.float32))
+    store = v.assign(through)
+    await session.run(v.initializer)
+    fed = np.arange(4, dtype=np.float32).reshape(2, 2)
+    fetched = await session.run(store, {x: fed})
+    fetched[...] = -1
+    fed[...] = -2
+    np.testing.assert_array_equal(await session.run(v), [[0, 1], [2, 3]])
+
+
+async def test_fetched_constants_and_variables_are_the_callers_own(session: Any) -> None:
+    c, v = ops.constant([1.0, 2.0]), ops.Variable([3.0, 4.0])
+    await session.run(v.initializer)
+    for value in await session.run([c, v, v.value(), ops.identity(c)]):
+        assert value.flags.writeable
+        value[...] = -1
+    once, again, nested = await session.run([c, c, (v, v)])
+    for value in (once, again, *nested):
+        assert value.flags.writeable
+    np.testing.assert_array_equal(once, [1, 2])
+    np.testing.assert_array_equal(nested[0], [3, 4])
+
+
+async def test_a_step_that_waits_does_not_see_later_changes_of_its_feed(graph: Graph) -> None:
+    """While a step is suspended, its caller's program goes on and may write to what it fed.
+
+    1. The step begins and waits for a function that holds a gate.
+    2. The program changes the fed array, and opens the gate.
+    3. What the step computes behind the gate is of the array as it was fed.
+    """
+    entered, gate = threading.Event(), threading.Event()
+
+    def wait_at_gate(value: Any) -> Any:
+        entered.set()
+        assert gate.wait(30)
+        return value
+
+    x = ops.placeholder("float32", [3])
+    held = ops.py_func(wait_at_gate, [ops.constant(0.0)], "float32")
+    with graph.control_dependencies([held]):
+        behind = x + 1.0
+    v = ops.Variable(np.zeros(3, np.float32))
+    with graph.control_dependencies([held]):
+        stored = v.assign(x)
+    fed = np.array([1, 2, 3], np.float32)
+    async with AsyncSession(graph=graph) as session, asyncio.TaskGroup() as group:
+        await session.run(v.initializer)
+        running = group.create_task(session.run([behind, stored], {x: fed}))
+        assert await asyncio.to_thread(entered.wait, 30)
+        fed[:] = -1
+        gate.set()
+        computed, assigned = await running
+        np.testing.assert_array_equal(computed, [2, 3, 4])
+        np.testing.assert_array_equal(assigned, [1, 2, 3])
+        np.testing.assert_array_equal(await session.run(v), [1, 2, 3])

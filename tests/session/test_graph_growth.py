@@ -123,10 +123,14 @@ async def test_nodes_added_on_every_step_are_counted_and_warned_of_once_with_the
     x = ops.placeholder("float32", [])
     y = x + 1.0
     await session.run(y, {x: 0})
-    with pytest.warns(GraphGrowthWarning, match=r"each of the last 10 runs.*growth.py:\d+") as told:
+
+    async def careless_loop() -> None:
         for i in range(30):
             ops.identity(y)
             await session.run(y, {x: i})
+
+    with pytest.warns(GraphGrowthWarning, match=r"each of the last 10 runs.*growth.py:\d+") as told:
+        await careless_loop()
     assert len(told) == 1
     counted = session.session.statistics()
     assert (counted.growths, counted.grown_nodes) == (30, 30)
@@ -135,10 +139,14 @@ async def test_nodes_added_on_every_step_are_counted_and_warned_of_once_with_the
 
 def test_the_warning_stands_at_the_run_of_the_loop(graph: Graph) -> None:
     x = ops.constant(1.0)
-    with Session(graph=graph) as session, pytest.warns(GraphGrowthWarning) as told:
+
+    def careless_loop(session: Session) -> None:
         for _ in range(12):
             ops.identity(x)
             session.run(x)
+
+    with Session(graph=graph) as session, pytest.warns(GraphGrowthWarning) as told:
+        careless_loop(session)
     assert told[0].filename == __file__
 
 

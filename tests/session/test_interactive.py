@@ -85,9 +85,13 @@ def test_defaults_nest_and_the_innermost_counts(graph: Graph) -> None:
 def test_with_makes_the_graph_default_too_and_closes_also_on_an_error() -> None:
     graph = Graph()
     session = Session(graph=graph)
-    with pytest.raises(ZeroDivisionError), session:
+
+    def fail() -> None:
         assert get_default_graph() is graph
         raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), session:
+        fail()
     assert session.closed
     assert get_default_graph() is not graph
     assert get_default_session() is None
@@ -131,7 +135,7 @@ async def test_each_child_has_its_own_default(graph: Graph) -> None:
             await both_in.wait()
             return get_default_session() is session
 
-    assert await asyncio.gather(child(), child()) == [True, True]
+    assert all(await asyncio.gather(child(), child()))
     assert get_default_session() is None
 
 

@@ -205,11 +205,11 @@ async def test_metadata_has_step_statistics_when_asked_and_partition_graphs_when
     assert await face.run(b, {"a:0": 1.0}, options=traced, run_metadata=metadata) == 3
     assert metadata.step_stats is not None
     assert {n.node for n in metadata.step_stats.nodes} >= {a.op.name, "b"}
-    assert metadata.partition_graphs == {}
+    assert metadata.partition_graphs == []
     with_graphs = RunOptions(output_partition_graphs=True)
     await face.run(b, {"a:0": 1.0}, options=with_graphs, run_metadata=metadata)
     assert dataclasses.asdict(metadata)["step_stats"] is None  # overwritten by each run
-    ops_on = {d[-5:]: {n.op for n in g.nodes} for d, g in metadata.partition_graphs.items()}
+    ops_on = {g.nodes[0].device[-5:]: {n.op for n in g.nodes} for g in metadata.partition_graphs}
     assert "_Recv" in ops_on["CPU:0"]
     assert "_Send" in ops_on["CPU:1"]
 

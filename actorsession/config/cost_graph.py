@@ -1,0 +1,81 @@
+"""The cost graph of a step: what its nodes cost, as a cost model saw it, in TensorFlow's shape.
+
+Plain values; ``plan.report`` makes them and ``RunMetadata`` carries them. Imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CostGraphDef", "CostGraphInput", "CostGraphNode", "CostGraphOutput"]
+
+
+@dataclass(frozen=True, slots=True)
+class CostGraphInput:
+    """One input of a node.
+
+    Attributes:
+        preceding_node: ``id`` of the node that makes it.
+        preceding_port: which of that node's outputs it is.
+    """
+
+    preceding_node: int
+    preceding_port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CostGraphOutput:
+    """One output of a node.
+
+    Attributes:
+        size: bytes on average; -1 if it was never seen.
+        shape: its sizes as last seen, else as known from the graph; ``None`` for each that is open,
+            and in place of the whole if not even the rank is known.
+        dtype: its element type by name.
+    """
+
+    size: int
+    shape: tuple[int | None, ...] | None
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostGraphNode:
+    """One node of a partition.
+
+    Attributes:
+        name: its name.
+        device: full name of its device.
+        id: its number in the cost graph.
+        input_info: its data inputs.
+        output_info: its outputs.
+        compute_cost: microseconds that it took, the most that was measured.
+        compute_time: microseconds that it was estimated to take from types and shapes alone.
+        temporary_memory_size: bytes of outputs that it allocates in each step.
+        persistent_memory_size: bytes of a constant, which stay with the plan.
+        is_final: whether its output leaves the partition, so that nothing may drop it.
+        control_input: ``id`` of each node that must run first.
+    """
+
+    name: str
+    device: str
+    id: int
+    input_info: tuple[CostGraphInput, ...] = ()
+    output_info: tuple[CostGraphOutput, ...] = ()
+    compute_cost: int = 0
+    compute_time: int = 0
+    temporary_memory_size: int = 0
+    persistent_memory_size: int = 0
+    is_final: bool = False
+    control_input: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CostGraphDef:
+    """What the nodes of a step cost.
+
+    Attributes:
+        node: one entry per node, partition by partition; empty where no cost model was asked.
+    """
+
+    node: tuple[CostGraphNode, ...] = ()

@@ -1,0 +1,333 @@
+"""Functions: the bodies of loops and branches, as they are built and as plain data.
+
+A ``FunctionDef`` is the frozen form: it stands in the attributes of a ``While`` or ``If`` node, travels
+with it, and is compiled into the code of the segment that the node is in. A ``FunctionBody`` gathers
+operations while a body is built: they belong to the same graph and scopes as all others, but are no
+operations of the graph itself. ``ops/control_flow`` builds; planners read, and check what came from
+elsewhere with ``function_fault``.
+
+A node of a function reads an input of the function as output ``k`` of ``ARGUMENT``, a name that no node
+has; what is captured from outside follows the function's own inputs in that numbering. Both functions
+of a construct have the same captures, in the order of the construct's last inputs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from actorsession.errors import InaccessibleTensorError, ProtocolError
+from actorsession.graph import codec
+from actorsession.graph.dtypes import DType, bool_, resource
+from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import is_registered
+from actorsession.graph.scopes import entered, scope_of
+from actorsession.graph.shape import TensorShape
+
+if TYPE_CHECKING:
+    from actorsession.graph.graph import Graph
+
+__all__ = [
+    "ARGUMENT", "IF", "MAX_LOOPS", "MAX_NESTING", "WHILE", "FunctionBody", "FunctionDef",
+    "check_reach", "function_fault", "functions_of", "nodes_inside",
+]  # fmt: skip
+
+ARGUMENT = ""
+WHILE, IF = "While", "If"
+# The attributes of each construct that hold functions.
+_FUNCTIONS: Mapping[str, tuple[str, ...]] = {
+    WHILE: ("cond", "body"), IF: ("then_branch", "else_branch"),
+}  # fmt: skip
+# CPython compiles 20 nested loops and 100 levels of indentation at most.
+MAX_LOOPS = 16
+MAX_NESTING = 64
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDef:
+    """The body of a loop or branch as plain data.
+
+    Attributes:
+        inputs: static types of its own inputs.
+        captures: static types of what it reads from outside.
+        nodes: producers before consumers; those that no output needs are left out.
+        outputs: producing node and output index of each result.
+    """
+
+    inputs: tuple[TensorSpec, ...]
+    captures: tuple[TensorSpec, ...]
+    nodes: tuple[NodeDef, ...]
+    outputs: tuple[tuple[str, int], ...]
+
+    @property
+    def arguments(self) -> tuple[TensorSpec, ...]:
+        """Static types of inputs and captures, as nodes number them."""
+        return self.inputs + self.captures
+
+    def output_specs(self) -> tuple[TensorSpec, ...]:
+        """Static types of the results."""
+        made = {node.name: node.outputs for node in self.nodes}
+        made[ARGUMENT] = self.arguments
+        return tuple([made[name][index] for name, index in self.outputs])
+
+    def to_wire(self) -> list[Any]:
+        """The function as plain values."""
+        return [
+            _specs_to_wire(self.inputs), _specs_to_wire(self.captures),
+            [node.to_wire() for node in self.nodes], [list(ref) for ref in self.outputs],
+        ]  # fmt: skip
+
+    @classmethod
+    def from_wire(cls, value: Any) -> FunctionDef:
+        """Reads what ``to_wire`` made.
+
+        Raises:
+            ProtocolError: for any other form; whether the nodes make a function is for planners.
+        """
+        match value:
+            case [list(inputs), list(captures), list(nodes), list(outputs)]:
+                return cls(
+                    _specs_from_wire(inputs), _specs_from_wire(captures),
+                    tuple([NodeDef.from_wire(n) for n in nodes]),
+                    tuple([_ref_from_wire(o) for o in outputs]),
+                )  # fmt: skip
+        raise ProtocolError(f"not the wire form of a function: {value!r:.200}")
+
+
+def _specs_to_wire(specs: Iterable[TensorSpec]) -> list[Any]:
+    return [[spec.dtype, spec.shape] for spec in specs]
+
+
+def _specs_from_wire(items: list[Any]) -> tuple[TensorSpec, ...]:
+    specs = []
+    for item in items:
+        match item:
+            case [DType() as dtype, TensorShape() as shape]:
+                specs.append(TensorSpec(dtype, shape))
+            case _:
+                raise ProtocolError(f"not the wire form of a static type: {item!r:.100}")
+    return tuple(specs)
+
+
+def _ref_from_wire(item: Any) -> tuple[str, int]:
+    match item:
+        case [str(name), int(index)]:
+            return name, index
+    raise ProtocolError(f"not the wire form of a result: {item!r:.100}")
+
+
+codec.register_function(FunctionDef, FunctionDef.from_wire)
+
+
+# -- checks --------------------------------------------------------------------------------------
+
+
+def functions_of(node: NodeDef) -> tuple[FunctionDef, ...]:
+    """The functions in the attributes of a node; none for most."""
+    keys = _FUNCTIONS.get(node.op)
+    return () if keys is None else tuple([node.attrs[key] for key in keys])
+
+
+def nodes_inside(node: NodeDef) -> Iterator[tuple[NodeDef, bool]]:
+    """All nodes inside a construct, with whether each takes a resource; none for other nodes."""
+    for function in functions_of(node):
+        specs = {inner.name: inner.outputs for inner in function.nodes}
+        specs[ARGUMENT] = function.arguments
+        for inner in function.nodes:
+            yield inner, any(specs[name][index].dtype is resource for name, index in inner.inputs)
+            yield from nodes_inside(inner)
+
+
+def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
+    """What is wrong with the functions of a node, in words; nothing for other nodes.
+
+    Args:
+        node: the node.
+        loops: how many loops it is inside.
+        depth: how many constructs it is inside.
+    """
+    keys = _FUNCTIONS.get(node.op)
+    if keys is None:
+        return None
+    loops += node.op == WHILE
+    if loops > MAX_LOOPS or depth >= MAX_NESTING:
+        return f"is nested too deep: {MAX_LOOPS} loops and {MAX_NESTING} constructs are the limit"
+    for key in keys:
+        function = node.attrs.get(key)
+        if not isinstance(function, FunctionDef):
+            return f"has no function as its attribute {key!r}"
+        wrong = _function_fault(function, loops, depth)
+        if wrong is not None:
+            return f"has a wrong function {key!r}: {wrong}"
+    return _while_fault(node) if node.op == WHILE else _if_fault(node)
+
+
+def _function_fault(function: FunctionDef, loops: int, depth: int) -> str | None:
+    made = {ARGUMENT: len(function.arguments)}  # how many outputs
+    for node in function.nodes:
+        name = node.name
+        if name in made or name.startswith("_"):
+            return f"the name {name!r} of a node is taken or reserved"
+        if not is_registered(node.op):
+            return f"{name!r} is of type {node.op!r}, which is not registered here"
+        for producer, index in node.inputs:
+            if not 0 <= index < made.get(producer, 0):
+                return f"{name!r} reads '{producer}:{index}', not made before it"
+        for before in node.control_inputs:
+            if before == ARGUMENT or before not in made:
+                return f"{name!r} runs after {before!r}, not made before it"
+        inner = function_fault(node, loops, depth + 1)
+        if inner is not None:
+            return f"{name!r} {inner}"
+        made[name] = len(node.outputs)
+    for producer, index in function.outputs:
+        if not 0 <= index < made.get(producer, 0):
+            return f"it returns '{producer}:{index}', which it does not make"
+    return None
+
+
+def _while_fault(node: NodeDef) -> str | None:
+    cond, body = functions_of(node)
+    count = len(node.outputs)
+    if not count or len(cond.outputs) != 1 or len(body.outputs) != count:
+        return f"is no loop over {count} variables: its functions return other numbers of values"
+    dtypes = [spec.dtype for spec in node.outputs]
+    for specs in (cond.inputs, body.inputs, body.output_specs()):
+        if [spec.dtype for spec in specs] != dtypes:
+            return "has loop variables whose dtypes differ from those of its functions"
+    if cond.output_specs()[0].dtype is not bool_ or resource in dtypes:
+        return "has a condition that is no bool, or a resource as loop variable"
+    return _captures_fault(node, len(node.inputs) - count)
+
+
+def _if_fault(node: NodeDef) -> str | None:
+    dtypes = [spec.dtype for spec in node.outputs]
+    for branch in functions_of(node):
+        if branch.inputs or [spec.dtype for spec in branch.output_specs()] != dtypes:
+            return "has branches that take or return something else than it does"
+    return _captures_fault(node, len(node.inputs) - 1)
+
+
+def _captures_fault(node: NodeDef, count: int) -> str | None:
+    if any(len(function.captures) != count for function in functions_of(node)):
+        return f"has {len(node.inputs)} inputs, which are not those that its functions capture"
+    return None
+
+
+# -- building ------------------------------------------------------------------------------------
+
+
+class FunctionBody:
+    """The operations of a loop body, condition or branch while it is built.
+
+    Args:
+        graph: the graph that the construct is in.
+        construct: name of the loop or cond, for messages.
+        is_loop: whether it is a loop's.
+
+    Attributes:
+        outer: the body that this one is inside, if any.
+        operations: in the order they were built.
+        parameters: the tensors that stand for its own inputs.
+    """
+
+    def __init__(self, graph: Graph, construct: str, *, is_loop: bool) -> None:
+        self.graph = graph
+        self.construct = construct
+        self.is_loop = is_loop
+        self.outer = scope_of(graph).body
+        self.operations: list[Operation] = []
+        self.parameters: list[Tensor] = []
+
+    @contextlib.contextmanager
+    def building(self) -> Iterator[None]:
+        """Puts what is built in the block into this body."""
+        with self.graph.as_default(), entered(self.graph, body=self):
+            yield
+
+    def encloses(self, other: FunctionBody | None) -> bool:
+        """Whether ``other`` is this body or inside it."""
+        while other is not None and other is not self:
+            other = other.outer
+        return other is self
+
+    # -- what it comes down to -----------------------------------------------------------------
+
+    def needed(self, outputs: Sequence[Tensor]) -> list[Operation]:
+        """The operations that results need, in the order they were built."""
+        own = set(self.operations)
+        found: set[Operation] = set()
+        waiting = [t.op for t in outputs]
+        while waiting:
+            op = waiting.pop()
+            if op in own and op not in found:
+                found.add(op)
+                waiting.extend([t.op for t in op.inputs])
+                waiting.extend(op.control_inputs)
+        parameters = {t.op for t in self.parameters}
+        return [op for op in self.operations if op in found and op not in parameters]
+
+    def captured(self, outputs: Sequence[Tensor]) -> list[Tensor]:
+        """The tensors from outside that results are made of."""
+        own = set(self.operations)
+        read = [t for op in self.needed(outputs) for t in op.inputs]
+        return list(dict.fromkeys([t for t in (*read, *outputs) if t.op not in own]))
+
+    def waits_for(self, outputs: Sequence[Tensor]) -> list[Operation]:
+        """The operations outside that some operation of the results runs after."""
+        own = set(self.operations)
+        before = [op for needed in self.needed(outputs) for op in needed.control_inputs]
+        return list(dict.fromkeys([op for op in before if op not in own]))
+
+    def tied_to(self, outputs: Sequence[Tensor]) -> set[str]:
+        """The colocation groups outside that operations of the results are in."""
+        own = {f"loc:@{op.name}" for op in self.operations}
+        return {
+            group for op in self.needed(outputs) for group in op.colocation_groups()
+        } - own  # fmt: skip
+
+    def define(self, outputs: Sequence[Tensor], captures: Sequence[Tensor]) -> FunctionDef:
+        """The body as plain data.
+
+        Args:
+            outputs: its results.
+            captures: all tensors from outside, those of the construct's other function included.
+        """
+        needed = self.needed(outputs)
+        inside = {op.name for op in needed}
+        refs = {t: (ARGUMENT, k) for k, t in enumerate((*self.parameters, *captures))}
+        nodes = []
+        for op in needed:
+            node = op.node_def
+            nodes.append(
+                replace(
+                    node,
+                    inputs=tuple([refs.get(t, t._ref) for t in op.inputs]),
+                    control_inputs=tuple([c for c in node.control_inputs if c in inside]),
+                    attrs={k: v for k, v in node.attrs.items() if k != "_class"},
+                )
+            )
+        return FunctionDef(
+            tuple([t.spec for t in self.parameters]), tuple([t.spec for t in captures]),
+            tuple(nodes), tuple([refs.get(t, t._ref) for t in outputs]),
+        )  # fmt: skip
+
+
+def check_reach(
+    homes: Mapping[Operation, FunctionBody], ops: Iterable[Operation], body: FunctionBody | None
+) -> None:
+    """Refuses operations that code in ``body`` cannot read.
+
+    Raises:
+        InaccessibleTensorError: naming the construct that one of them is inside of.
+    """
+    for op in ops:
+        home = homes.get(op)
+        if home is not None and not home.encloses(body):
+            raise InaccessibleTensorError(
+                f"{op.name!r} cannot be used here: it is inside {home.construct!r}, which may run it any "
+                f"number of times. Return its value from {home.construct!r} and use what that gives"
+            )

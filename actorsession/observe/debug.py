@@ -1,0 +1,312 @@
+"""What debugged runs left under a ``file://`` URL, read back.
+
+``DebugDumpDir`` reads a directory that runs wrote to, of one process or many: the runs, what was watched
+in each, and the values, which are loaded when they are asked for. Nothing is unpickled, and no file
+outside the directory is opened, whatever its manifests say. A run whose process died is there with what
+it had written by then. For users; it imports nothing that runs graphs.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from actorsession.errors import DataLossError
+from actorsession.graph.dtypes import as_dtype
+
+__all__ = ["DebugDumpDir", "DebugTensorDatum", "DumpedRun", "has_inf_or_nan"]
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+_VALUE_FILE = re.compile(r"[0-9]+\.npy")
+_FORM = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebugTensorDatum:
+    """One value on disk.
+
+    Attributes:
+        node_name: name of the node that made it, or of the tensor's node if it was fed.
+        output_slot: which of the node's outputs.
+        debug_op: what was kept of it.
+        op_type: the node's operation type.
+        device_name: full name of the device.
+        timestamp: wall-clock seconds.
+        dtype: name of the element type.
+        shape: shape of what is on disk.
+        file_path: where it is.
+        session_run_index: which run it belongs to.
+    """
+
+    node_name: str
+    output_slot: int
+    debug_op: str
+    op_type: str
+    device_name: str
+    timestamp: float
+    dtype: str
+    shape: tuple[int, ...]
+    file_path: Path
+    session_run_index: int
+
+    @property
+    def tensor_name(self) -> str:
+        """The tensor's name, ``node:slot``."""
+        return f"{self.node_name}:{self.output_slot}"
+
+    @property
+    def watch_key(self) -> str:
+        """Tensor and debug op, ``node:slot:op``."""
+        return f"{self.tensor_name}:{self.debug_op}"
+
+    def get_tensor(self) -> Array:
+        """Reads the value.
+
+        Raises:
+            DataLossError: if the file is gone or holds something else.
+        """
+        try:
+            stored = np.load(self.file_path, allow_pickle=False)
+            return _restored(stored, self.dtype, self.shape)
+        except (OSError, ValueError, TypeError, EOFError) as exc:
+            raise DataLossError(
+                f"{self.file_path} does not hold the {self.dtype} of shape {list(self.shape)} that its "
+                f"manifest says: {exc}"
+            ) from exc
+
+
+def _restored(stored: Array, dtype: str, shape: tuple[int, ...]) -> Array:
+    kind = as_dtype(dtype)
+    if kind.kind == "s":
+        return _strings(stored, shape)
+    found = stored.view(kind.np_dtype) if dtype == "bfloat16" else stored
+    if found.dtype != kind.np_dtype or found.shape != shape:
+        raise ValueError(f"found {found.dtype} of shape {list(found.shape)}")
+    return found
+
+
+def _strings(stored: Array, shape: tuple[int, ...]) -> Array:
+    """An array of bytes from the lengths of its elements and, behind them, the elements."""
+    count = int(np.prod(shape, dtype=np.int64))
+    blob = stored.tobytes()
+    lengths = np.frombuffer(blob[: 8 * count], "<i8")
+    if len(lengths) != count or (lengths < 0).any() or lengths.sum() != len(blob) - 8 * count:
+        raise ValueError(f"found {len(blob)} bytes that are not {count} strings")
+    found = np.empty(count, object)
+    begin = 8 * count
+    for i, length in enumerate(lengths.tolist()):
+        found[i] = blob[begin : begin + length]
+        begin += length
+    return found.reshape(shape)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DumpedRun:
+    """One run that was debugged.
+
+    Attributes:
+        path: its directory.
+        session_run_index: which of its session's debugged runs.
+        executor_step_index: which run of its plan.
+        global_step: the caller's own count of steps; -1 for none.
+        input_names: the tensors that were fed.
+        output_names: the tensors that were fetched.
+        target_names: the operations that ran as targets.
+        begin: wall-clock seconds at its start.
+        complete: whether its end was written: the process lived that long.
+        error: the error that it ended with; empty for none.
+        left_out: values that were not kept because of a limit.
+        data: the values, in the order in which they were seen.
+        graphs: the decorated graph of each device as plain values, for the first run of a plan.
+    """
+
+    path: Path
+    session_run_index: int
+    executor_step_index: int
+    global_step: int
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    target_names: tuple[str, ...]
+    begin: float
+    complete: bool
+    error: str
+    left_out: int
+    data: tuple[DebugTensorDatum, ...]
+    graphs: Mapping[str, list[Any]]
+
+
+Predicate: TypeAlias = Callable[[DebugTensorDatum, Array], bool]
+
+
+def has_inf_or_nan(datum: DebugTensorDatum, tensor: Array) -> bool:
+    """Whether a watched value has a NaN or an infinity; a predicate for ``DebugDumpDir.find``."""
+    is_value = datum.debug_op == "DebugIdentity"  # summaries have infinities of their own
+    return is_value and as_dtype(datum.dtype).kind in "fc" and not bool(np.isfinite(tensor).all())
+
+
+class DebugDumpDir:
+    """The runs below a directory.
+
+    Args:
+        path: what a ``file://`` URL of watches named.
+
+    Attributes:
+        runs: the runs, in the order in which they began.
+
+    Raises:
+        FileNotFoundError: if there is no such directory.
+        DataLossError: if a manifest cannot be read.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if not self.path.is_dir():
+            raise FileNotFoundError(f"there is no directory {self.path}")
+        found = [_run(p.parent) for p in self.path.glob("run_*/manifest.json")]
+        self.runs: tuple[DumpedRun, ...] = tuple(
+            sorted(found, key=lambda run: (run.begin, run.session_run_index))
+        )
+
+    @property
+    def dumped_tensor_data(self) -> tuple[DebugTensorDatum, ...]:
+        """All values of all runs, in order."""
+        return tuple([datum for run in self.runs for datum in run.data])
+
+    @property
+    def size(self) -> int:
+        """How many values there are."""
+        return sum([len(run.data) for run in self.runs])
+
+    def nodes(self) -> list[str]:
+        """The names of the nodes that were watched, sorted."""
+        return sorted({datum.node_name for datum in self.dumped_tensor_data})
+
+    def watch_keys(self, node_name: str | None = None) -> list[str]:
+        """What was watched, as ``node:slot:op``, sorted.
+
+        Args:
+            node_name: only of this node.
+        """
+        return sorted(
+            {d.watch_key for d in self.dumped_tensor_data if node_name in (None, d.node_name)}
+        )
+
+    def watch_key_to_data(self, watch_key: str) -> list[DebugTensorDatum]:
+        """The values of a watch, in order; none for what was not watched."""
+        return [d for d in self.dumped_tensor_data if d.watch_key == watch_key]
+
+    def get_tensors(
+        self,
+        node_name: str,
+        output_slot: int = 0,
+        debug_op: str = "DebugIdentity",
+        *,
+        session_run_index: int | None = None,
+    ) -> list[Array]:
+        """Reads what was kept of a tensor.
+
+        Args:
+            node_name: name of its node.
+            output_slot: which output.
+            debug_op: what was kept.
+            session_run_index: only of this run.
+
+        Raises:
+            ValueError: if that was not watched; it says what was.
+            DataLossError: if a file cannot be read.
+        """
+        key = f"{node_name}:{output_slot}:{debug_op}"
+        data = self.watch_key_to_data(key)
+        if not data:
+            keys = self.watch_keys()
+            near = difflib.get_close_matches(key, keys, n=3) or keys[:3]
+            raise ValueError(
+                f"{key!r} was not watched; {len(keys)} watches are there, such as {near}"
+            )
+        runs = {d.session_run_index for d in data}
+        if session_run_index is not None and session_run_index not in runs:
+            raise ValueError(
+                f"{key!r} was not watched in run {session_run_index}, but in {sorted(runs)}"
+            )
+        return [d.get_tensor() for d in data if session_run_index in (None, d.session_run_index)]
+
+    def find(
+        self,
+        predicate: Predicate,
+        first_n: int = 0,
+        device_name: str | None = None,
+        exclude_node_names: str | None = None,
+    ) -> list[DebugTensorDatum]:
+        """The values for which a predicate holds, in the order in which they were seen.
+
+        Args:
+            predicate: from what is known of a value, and the value.
+            first_n: end after so many; 0 for all.
+            device_name: only of this device.
+            exclude_node_names: regular expression; nodes whose name matches from its beginning are
+                left out.
+        """
+        found = []
+        excluded = re.compile(exclude_node_names) if exclude_node_names else None
+        for datum in self.dumped_tensor_data:
+            if device_name not in (None, datum.device_name):
+                continue
+            if excluded is not None and excluded.match(datum.node_name):
+                continue
+            if predicate(datum, datum.get_tensor()):
+                found.append(datum)
+                if len(found) == first_n:
+                    break
+        return found
+
+
+def _run(path: Path) -> DumpedRun:
+    try:
+        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+        if manifest["form"] != _FORM:
+            raise ValueError(f"form {manifest['form']!r}; this library reads {_FORM}")
+        index = int(manifest["session_run_index"])
+        graphs = [
+            json.loads(p.read_text(encoding="utf-8")) for p in sorted(path.glob("graph_*.json"))
+        ]
+        return DumpedRun(
+            path=path, session_run_index=index,
+            executor_step_index=int(manifest["executor_step_index"]),
+            global_step=int(manifest["global_step"]),
+            input_names=tuple(manifest["input_names"]),
+            output_names=tuple(manifest["output_names"]),
+            target_names=tuple(manifest["target_names"]),
+            begin=float(manifest["begin"]), complete="end" in manifest,
+            error=str(manifest.get("error", "")), left_out=int(manifest.get("left_out", 0)),
+            data=tuple(_data(path, index)), graphs={g["device"]: g["nodes"] for g in graphs},
+        )  # fmt: skip
+    except (OSError, ValueError, KeyError, TypeError) as exc:
+        raise DataLossError(f"{path} is no run of the debugger: {exc!r}") from exc
+
+
+def _data(path: Path, index: int) -> Iterator[DebugTensorDatum]:
+    """The values of a run; a last line that was not finished is none."""
+    lines = path / "tensors.jsonl"
+    if not lines.exists():
+        return
+    for line in lines.read_text(encoding="utf-8").splitlines(keepends=True):
+        if not line.endswith("\n"):
+            return
+        entry = json.loads(line)
+        name = str(entry["file"])
+        if not _VALUE_FILE.fullmatch(name):
+            raise ValueError(f"{name!r} is no name of a file with a value")
+        yield DebugTensorDatum(
+            node_name=str(entry["node_name"]), output_slot=int(entry["output_slot"]),
+            debug_op=str(entry["debug_op"]), op_type=str(entry["op_type"]),
+            device_name=str(entry["device_name"]), timestamp=float(entry["timestamp"]),
+            dtype=as_dtype(entry["dtype"]).name, shape=tuple(map(int, entry["shape"])),
+            file_path=path / name, session_run_index=index,
+        )  # fmt: skip

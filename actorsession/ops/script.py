@@ -1,0 +1,338 @@
+"""Functions of the user's own as nodes: ``py_func``.
+
+Owns ``PyFunc`` and ``PyFuncStateless`` and the table of the functions behind them. A Python function
+cannot travel, so the node carries a *token*: a name that only this process can turn into the function
+again. Nothing is imported or executed by a name that was received; a process that does not hold the
+token refuses, and says which process does.
+
+A function lives as long as the node that calls it: the token object in the node's attributes holds the
+function, and the table holds the token weakly. So functions die with their graph, although most of
+them refer to it themselves.
+
+The function gets arrays of its own, which it may change and keep. What it returns becomes the runtime's:
+it is copied unless nobody else holds it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import secrets
+import socket
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import (
+    InternalError,
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+)
+from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import convert_to_tensor, graph_of, make
+
+__all__ = ["py_func"]
+
+
+def py_func(
+    func: Callable[..., Any],
+    inp: Sequence[Any],
+    Tout: Any,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Tensor | list[Tensor] | Operation:
+    """Calls a Python function in each step that needs its results.
+
+    It runs in the process that built the graph and nowhere else, in a thread of the session; it may run
+    other sessions. No gradient flows through it.
+
+    Args:
+        func: takes a numpy array (a numpy scalar or bytes for rank 0) for each input; these are its
+            own, to change and to keep. Returns a value for each entry of ``Tout`` in a list or tuple,
+            or a single value, or nothing. Values have exactly the dtypes of ``Tout``: float64 is not
+            taken for float32. Strings may be str, which become UTF-8.
+        inp: a list of tensors, or of anything that stands for one.
+        Tout: a dtype, or a list of them; empty for a function that is called for its effects.
+        stateful: whether two calls with the same inputs may differ. A function that is not stateful may
+            be called fewer times than its node is needed.
+        name: wanted name.
+
+    Returns:
+        A tensor of unknown shape, a list of them if ``Tout`` is a list, or the operation if that is
+        empty.
+
+    Raises:
+        ValueError: if ``func`` cannot be called.
+        TypeError: if ``inp`` is no list, or an entry of ``Tout`` stands for no dtype.
+    """
+    if not callable(func):
+        raise ValueError(
+            f"py_func takes something that can be called; got {func!r:.100} of type "
+            f"{type(func).__name__}"
+        )
+    several = isinstance(Tout, (list, tuple))
+    dtypes = [as_dtype(t) for t in (Tout if several else [Tout])]
+    values = list(inp)
+    op_type = "PyFunc" if stateful else "PyFuncStateless"
+    graph = graph_of(*values)
+    with graph.name_scope(name or op_type) as scope:
+        tensors = [
+            convert_to_tensor(value, name=f"input_{i}", graph=graph)
+            for i, value in enumerate(values)
+        ]
+        attrs = {"token": _Token(func), "Tin": [t.dtype for t in tensors], "Tout": dtypes}
+        op = make(op_type, tensors, attrs, scope, graph)
+    if not dtypes:
+        return op
+    return list(op.outputs) if several else op.outputs[0]
+
+
+# -- tokens ----------------------------------------------------------------------------------------
+
+
+_NUMBERS = itertools.count()
+# Guessing a token would let a peer run a function that was not meant for it.
+_SECRET = secrets.token_hex(16)
+_FORM = re.compile(r"(pyfunc_\d{1,20}) of (process \d{1,20} on [\w.:-]{1,255}) [0-9a-f]{32}")
+
+
+class _Token(str):
+    """The name of a function, which the function lives as long as; as plain text once it travelled."""
+
+    __slots__ = ("__weakref__", "function")
+
+    function: Callable[..., Any]
+
+    def __new__(cls, function: Callable[..., Any]) -> _Token:
+        made = super().__new__(cls, f"pyfunc_{next(_NUMBERS)} of {_this_process()} {_SECRET}")
+        made.function = function
+        _TOKENS[str(made)] = made
+        return made
+
+
+_TOKENS: weakref.WeakValueDictionary[str, _Token] = weakref.WeakValueDictionary()
+
+
+def _this_process() -> str:
+    host = re.sub(r"[^\w.:-]", "-", socket.gethostname(), flags=re.ASCII)[:255] or "?"
+    return f"process {os.getpid()} on {host}"
+
+
+def _function(token: Any) -> Callable[..., Any]:
+    """The function that a token stands for.
+
+    Raises:
+        InvalidArgumentError: if this process does not have it.
+    """
+    found = _TOKENS.get(token) if isinstance(token, str) else None
+    if found is not None:
+        return found.function
+    form = _FORM.fullmatch(token) if isinstance(token, str) else None
+    if form is None:
+        raise InvalidArgumentError(f"{token!r:.100} stands for no function of any process")
+    name, owner = form.groups()
+    if token.endswith(_SECRET):
+        raise InvalidArgumentError(f"the graph that {name} belongs to is gone, and {name} with it")
+    raise InvalidArgumentError(
+        f"{name} is a Python function of {owner} and cannot be called by {_this_process()}: functions "
+        "do not travel, so put the node on a device of the process that built the graph"
+    )
+
+
+def _label(token: Any) -> str:
+    return str(token).partition(" ")[0][:32] if isinstance(token, str) else "py_func"
+
+
+# -- the call --------------------------------------------------------------------------------------
+
+
+def _kernel(ctx: KernelContext) -> Kernel:
+    token, outputs = ctx.attrs["token"], ctx.outputs
+    label = _label(token)
+
+    def py_func(*inputs: Any) -> Any:
+        # Looked up in each call: a plan must not keep a function whose graph is gone.
+        function = _function(token)
+        try:
+            return _taken(function(*[_given(x) for x in inputs]), outputs, label)
+        except _Refused as exc:
+            raise exc.error from exc.__cause__
+        except BaseException as exc:
+            if isinstance(exc, KeyboardInterrupt) and _is_main_thread():
+                raise  # the user's Ctrl-C: it ends the call of the session, not just the step
+            raise _as_op_error(exc, label) from exc
+
+    return py_func
+
+
+class _Refused(Exception):
+    """What the function returned cannot be taken; tells that from what the function raised."""
+
+    def __init__(self, error: OpError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+# TensorFlow's table (tensorflow/python/lib/core/py_func.cc), the first that fits. Errors of this
+# runtime are no exception: they may come of another session that the function ran.
+_CODES: tuple[tuple[type[BaseException], type[OpError]], ...] = (
+    (ValueError, InvalidArgumentError),
+    (TypeError, InvalidArgumentError),
+    (StopIteration, OutOfRangeError),
+    (MemoryError, ResourceExhaustedError),
+    (NotImplementedError, UnimplementedError),
+)
+
+
+def _as_op_error(exc: BaseException, label: str) -> OpError:
+    kind = next((ours for theirs, ours in _CODES if isinstance(exc, theirs)), UnknownError)
+    return kind(f"{type(exc).__name__}: {exc} (raised by the function of {label})")
+
+
+def _given(value: Any) -> Any:
+    """An input as an array that is the function's own, or a scalar."""
+    if isinstance(value, np.ndarray):
+        return value.copy() if value.ndim else value[()]
+    return value
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def _taken(result: Any, specs: Sequence[TensorSpec], label: str) -> Any:
+    """What the function returned, as the kernel's result."""
+    values = list(result) if isinstance(result, (list, tuple)) else [result]
+    if result is None:
+        values.clear()
+    del result
+    if len(values) != len(specs):
+        raise _Refused(
+            InvalidArgumentError(
+                f"{label} returns {len(values)} values, but expects to see {len(specs)} values."
+            )
+        )
+    for i, spec in enumerate(specs):
+        _take(values, i, spec, label)
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _take(values: list[Any], i: int, spec: TensorSpec, label: str) -> None:
+    """Puts an array or scalar of the runtime's own in the place of a returned value."""
+    alone = _is_ours_alone(values, i)
+    array = values[i]
+    if not alone or array.dtype != spec.dtype.np_dtype or array.dtype == object:
+        array = _converted(array, i, spec.dtype, label)
+    if not spec.shape.is_compatible_with(array.shape):
+        # The user said so with set_shape, and other kernels rely on it.
+        raise _Refused(
+            InvalidArgumentError(
+                f"{i}-th value returned by {label} has shape {TensorShape(array.shape)}, but "
+                f"{spec.shape} was promised"
+            )
+        )
+    values[i] = array if array.ndim else array[()]
+
+
+def _converted(value: Any, i: int, wanted: DType, label: str) -> Array:
+    """A new array of a returned value."""
+    array = np.asarray(value)
+    if array.dtype.kind in "SU" and array is not value:
+        # As objects, not as numpy's strings of one length, which lose zero bytes at the end.
+        array = np.asarray(value, dtype=object)
+    if array.dtype.kind in "SUO":
+        strings = [_as_bytes(x) for x in array.astype(object).flat]
+    found = _dtype_of(array)
+    if found is not wanted:
+        raise _Refused(
+            InvalidArgumentError(
+                f"{i}-th value returned by {label} is {found.name}, but expects {wanted.name}"
+            )
+        )
+    if wanted.kind != "s":
+        return np.array(array, wanted.np_dtype, order="C")
+    out = np.empty(array.shape, object)
+    out.reshape(-1)[:] = strings
+    return out
+
+
+def _dtype_of(array: Array) -> DType:
+    # Internal errors, here and below, because programs catch what TensorFlow raises.
+    try:
+        return as_dtype(array.dtype)
+    except TypeError:
+        raise _Refused(InternalError(f"Unsupported numpy data type {array.dtype}")) from None
+
+
+def _as_bytes(item: Any) -> bytes:
+    if isinstance(item, str):
+        return item.encode()
+    if not isinstance(item, bytes):
+        raise _Refused(InternalError(f"Unsupported object type {type(item).__name__}"))
+    return bytes(item)
+
+
+def _is_ours_alone(values: list[Any], i: int) -> bool:
+    """Whether nobody but the list holds an array, nor its memory."""
+    value_type, alone = type(values[i]), _holders(values, i) <= _ALONE
+    if value_type is not np.ndarray or not alone:
+        return False
+    flags = values[i].flags
+    return bool(flags.owndata and flags.writeable and flags.c_contiguous)
+
+
+def _holders(values: list[Any], i: int) -> int:
+    return sys.getrefcount(values[i])
+
+
+# How many references the count itself adds differs between versions of Python, so it is measured.
+_ALONE = _holders([np.zeros(1)], 0)
+
+
+# -- registration ----------------------------------------------------------------------------------
+
+
+def _infer(ctx: InferContext) -> list[TensorSpec]:
+    for spec in ctx.inputs:
+        if spec.dtype.kind == "r":
+            raise TypeError(f"{ctx.op} takes numbers and strings; a resource is neither")
+    return [TensorSpec(as_dtype(t), TensorShape(None)) for t in ctx.attrs["Tout"]]
+
+
+for _name in ("PyFunc", "PyFuncStateless"):
+    register(
+        OpDef(
+            name=_name,
+            infer=_infer,
+            kernel=_kernel,
+            gradient=NOT_DIFFERENTIABLE,
+            attrs={"token": REQUIRED, "Tin": REQUIRED, "Tout": REQUIRED},
+            stateful=_name == "PyFunc",
+            blocks=True,
+        )
+    )

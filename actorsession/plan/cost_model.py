@@ -1,0 +1,162 @@
+"""The cost model: what nodes were measured to cost, over the steps that a session recorded for it.
+
+Owns moving averages of time and of bytes by node. Fed with the statistics of traced steps; read when a plan
+is loaded (``prime``: its segments start from measured times in place of estimates), when nodes are placed
+anew (``schedule``) and when a cost graph is reported (``report``). Plain data behind a lock: steps may end in
+many threads at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from actorsession.config import NodeExecStats, NodeStats, StepStats
+from actorsession.graph.function import functions_of, nodes_inside
+from actorsession.graph.node import NodeDef
+from actorsession.plan.cost import node_cost
+from actorsession.plan.link import LinkedPartition, LinkedSegment
+
+__all__ = ["CostModel", "NodeCost", "prime"]
+
+# Weight of the newest step, as for the moving averages of segments.
+_EMA = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCost:
+    """What one node cost in the steps recorded so far.
+
+    Attributes:
+        steps: in how many of them it ran.
+        runs: how often it ran in them.
+        seconds: moving average of its time in a step.
+        most_seconds: the longest that it took in a step.
+        output_bytes: moving average per output.
+        shapes: of the outputs, as last seen.
+    """
+
+    steps: int
+    runs: int
+    seconds: float
+    most_seconds: float
+    output_bytes: tuple[float, ...]
+    shapes: tuple[tuple[int, ...], ...]
+
+
+class CostModel:
+    """Measured costs by node name; safe from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._costs: dict[str, NodeCost] = {}
+        self._steps = 0
+
+    @property
+    def steps(self) -> int:
+        """How many steps were recorded."""
+        return self._steps
+
+    def __len__(self) -> int:
+        return len(self._costs)
+
+    def record(self, stats: StepStats) -> None:
+        """Takes in a step; a node that ran several times in it, as in a loop, counts with the sum."""
+        runs: dict[str, list[NodeStats]] = {}
+        for node in stats.nodes:
+            runs.setdefault(node.node, []).append(node)
+        with self._lock:
+            self._steps += 1
+            for name, entries in runs.items():
+                self._costs[name] = _updated(self._costs.get(name), entries)
+
+    def cost(self, name: str) -> NodeCost | None:
+        """What a node cost; ``None`` if it never ran in a recorded step."""
+        return self._costs.get(name)
+
+    def node_seconds(self, node: NodeDef) -> tuple[float, float] | None:
+        """Average and longest time of a node in a step, for a loop or branch those of what is inside.
+
+        Returns:
+            ``None`` if nothing of it ever ran in a recorded step.
+        """
+        names = [node.name, *[inner.name for inner, _ in nodes_inside(node)]]
+        costs = [cost for cost in map(self._costs.get, names) if cost is not None]
+        if not costs:
+            return None
+        return sum(c.seconds for c in costs), sum(c.most_seconds for c in costs)
+
+    def output_bytes(self, name: str, index: int) -> float | None:
+        """The average size of an output; ``None`` if it was never seen."""
+        cost = self._costs.get(name)
+        if cost is None or not 0 <= index < len(cost.output_bytes):
+            return None
+        return cost.output_bytes[index]
+
+
+def _updated(before: NodeCost | None, entries: list[NodeStats]) -> NodeCost:
+    seconds = sum(_seconds(entry) for entry in entries)
+    details = [e.detail for e in entries if e.detail is not None]
+    output = details[-1].output if details else ()
+    sizes = tuple(float(o.tensor_description.allocated_bytes) for o in output)
+    shapes = tuple(o.tensor_description.shape for o in output)
+    if before is None:
+        return NodeCost(1, len(entries), seconds, seconds, sizes, shapes)
+    if len(sizes) == len(before.output_bytes):
+        sizes = tuple(map(_averaged, before.output_bytes, sizes))
+    return NodeCost(
+        before.steps + 1, before.runs + len(entries), _averaged(before.seconds, seconds),
+        max(before.most_seconds, seconds), sizes, shapes,
+    )  # fmt: skip
+
+
+def _seconds(entry: NodeStats) -> float:
+    detail: NodeExecStats | None = entry.detail
+    if detail is None:
+        return entry.end - entry.start
+    return (detail.op_end_rel_nanos - detail.op_start_rel_nanos) * 1e-9
+
+
+def _averaged(before: float, newest: float) -> float:
+    return before + _EMA * (newest - before)
+
+
+def prime(partitions: Iterable[LinkedPartition], model: CostModel) -> None:
+    """Gives segments that never ran here the time that their nodes were measured to take.
+
+    A segment keeps its estimate if none of its nodes was measured, or if one that was not depends on
+    shapes that nobody knows: then the first run is as careful as without a model.
+
+    Args:
+        partitions: of a plan that was loaded just now.
+        model: measured costs.
+    """
+    for linked in partitions:
+        for segment in linked.segments:
+            if not segment.seconds:
+                segment.seconds = _expected(linked, segment, model)
+
+
+def _expected(linked: LinkedPartition, segment: LinkedSegment, model: CostModel) -> float:
+    """Seconds that a segment should take; 0 where the model cannot tell."""
+    nodes = linked.compiled.partition.nodes
+    # Numbers beyond are of nodes inside loops and branches, which count with their construct.
+    numbers = sorted({n for n in segment.segment.line_nodes if n is not None and n < len(nodes)})
+    measured = [model.node_seconds(nodes[n]) for n in numbers]
+    if not any(measured):
+        return 0.0
+    outputs = {node.name: node.outputs for node in nodes}
+    total = 0.0
+    for number, seconds in zip(numbers, measured, strict=True):
+        if seconds is not None:
+            total += seconds[0]
+            continue
+        node = nodes[number]
+        if functions_of(node):
+            return 0.0
+        micros, known = node_cost(node, tuple([outputs[n][i] for n, i in node.inputs]))
+        if not known:
+            return 0.0
+        total += micros * 1e-6
+    return total

@@ -1,0 +1,114 @@
+"""What a plan looks like to the user who asked: the graphs of its partitions, and what its nodes cost.
+
+Pure functions from partitions to the values of ``RunMetadata``. Called by sessions and masters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from actorsession.config import CostGraphDef, CostGraphInput, CostGraphNode, CostGraphOutput
+from actorsession.graph.node import GraphDef, NodeDef, TensorSpec
+from actorsession.graph.registry import is_registered, lookup
+from actorsession.plan.cost import node_cost
+from actorsession.plan.cost_model import CostModel
+from actorsession.plan.partition import RECV, SEND, Partition
+
+__all__ = ["cost_graph", "partition_graphs"]
+
+
+def partition_graphs(parts: Sequence[Partition], *, infer_shapes: bool) -> list[GraphDef]:
+    """The graphs of partitions, in their order; each node names the device that it is on.
+
+    Args:
+        parts: of the plan.
+        infer_shapes: whether nodes get what is known of their outputs' shapes as attribute
+            ``_output_shapes``.
+    """
+    return [
+        GraphDef(tuple([_on(part.device, node, infer_shapes) for node in part.nodes]))
+        for part in parts
+    ]
+
+
+def _on(device: str, node: NodeDef, infer_shapes: bool) -> NodeDef:
+    attrs = node.attrs
+    if infer_shapes:
+        attrs = {**attrs, "_output_shapes": tuple([spec.shape for spec in node.outputs])}
+    return replace(node, device=device, attrs=attrs)
+
+
+def cost_graph(parts: Sequence[Partition], model: CostModel) -> CostGraphDef:
+    """What the nodes of partitions cost so far.
+
+    Args:
+        parts: of the plan.
+        model: measured costs; what it does not know has cost 0 and outputs of size -1.
+    """
+    nodes: list[CostGraphNode] = []
+    sent = {
+        n.attrs["key"]: n.inputs[0] for p in parts for n in p.nodes if n.op == SEND and n.inputs
+    }
+    for part in parts:
+        first = len(nodes)
+        number = {node.name: first + i for i, node in enumerate(part.nodes)}
+        made = {node.name: node.outputs for node in part.nodes}
+        for node in part.nodes:
+            inputs = tuple([made[name][index] for name, index in node.inputs])
+            nodes.append(_cost_node(part.device, node, inputs, number, model, sent))
+    return CostGraphDef(tuple(nodes))
+
+
+def _cost_node(
+    device: str,
+    node: NodeDef,
+    inputs: tuple[TensorSpec, ...],
+    number: dict[str, int],
+    model: CostModel,
+    sent: dict[str, tuple[str, int]],
+) -> CostGraphNode:
+    _, most = model.node_seconds(node) or (0.0, 0.0)
+    sizes, shapes = _outputs(node, model, sent)
+    op = lookup(node.op) if is_registered(node.op) else None
+    constant = node.attrs.get("value") if op is not None and op.once else None
+    allocates = op is not None and not (op.once or op.aliases)
+    return CostGraphNode(
+        name=node.name, device=device, id=number[node.name],
+        input_info=tuple([CostGraphInput(number[name], index) for name, index in node.inputs]),
+        output_info=tuple(
+            [
+                CostGraphOutput(size, shape, spec.dtype.name)
+                for size, shape, spec in zip(sizes, shapes, node.outputs, strict=True)
+            ]
+        ),
+        compute_cost=round(most * 1e6),
+        compute_time=round(node_cost(node, inputs)[0]),
+        temporary_memory_size=sum(s for s in sizes if s > 0) if allocates else 0,
+        persistent_memory_size=int(getattr(constant, "nbytes", 0)),
+        is_final=node.op == SEND,
+        control_input=tuple([number[name] for name in node.control_inputs]),
+    )  # fmt: skip
+
+
+def _outputs(
+    node: NodeDef, model: CostModel, sent: dict[str, tuple[str, int]]
+) -> tuple[list[int], list[tuple[int | None, ...] | None]]:
+    """Bytes and shapes of a node's outputs, as measured where they were."""
+    sizes: list[int] = []
+    shapes: list[tuple[int | None, ...] | None] = []
+    for index, spec in enumerate(node.outputs):
+        name, output = node.name, index
+        if node.op == RECV:
+            name, output = sent.get(node.attrs["key"], (name, index))
+        cost = model.cost(name)
+        value = node.attrs.get("value") if node.op == "Const" else None
+        dims = spec.shape.dims
+        shape = None if dims is None else tuple(dims)
+        if cost is not None and output < len(cost.shapes):
+            sizes.append(round(cost.output_bytes[output]))
+            shapes.append(cost.shapes[output])
+        else:
+            sizes.append(int(value.nbytes) if value is not None else -1)
+            shapes.append(shape)
+    return sizes, shapes

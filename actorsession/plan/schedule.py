@@ -1,0 +1,319 @@
+"""Schedule: which device each node should have, by what nodes were measured to cost.
+
+Owns a pure pass over the partitions of a plan: their nodes as pieces of work (``work_graph``), the time
+that a step of them would take on given devices (``finish_time``), and a better choice of devices if there
+is one (``reschedule``). Called by sessions with a cost model and a placement period; nothing runs here.
+
+The choice is list scheduling after HEFT (Topcuoglu, Hariri and Wu 2002): nodes in order of the longest way
+from each to the end of the step, each to the device on which it would end first. That is a guess about single
+nodes. What decides is ``finish_time``, which knows how steps really run: a partition as segments, cheap ones
+one after the other in the thread of the step, dear ones in the threads of the kernel pool, and what a dear
+segment makes leaves when it has ended.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import is_registered, lookup
+from actorsession.plan.cost_model import CostModel
+from actorsession.plan.partition import RECV, SEND, Partition
+from actorsession.plan.prune import ARG
+
+__all__ = ["Edge", "Rescheduled", "Work", "finish_time", "reschedule", "work_graph"]
+
+# Seconds. A segment costs about 60 us to hand to a thread and back (measured, 2 cores), which is also
+# what a value waits that goes from one device to another.
+_HANDOVER = 60e-6
+# Seconds per byte that another thread reads first: its core finds them in memory and not in its cache.
+_PER_BYTE = 1e-10
+# A new placement drops plans and compiles again, and estimates are estimates: a fifth must be won.
+_MARGIN = 0.8
+
+
+class Edge(NamedTuple):
+    """What a piece of work waits for.
+
+    Attributes:
+        producer: name of the node that makes it.
+        output: which of that node's outputs it is; -1 for a control edge.
+        nbytes: its size.
+    """
+
+    producer: str
+    output: int
+    nbytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One node of a step as the scheduler sees it.
+
+    Attributes:
+        name: of the node.
+        device: where it is now.
+        seconds: what it takes.
+        inputs: what it waits for.
+        candidates: devices that it may have, ``device`` first; that one alone if it must stay.
+    """
+
+    name: str
+    device: str
+    seconds: float
+    inputs: tuple[Edge, ...]
+    candidates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rescheduled:
+    """A better placement.
+
+    Attributes:
+        devices: the nodes that move, with where to.
+        before: seconds that a step was estimated to take.
+        after: seconds that it is estimated to take then.
+    """
+
+    devices: Mapping[str, str]
+    before: float
+    after: float
+
+
+def work_graph(
+    partitions: Sequence[Partition],
+    model: CostModel,
+    candidates: Callable[[NodeDef, str], Sequence[str]],
+) -> dict[str, Work]:
+    """The nodes of a plan as pieces of work, producers first.
+
+    Args:
+        partitions: of the plan.
+        model: measured costs; a node that it does not know counts as free.
+        candidates: from a node and its device to the devices that it may have.
+    """
+    nodes = {n.name: (n, part.device) for part in partitions for n in part.nodes}
+    sender = {n.attrs["key"]: n for n, _ in nodes.values() if n.op == SEND}
+    work: dict[str, Work] = {}
+    for name in _producers_first(nodes, sender):
+        node, device = nodes[name]
+        if _is_free(node):
+            continue
+        edges = [
+            Edge(p, i, model.output_bytes(p, i) or 0.0) for p, i in _inputs(node, nodes, sender)
+        ]
+        others = [d for d in candidates(node, device) if d != device]
+        seconds, _ = model.node_seconds(node) or (0.0, 0.0)
+        work[name] = Work(
+            name, device, seconds,
+            tuple(e for e in edges if e.producer in work), (device, *others),
+        )  # fmt: skip
+    return work
+
+
+def _is_free(node: NodeDef) -> bool:
+    """Whether a node is no work: what moves values, and what every partition has a copy of."""
+    if node.op in (ARG, SEND, RECV):
+        return True
+    return is_registered(node.op) and lookup(node.op).once
+
+
+def _inputs(
+    node: NodeDef, nodes: Mapping[str, tuple[NodeDef, str]], sender: Mapping[str, NodeDef]
+) -> list[tuple[str, int]]:
+    """What a node waits for, seen through sends and receives; -1 for a control edge."""
+    found = []
+    for name, index in (*node.inputs, *[(c, -1) for c in node.control_inputs]):
+        producer = nodes[name][0]
+        if producer.op == RECV:
+            sent = sender[producer.attrs["key"]]
+            found.append(sent.inputs[0] if sent.inputs else (sent.control_inputs[0], -1))
+        else:
+            found.append((name, index))
+    return found
+
+
+def _producers_first(
+    nodes: Mapping[str, tuple[NodeDef, str]], sender: Mapping[str, NodeDef]
+) -> list[str]:
+    """The names of all nodes of all partitions in one topological order."""
+    waits = {}
+    readers: dict[str, list[str]] = {}
+    for name, (node, _) in nodes.items():
+        before = {producer for producer, _ in _inputs(node, nodes, sender)}
+        waits[name] = len(before)
+        for producer in before:
+            readers.setdefault(producer, []).append(name)
+    order = [name for name, count in waits.items() if not count]
+    for name in order:
+        for reader in readers.get(name, ()):
+            waits[reader] -= 1
+            if not waits[reader]:
+                order.append(reader)
+    return order
+
+
+def _transfer(nbytes: float) -> float:
+    return _HANDOVER + nbytes * _PER_BYTE
+
+
+# -- what a step would take ------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Segment:
+    """What one device runs when the same values have arrived."""
+
+    seconds: float = 0.0
+    waits: int = 0
+    ready: float = 0.0
+
+
+def finish_time(
+    work: Mapping[str, Work], device_of: Mapping[str, str], *, threads: int, dear: float
+) -> float:
+    """Seconds from the begin of a step to its end.
+
+    Args:
+        work: the step, producers first.
+        device_of: device of each piece.
+        threads: of the kernel pool; 0 for everything in the caller's thread.
+        dear: seconds above which a segment goes to the pool.
+    """
+    segments, readers = _segments(work, device_of)
+    order = [(0.0, i) for i, s in enumerate(segments) if not s.waits]
+    pool = [0.0] * threads
+    here = end = 0.0
+    while order:
+        ready, index = heapq.heappop(order)
+        segment = segments[index]
+        if threads and segment.seconds > dear:
+            done = max(ready, heapq.heappop(pool)) + segment.seconds + _HANDOVER
+            heapq.heappush(pool, done)
+        else:
+            done = here = max(ready, here) + segment.seconds
+        end = max(end, done)
+        for reader, delay in readers[index].items():
+            follower = segments[reader]
+            follower.ready = max(follower.ready, done + delay)
+            follower.waits -= 1
+            if not follower.waits:
+                heapq.heappush(order, (follower.ready, reader))
+    return end
+
+
+def _segments(
+    work: Mapping[str, Work], device_of: Mapping[str, str]
+) -> tuple[list[_Segment], list[dict[int, float]]]:
+    """The segments of a step, and for each those that wait for it, with how long values travel."""
+    numbers: dict[tuple[str, int], int] = {}  # (device, arrivals) -> segment
+    arrivals: dict[tuple[str, int, str], int] = {}  # (producer, output, destination) -> bit
+    mask: dict[str, int] = {}
+    home: dict[str, int] = {}
+    segments: list[_Segment] = []
+    readers: list[dict[int, float]] = []
+    for name, piece in work.items():
+        device = device_of[name]
+        bits = 0
+        for producer, output, _ in piece.inputs:
+            if device_of[producer] == device:
+                bits |= mask[producer]
+            else:
+                bits |= 1 << arrivals.setdefault((producer, output, device), len(arrivals))
+        mask[name] = bits
+        index = home[name] = numbers.setdefault((device, bits), len(segments))
+        if index == len(segments):
+            segments.append(_Segment())
+            readers.append({})
+        segments[index].seconds += piece.seconds
+        for producer, _, nbytes in piece.inputs:
+            before = home[producer]
+            if before == index:
+                continue
+            delay = 0.0 if device_of[producer] == device else _transfer(nbytes)
+            segments[index].waits += index not in readers[before]
+            readers[before][index] = max(delay, readers[before].get(index, 0.0))
+    return segments, readers
+
+
+# -- a better choice -------------------------------------------------------------------------------
+
+
+def reschedule(
+    work: Mapping[str, Work], devices: Sequence[str], *, threads: int, dear: float
+) -> Rescheduled | None:
+    """A placement that ends a step clearly earlier, if one is found.
+
+    Args:
+        work: the step, producers first.
+        devices: the session's devices, the client device first.
+        threads: of the kernel pool.
+        dear: seconds above which a segment goes to the pool.
+
+    Returns:
+        What moves; ``None`` if nothing found is better by a fifth.
+    """
+    now = {name: piece.device for name, piece in work.items()}
+    before = finish_time(work, now, threads=threads, dear=dear)
+    best: Rescheduled | None = None
+    # More devices than threads only cut a step into more pieces, so both numbers are tried.
+    counts = sorted({len(devices), min(len(devices), threads)})
+    for count, reserves in itertools.product(counts, (False, True)):
+        chosen = _assign(work, frozenset(devices[:count]), reserves=reserves)
+        after = finish_time(work, chosen, threads=threads, dear=dear)
+        if after < (best.after if best is not None else before * _MARGIN):
+            moved = {name: device for name, device in chosen.items() if device != now[name]}
+            best = Rescheduled(moved, before, after)
+    return best
+
+
+def _assign(work: Mapping[str, Work], devices: frozenset[str], *, reserves: bool) -> dict[str, str]:
+    """The device of each piece by list scheduling over some of the devices.
+
+    Args:
+        work: the step.
+        devices: those to use for what may move.
+        reserves: whether a device counts as taken for the pieces that must run there later.
+    """
+    free = dict.fromkeys(devices, 0.0)
+    reserved: dict[str, float] = {}
+    for piece in work.values():
+        if reserves and len(piece.candidates) == 1:
+            reserved[piece.device] = reserved.get(piece.device, 0.0) + piece.seconds
+    end: dict[str, float] = {}
+    chosen: dict[str, str] = {}
+    for name in _by_rank(work):
+        piece = work[name]
+        options = [d for d in piece.candidates if d in devices] or [piece.device]
+
+        ends = {}
+        for device in options:
+            there = [
+                end[p] + (0.0 if chosen[p] == device else _transfer(nbytes))
+                for p, _, nbytes in piece.inputs
+            ]
+            ends[device] = max([free.get(device, 0.0), *there]) + piece.seconds
+        # Of equals the first: where the piece is now.
+        device = min(options, key=lambda d: ends[d] + reserved.get(d, 0.0))
+        if piece.device in reserved and len(piece.candidates) == 1:
+            reserved[piece.device] -= piece.seconds
+        end[name] = ends[device]
+        free[device] = end[name]
+        chosen[name] = device
+    return chosen
+
+
+def _by_rank(work: Mapping[str, Work]) -> list[str]:
+    """The pieces by the longest way from each to the end of the step; producers stay first."""
+    rank = dict.fromkeys(work, 0.0)
+    for name in reversed(list(work)):
+        piece = work[name]
+        rank[name] += piece.seconds
+        for producer, _, nbytes in piece.inputs:
+            rank[producer] = max(rank[producer], rank[name] + _transfer(nbytes))
+    position = {name: i for i, name in enumerate(work)}
+    return sorted(work, key=lambda name: (-rank[name], position[name]))

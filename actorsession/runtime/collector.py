@@ -1,0 +1,227 @@
+"""Step statistics: what a traced step records while it runs, from all its threads.
+
+Owns ``StepStatsCollector``, one per traced step, and ``Recorder``, which stands between generated code and
+its segment's context and notes each node. Called by ``step`` alone; untraced steps have neither.
+
+While nodes run only raw values are kept, never a tensor: an array that lived on here could not be reused
+or changed in place. The statistics are put into words once, in ``finalise``, and records that come later,
+from kernels of a step that was given up, are ignored. Times are those of the monotonic clock, moved by one
+offset per step to the wall clock, so they do not decrease whatever happens to the wall clock.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from actorsession.config import (
+    AllocatorMemoryUsed,
+    NodeExecStats,
+    NodeOutput,
+    NodeStats,
+    StepStats,
+    TensorDescription,
+    TransferStats,
+)
+from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import is_registered, lookup
+from actorsession.plan.keys import parse_key
+from actorsession.plan.partition import RECV
+
+if TYPE_CHECKING:
+    from actorsession.plan.link import LinkedPartition
+
+__all__ = ["Recorder", "StepStatsCollector"]
+
+# Nodes that one step records, as in TensorFlow: some 500 MB of statistics, a bound and no aim.
+_LIMIT = 2**20
+# The one allocator there is: numpy's.
+_ALLOCATOR = "cpu"
+
+
+class _Record(NamedTuple):
+    """One node that ran; times are of the monotonic clock, in nanoseconds."""
+
+    linked: LinkedPartition
+    number: int
+    thread: str
+    scheduled: int
+    start: int
+    op_end: int
+    end: int
+    outputs: tuple[tuple[tuple[int, ...], int], ...]  # shape and bytes
+
+
+class StepStatsCollector:
+    """What one step has recorded so far; safe from many threads.
+
+    Args:
+        step_id: the step's number.
+        limit: nodes to record; what runs beyond is counted and left out.
+    """
+
+    def __init__(self, step_id: int, limit: int = _LIMIT) -> None:
+        self._step_id = step_id
+        self._limit = limit
+        self._offset = time.time_ns() - time.perf_counter_ns()
+        self._lock = threading.Lock()
+        self._nodes: list[_Record] = []
+        self._transfers: list[TransferStats] = []
+        self._left_out = 0
+        self._final: StepStats | None = None
+
+    def add_node(self, record: _Record) -> None:
+        """Takes in a node that ran."""
+        with self._lock:
+            if self._final is not None:
+                return
+            if len(self._nodes) < self._limit:
+                self._nodes.append(record)
+            else:
+                self._left_out += 1
+
+    def add_transfer(self, kind: str, key: str, device: str, value: Any) -> None:
+        """Takes in one end of a transfer, which happens now."""
+        now = (self._offset + time.perf_counter_ns()) / 1e9
+        nbytes = int(getattr(value, "nbytes", 0))
+        with self._lock:
+            if self._final is None:
+                self._transfers.append(TransferStats(kind, key, device, now, nbytes))
+
+    def finalise(self) -> StepStats:
+        """The statistics; the first call ends the recording, later ones give the same object."""
+        with self._lock:
+            if self._final is None:
+                labels = _Labels()
+                nodes = [self._node_stats(record, labels) for record in self._nodes]
+                self._final = StepStats(self._step_id, nodes, self._transfers, self._left_out)
+                self._nodes = []
+            return self._final
+
+    def _node_stats(self, record: _Record, labels: _Labels) -> NodeStats:
+        node = record.linked.compiled.nodes[record.number]
+        outputs = tuple(
+            NodeOutput(i, TensorDescription(spec.dtype.name, shape, nbytes, _ALLOCATOR))
+            for i, (spec, (shape, nbytes)) in enumerate(
+                zip(node.outputs, record.outputs, strict=True)
+            )
+        )
+        start = self._offset + record.start
+        detail = NodeExecStats(
+            node_name=node.name, all_start_nanos=start,
+            op_end_rel_nanos=record.op_end - record.start,
+            all_end_rel_nanos=record.end - record.start,
+            scheduled_nanos=self._offset + record.scheduled,
+            timeline_label=labels.of(record.linked, node), output=outputs,
+            memory=_memory(node, record),
+        )  # fmt: skip
+        total = sum(nbytes for _, nbytes in record.outputs)
+        end = (self._offset + record.end) / 1e9
+        return NodeStats(
+            record.linked.device, node.name, node.op, start / 1e9, end, record.thread, total, detail
+        )
+
+
+def _memory(node: NodeDef, record: _Record) -> tuple[AllocatorMemoryUsed, ...]:
+    """What a node took for its outputs; nothing where an output may be a view of an input."""
+    total = sum(nbytes for _, nbytes in record.outputs)
+    if not total or (is_registered(node.op) and lookup(node.op).aliases):
+        return ()
+    return (AllocatorMemoryUsed(_ALLOCATOR, total, total, total),)
+
+
+class _Labels:
+    """Labels ``name = Op(inputs)``, in which a tensor from another device has the name it has there."""
+
+    def __init__(self) -> None:
+        self._arrivals: dict[int, dict[str, str]] = {}  # by partition: node name -> tensor
+
+    def of(self, linked: LinkedPartition, node: NodeDef) -> str:
+        """The label of a node of a partition."""
+        arrivals = self._arrivals.get(id(linked))
+        if arrivals is None:
+            arrivals = self._arrivals[id(linked)] = {
+                n.name: _sent_tensor(n) for n in linked.compiled.partition.nodes if n.op == RECV
+            }
+        inputs = [arrivals.get(name) or _short(name, index) for name, index in node.inputs]
+        # A control edge between devices carries a token, whose name has the caret already.
+        inputs += [arrivals.get(name) or f"^{name}" for name in node.control_inputs]
+        return f"{node.name} = {node.op}({', '.join(inputs)})"
+
+
+def _sent_tensor(recv: NodeDef) -> str:
+    """The tensor that an arrival brings: the edge is ``edge_<number>_<tensor>``."""
+    tensor = parse_key(recv.attrs["key"]).edge_name.split("_", 2)[-1]
+    return tensor.removesuffix(":0")
+
+
+def _short(name: str, index: int) -> str:
+    return f"{name}:{index}" if index else name
+
+
+class _Context(Protocol):
+    """What generated code knows as ``C``."""
+
+    def send(self, number: int, value: Any) -> None: ...
+
+    def check(self) -> None: ...
+
+
+class Recorder:
+    """What traced code knows as ``C``: its context, and a note of each node that ran.
+
+    Args:
+        context: the segment's own context.
+        collector: of the step.
+        linked: the partition.
+        scheduled: when the segment became ready, by the monotonic clock in nanoseconds.
+
+    Attributes:
+        nanos: what the nodes took together, without the time for the notes.
+    """
+
+    __slots__ = ("_collector", "_context", "_linked", "_scheduled", "_thread", "nanos")
+
+    def __init__(
+        self,
+        context: _Context,
+        collector: StepStatsCollector,
+        linked: LinkedPartition,
+        scheduled: int,
+    ) -> None:
+        self._context = context
+        self._collector = collector
+        self._linked = linked
+        self._scheduled = scheduled
+        self._thread = threading.current_thread().name
+        self.nanos = 0
+
+    def __getattr__(self, name: str) -> Any:
+        # Whatever else generated code asks of its context is the context's own matter.
+        return getattr(self._context, name)
+
+    def note(self, number: int, start: int, value: Any) -> None:
+        """Records that a node ran.
+
+        Args:
+            number: its position in the partition.
+            start: when it began, by the monotonic clock in nanoseconds.
+            value: its output; a tuple of them where there are several.
+        """
+        op_end = time.perf_counter_ns()
+        self.nanos += op_end - start
+        count = len(self._linked.compiled.nodes[number].outputs)
+        values = (value,) if count == 1 else value if count else ()
+        outputs = tuple([_measure(v) for v in values])
+        self._collector.add_node(
+            _Record(
+                self._linked, number, self._thread, self._scheduled, start, op_end,
+                time.perf_counter_ns(), outputs,
+            )
+        )  # fmt: skip
+
+
+def _measure(value: Any) -> tuple[tuple[int, ...], int]:
+    """Shape and bytes of a value; handles and Python numbers are scalars without any."""
+    return tuple(getattr(value, "shape", ())), int(getattr(value, "nbytes", 0))

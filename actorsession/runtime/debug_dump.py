@@ -1,0 +1,164 @@
+"""What the debugger hands out: one watched value, the report of one run, and the store in memory.
+
+Plain values, made by ``debugger`` and read by users. The store belongs to a session, keeps what went to
+``memory://``, and may be read and emptied from any thread, also after the session was closed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["ENTRY_BYTES", "DebugDump", "DebugReport", "DumpStore", "dump_nbytes"]
+
+# Bytes counted for a value beside its elements (names, times, the array's own head), so that a limit in
+# bytes also bounds the number of scalars.
+ENTRY_BYTES = 512
+# Reports that a session keeps; the oldest go first.
+_REPORTS = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DebugDump:
+    """One watched value of one run.
+
+    Attributes:
+        node_name: name of the node that made it, or of the tensor's node if it was fed.
+        output_slot: which of the node's outputs.
+        device_name: full name of the device.
+        debug_op: what was kept of it.
+        op_type: the node's operation type.
+        value: the value or its summary; nobody else's memory, and read-only.
+        timestamp: wall-clock seconds.
+        global_step: the caller's own count of steps; -1 for none.
+        session_run_index: which of the session's debugged runs, from 0.
+        executor_step_index: which run of that plan, from 0.
+    """
+
+    node_name: str
+    output_slot: int
+    device_name: str
+    debug_op: str
+    op_type: str
+    value: np.ndarray[Any, Any]
+    timestamp: float
+    global_step: int
+    session_run_index: int
+    executor_step_index: int
+
+    @property
+    def tensor_name(self) -> str:
+        """The tensor's name, ``node:slot``."""
+        return f"{self.node_name}:{self.output_slot}"
+
+    @property
+    def watch_key(self) -> str:
+        """Tensor and debug op, ``node:slot:op``."""
+        return f"{self.tensor_name}:{self.debug_op}"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it counts for against limits."""
+        return dump_nbytes(self.value)
+
+
+def dump_nbytes(value: np.ndarray[Any, Any]) -> int:
+    """Bytes that a kept value counts for: its elements and a flat rate for what is around them."""
+    held = value.nbytes
+    if value.dtype == object:
+        held += sum([len(item) for item in value.flat])
+    return held + ENTRY_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebugReport:
+    """What became of one debugged run.
+
+    Attributes:
+        session_run_index: which of the session's debugged runs, from 0.
+        executor_step_index: which run of that plan, from 0.
+        global_step: the caller's own count of steps.
+        seen: values that were watched.
+        kept: values kept, counted once for each place.
+        kept_bytes: bytes of those.
+        left_out: values not kept because of a limit, counted once for each place.
+        left_out_bytes: bytes of those.
+        failures: values or events that a sink or debugger state failed to take.
+        last_failure: the last of those failures in words; empty for none.
+        not_run: tensors that were watched by name and that the run did not need.
+        refused: watches left out because their debug op could not be made, each with the reason.
+        error: the error that the run ended with; empty for none.
+    """
+
+    session_run_index: int
+    executor_step_index: int
+    global_step: int
+    seen: int = 0
+    kept: int = 0
+    kept_bytes: int = 0
+    left_out: int = 0
+    left_out_bytes: int = 0
+    failures: int = 0
+    last_failure: str = ""
+    not_run: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    error: str = ""
+
+
+class DumpStore:
+    """What a session's debugged runs left in memory, and how much they wrote to disk; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._dumps: list[DebugDump] = []
+        self._reports: deque[DebugReport] = deque(maxlen=_REPORTS)
+        self._nbytes = 0
+        self._disk_bytes = 0
+
+    def keep(self, dump: DebugDump, limit: int) -> bool:
+        """Keeps a value unless the store would hold more than ``limit`` bytes; whether it did."""
+        with self._lock:
+            if self._nbytes + dump.nbytes > limit:
+                return False
+            self._nbytes += dump.nbytes
+            self._dumps.append(dump)
+            return True
+
+    def take_disk(self, nbytes: int, limit: int) -> bool:
+        """Counts bytes that are about to be written, unless they go beyond ``limit``; whether it did."""
+        with self._lock:
+            if self._disk_bytes + nbytes > limit:
+                return False
+            self._disk_bytes += nbytes
+            return True
+
+    def reset_disk(self) -> None:
+        """Forgets what was written to disk."""
+        with self._lock:
+            self._disk_bytes = 0
+
+    def add_report(self, report: DebugReport) -> None:
+        """Keeps the report of a run."""
+        with self._lock:
+            self._reports.append(report)
+
+    def dumps(self) -> list[DebugDump]:
+        """The values kept, in the order in which they were seen."""
+        with self._lock:
+            return list(self._dumps)
+
+    def reports(self) -> list[DebugReport]:
+        """The reports of the last runs, in the order in which they ended."""
+        with self._lock:
+            return list(self._reports)
+
+    def clear(self) -> None:
+        """Lets go of all values and reports."""
+        with self._lock:
+            self._dumps.clear()
+            self._reports.clear()
+            self._nbytes = 0

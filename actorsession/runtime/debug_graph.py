@@ -1,0 +1,351 @@
+"""The decorated graph of a debugged run: its parts with a node behind each value that is looked at.
+
+``DebugGraphDecorator`` checks what the options name, before anything runs, and puts ``_DebugWatch`` and
+``_DebugNumerics`` nodes right behind the node whose value they look at and before the value leaves for
+another device. So nothing between graph and generated code has to know of watches, and a plan that
+nobody watches carries nothing. The nodes have no outputs: whatever passes follow, they only read.
+
+Each node carries a number, its position in the decorator's ``points``, under which its kernel shows the
+values to the run that the thread works for (``watched_by``). Called by ``debugger``, once per plan.
+"""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeAlias
+
+from actorsession.config import DebugOptions, DebugTensorWatch
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, resource
+from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
+from actorsession.graph.registry import (
+    REQUIRED,
+    InferContext,
+    KernelContext,
+    OpDef,
+    lookup,
+    register,
+)
+from actorsession.plan.keys import parse_key
+from actorsession.plan.partition import RECV, Partition
+from actorsession.plan.prune import ARG, split_name
+from actorsession.plan.signature import RunSignature
+from actorsession.runtime.debug_numerics import NumericsPoint
+from actorsession.runtime.debug_ops import DebugOp, debug_op
+
+__all__ = ["DebugGraphDecorator", "WatchPoint", "Watcher", "watched_by"]
+
+WATCH, NUMERICS = "_DebugWatch", "_DebugNumerics"
+Ref: TypeAlias = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchPoint:
+    """A watched tensor.
+
+    Attributes:
+        node_name: the node, or the node of the tensor if it is fed.
+        output_slot: which of its outputs.
+        op_type: operation type of that node.
+        device: full name of the device where it is looked at.
+        dtype: element type.
+        source: the user's line that built the node.
+        wants: what to keep of it and where each goes.
+    """
+
+    node_name: str
+    output_slot: int
+    op_type: str
+    device: str
+    dtype: DType
+    source: str
+    wants: tuple[tuple[DebugOp, tuple[str, ...]], ...]
+
+    @property
+    def tensor_name(self) -> str:
+        """The tensor's name."""
+        return tensor_name(self.node_name, self.output_slot)
+
+
+@dataclass(slots=True)
+class _Value:
+    """A tensor of one part: what the user knows it as, and where it is read there."""
+
+    ref: Ref
+    read: Ref
+    spec: TensorSpec
+    node: NodeDef
+    op_type: str
+
+
+@dataclass(slots=True)
+class DebugGraphDecorator:
+    """Puts what debug options ask for into the parts of one plan.
+
+    Args:
+        options: what is asked for.
+        signature: of the plan.
+        known: the nodes of the whole graph.
+
+    Attributes:
+        points: what generated code reports to, by number.
+        not_run: tensors that were named and that the run does not need.
+        refused: debug ops that could not be made and were tolerated, in words.
+
+    Raises:
+        InvalidArgumentError: for a node, slot or debug op that does not exist.
+    """
+
+    options: DebugOptions
+    signature: RunSignature
+    known: Mapping[str, NodeDef]
+    points: list[WatchPoint | NumericsPoint] = field(init=False, default_factory=list)
+    not_run: tuple[str, ...] = field(init=False, default=())
+    refused: dict[str, None] = field(init=False, default_factory=dict)
+    _named: dict[Ref, list[DebugTensorWatch]] = field(init=False, default_factory=dict)
+    _everywhere: list[DebugTensorWatch] = field(init=False, default_factory=list)
+    _ops: dict[str, DebugOp] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for watch in self.options.debug_tensor_watch_opts:
+            self._take_ops(watch)
+            if watch.node_name == "*":
+                self._everywhere.append(watch)
+                continue
+            for slot in self._slots(watch):
+                self._named.setdefault((watch.node_name, slot), []).append(watch)
+
+    # -- what was asked for --------------------------------------------------------------------
+
+    def _take_ops(self, watch: DebugTensorWatch) -> None:
+        for text in watch.debug_ops:
+            try:
+                self._ops[text] = debug_op(text)
+            except InvalidArgumentError as error:
+                if not watch.tolerate_debug_op_creation_failures:
+                    raise
+                self.refused[f"{watch.node_name}: {error.message}"] = None
+
+    def _slots(self, watch: DebugTensorWatch) -> Sequence[int]:
+        """The outputs that a watch by name means."""
+        node = self.known.get(watch.node_name)
+        if node is None:
+            raise InvalidArgumentError(_unknown_node(watch.node_name, self.known))
+        valid = [i for i, spec in enumerate(node.outputs) if spec.dtype is not resource]
+        if watch.output_slot == -1 and valid:
+            return valid
+        if watch.output_slot not in valid:
+            raise InvalidArgumentError(
+                f"node {node.name!r} ({node.op}) has no output {_slot(watch)}to watch; "
+                + _slots_in_words(node, valid)
+            )
+        return (watch.output_slot,)
+
+    def _watches(self, ref: Ref) -> Iterator[DebugTensorWatch]:
+        yield from self._named.get(ref, ())
+        for watch in self._everywhere:
+            if watch.output_slot in (-1, ref[1]):
+                yield watch
+
+    def _wants(self, ref: Ref, dtype: DType) -> tuple[tuple[DebugOp, tuple[str, ...]], ...]:
+        """What is kept of a tensor: each op once, with all places that it goes to."""
+        found: dict[str, dict[str, None]] = {}
+        for watch in self._watches(ref):
+            for text in watch.debug_ops:
+                if text in self._ops and self._goes_with(self._ops[text], ref, dtype, watch):
+                    found.setdefault(text, {}).update(dict.fromkeys(watch.debug_urls))
+        return tuple([(self._ops[text], tuple(urls)) for text, urls in found.items()])
+
+    def _goes_with(self, op: DebugOp, ref: Ref, dtype: DType, watch: DebugTensorWatch) -> bool:
+        if op.takes(dtype):
+            return True
+        text = f"debug op {op.text!r} does not go with {tensor_name(*ref)!r} of type {dtype.name}"
+        if not watch.tolerate_debug_op_creation_failures:
+            raise InvalidArgumentError(
+                f"{text}; DebugIdentity does, and tolerate_debug_op_creation_failures leaves it out",
+                node=ref[0], source=self.known[ref[0]].source,
+            )  # fmt: skip
+        self.refused[text] = None
+        return False
+
+    # -- decorating ----------------------------------------------------------------------------
+
+    def decorate_graph(self, parts: Sequence[Partition]) -> tuple[Partition, ...]:
+        """The parts of the plan with debug nodes in them; the parts that are given stay as they are."""
+        seen: set[Ref] = set()
+        fed = {split_name(name) for name in self.signature.feeds}
+        decorated = []
+        for part in parts:
+            nodes: list[NodeDef] = []
+            made: dict[str, NodeDef] = {}
+            for node in part.nodes:
+                made[node.name] = node
+                nodes.append(node)
+                fresh = [v for v in self._values(node, fed) if v.ref not in seen]
+                seen.update([v.ref for v in fresh])
+                nodes.extend(self._watching(fresh, part.device))
+                nodes.extend(self._checking(node, fresh, made, part.device))
+            decorated.append(replace(part, nodes=tuple(nodes)))
+        self.not_run = tuple([tensor_name(*ref) for ref in self._named if ref not in seen])
+        return tuple(decorated)
+
+    def _values(self, node: NodeDef, fed: set[Ref]) -> list[_Value]:
+        """The tensors that a node of a part makes, as the user knows them."""
+        if node.op == ARG:
+            ref = split_name(self.signature.feeds[node.attrs["index"]])
+            (spec,) = node.outputs
+            found = _Value(ref, (node.name, 0), spec, node, self.known[ref[0]].op)
+            return [found] if spec.dtype is not resource else []
+        if node.name.startswith("_"):
+            return []  # what plans add between devices shows no value that is not seen at its source
+        return [
+            _Value((node.name, i), (node.name, i), spec, node, node.op)
+            for i, spec in enumerate(node.outputs)
+            if spec.dtype is not resource and (node.name, i) not in fed
+        ]
+
+    def _watching(self, values: Sequence[_Value], device: str) -> Iterator[NodeDef]:
+        for value in values:
+            wants = self._wants(value.ref, value.spec.dtype)
+            if wants:
+                (name, slot), node = value.ref, value.node
+                point = WatchPoint(
+                    name, slot, value.op_type, device, value.spec.dtype, node.source, wants
+                )
+                attrs = {
+                    "tensor_name": point.tensor_name,
+                    "debug_ops": [op.text for op, _ in wants],
+                    "debug_urls": list(dict.fromkeys([u for _, urls in wants for u in urls])),
+                }
+                yield self._node(WATCH, f"__dbg_{name}:{slot}", point, (value.read,), attrs)
+
+    def _checking(
+        self, node: NodeDef, values: Sequence[_Value], made: Mapping[str, NodeDef], device: str
+    ) -> Iterator[NodeDef]:
+        outputs = [v for v in values if v.spec.dtype.kind in "fc"]
+        # What a constant holds is what the program says, and no node made it.
+        if not self.options.break_on or not outputs or (node.op != ARG and lookup(node.op).once):
+            return
+        name = outputs[0].ref[0]
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in self.options.break_exclude):
+            return
+        inputs = [(ref, made[ref[0]].outputs[ref[1]].dtype) for ref in dict.fromkeys(node.inputs)]
+        point = NumericsPoint(
+            name, outputs[0].op_type, device, node.source, node.op == ARG,
+            tuple([(tensor_name(*v.ref), v.spec.dtype) for v in outputs]),
+            tuple([(self._known_as(made[r[0]], r[1]), d) for r, d in inputs if d is not resource]),
+            tuple([self._known_as(made[r[0]], r[1]) for r, d in inputs if d is resource]),
+        )  # fmt: skip
+        read = [v.read for v in outputs] + [ref for ref, dtype in inputs if dtype is not resource]
+        # A fed tensor of a node that runs for its other outputs is told apart by the slot.
+        label = f"__numerics_{tensor_name(*outputs[0].ref)}"
+        yield self._node(NUMERICS, label, point, tuple(read), {"node_name": name})
+
+    def _known_as(self, node: NodeDef, slot: int) -> str:
+        """The user's name of a tensor that a part may know under another."""
+        if node.op == ARG:
+            return self.signature.feeds[int(node.attrs["index"])]
+        if node.op == RECV:
+            # The edge is named "edge_<number>_<tensor>".
+            return str(parse_key(node.attrs["key"]).edge_name.split("_", 2)[2])
+        return tensor_name(node.name, slot)
+
+    def _node(
+        self, op: str, name: str, point: WatchPoint | NumericsPoint, inputs: tuple[Ref, ...],
+        attrs: Mapping[str, Any],
+    ) -> NodeDef:  # fmt: skip
+        self.points.append(point)
+        return NodeDef(
+            name=name, op=op, inputs=inputs, source=point.source,
+            attrs={"number": len(self.points) - 1, **attrs},
+        )  # fmt: skip
+
+
+def _unknown_node(name: str, known: Mapping[str, NodeDef]) -> str:
+    node, colon, slot = name.rpartition(":")
+    if colon and node in known:
+        return (
+            f"node_name is the name of a node, got the tensor {name!r}: write node_name={node!r}, "
+            f"output_slot={slot}"
+        )
+    near = difflib.get_close_matches(name, known, n=3)
+    hint = f"; did you mean {', '.join(near)}?" if near else f"; the graph has {len(known)} nodes"
+    return f"the graph has no node {name!r} to watch{hint}. '*' watches all"
+
+
+def _slot(watch: DebugTensorWatch) -> str:
+    return "" if watch.output_slot == -1 else f"{watch.output_slot} "
+
+
+def _slots_in_words(node: NodeDef, valid: Sequence[int]) -> str:
+    if valid:
+        return f"its outputs are {', '.join(map(str, valid))}, and -1 for all"
+    if node.outputs:
+        return "it gives a resource, which has no value: watch a node that reads it"
+    return "it has no outputs"
+
+
+# -- the nodes in generated code -------------------------------------------------------------------
+
+
+class Watcher(Protocol):
+    """What the debugger's nodes show values to."""
+
+    def watch(self, number: int, values: Sequence[Any]) -> None:
+        """Takes the values of the point of that number."""
+
+
+class _Current(threading.local):
+    """The run whose code this thread is running."""
+
+    run: Watcher | None = None
+
+
+_current = _Current()
+
+
+@contextmanager
+def watched_by(run: Watcher) -> Iterator[None]:
+    """Lets the debugger's nodes that run in this thread show their values to ``run``."""
+    before, _current.run = _current.run, run
+    try:
+        yield
+    finally:
+        _current.run = before
+
+
+def _no_outputs(_: InferContext) -> Sequence[TensorSpec]:
+    return ()
+
+
+def _watch_kernel(ctx: KernelContext) -> Any:
+    """A kernel like any other; it finds its run by the thread, since kernels know of no steps."""
+    number = int(ctx.attrs["number"])
+    name = ctx.name
+
+    def watch(*values: Any) -> None:
+        run = _current.run
+        if run is None:
+            raise InvalidArgumentError(
+                f"node {name!r} is the debugger's: only debugged runs put such nodes into a graph"
+            )
+        run.watch(number, values)
+
+    return watch
+
+
+for _type in (WATCH, NUMERICS):
+    register(
+        OpDef(
+            name=_type,
+            infer=_no_outputs,
+            kernel=_watch_kernel,
+            attrs={"number": REQUIRED},
+            stateful=True,
+        )
+    )

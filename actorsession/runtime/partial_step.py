@@ -1,0 +1,243 @@
+"""A partial run in this process: its state joined to a step, and the actor that holds all of a session.
+
+``PartialStep`` carries out the instructions of ``RunState`` in the thread of the step: it sends feeds and
+receives fetches under the rendezvous keys of the plan, and tells the state what has arrived and how the step
+ended. On an event loop the actor ``RunStates`` holds the partial runs of a session; a synchronous session
+calls ``PartialStep`` in its callers' threads, under the lock that each has.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from actorsession.actors.actor import Actor, handles
+from actorsession.actors.context import CallContext
+from actorsession.actors.deadline import NEVER, Deadline
+from actorsession.errors import InternalError, OpError
+from actorsession.plan.partial import CallShape, PartialParts
+from actorsession.runtime.rendezvous import Arrival
+from actorsession.runtime.run_state import (
+    Abort,
+    Answer,
+    Call,
+    Instruction,
+    Receive,
+    Refuse,
+    RunState,
+    Send,
+    no_such_run,
+)
+from actorsession.runtime.step import Step
+
+__all__ = ["BeginRun", "ContinueRun", "GiveUpRun", "PartialStep", "RunStates"]
+
+
+class PartialStep:
+    """A partial run: its state, its step, and what carries out the instructions.
+
+    Everything but ``lock`` belongs to the thread of the step.
+
+    Args:
+        state: the bookkeeping.
+        step: the step; it has not begun.
+        plan: the rendezvous keys.
+        on_delete: called once when the run is over.
+        loop_driven: whether the step may go on in a kernel pool between two calls.
+
+    Attributes:
+        lock: for callers in threads, one at a time.
+    """
+
+    __slots__ = ("_loop_driven", "_on_delete", "_plan", "lock", "state", "step")
+
+    def __init__(
+        self,
+        state: RunState,
+        step: Step,
+        plan: PartialParts,
+        on_delete: Callable[[PartialStep], None],
+        *,
+        loop_driven: bool,
+    ) -> None:
+        self.state = state
+        self.step = step
+        self.lock = threading.Lock()
+        self._plan = plan
+        self._on_delete = on_delete
+        self._loop_driven = loop_driven
+
+    def shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
+        """What a call of these names is in this run."""
+        return self._plan.shape(feeds, fetches)
+
+    def begin(self, start: Callable[[], None], error: OpError | None = None) -> None:
+        """Starts all parts with nothing fed.
+
+        Args:
+            start: starts them.
+            error: why they cannot be started; told to the first call.
+        """
+        if error is not None:
+            self._perform(self.state.ended(error))
+            return
+        start()
+        self.step.on_done(lambda: self._perform(self.state.ended(self.step.error)))
+
+    def call(
+        self, shape: CallShape, values: Sequence[Any], now: float, deadline: Deadline = NEVER
+    ) -> Call:
+        """Feeds and fetches; what can run at once has run when it returns.
+
+        Args:
+            shape: what, by position.
+            values: of the feeds; arrays that the caller could change later are copied.
+            now: the time.
+            deadline: for what runs in the calling thread.
+
+        Raises:
+            InvalidArgumentError: for a wrong call, which has changed nothing.
+        """
+        call, instructions = self.state.call(shape, [_kept(v) for v in values], now)
+        if deadline.at is not None:
+            self.step.limit(deadline)
+        self._perform(instructions)
+        if deadline.at is not None:
+            self.step.limit(NEVER)
+        if not call.done and not self._loop_driven:
+            keys = self.step.waiting()
+            self.give_up(InternalError(f"{self.state!r} waits for {keys} with nobody to send it"))
+        return call
+
+    def give_up(self, error: OpError) -> None:
+        """Ends the run; a run that is over stays as it is."""
+        self._perform(self.state.give_up(error))
+
+    def _perform(self, instructions: Sequence[Instruction]) -> None:
+        for instruction in instructions:
+            if isinstance(instruction, Receive):
+                self._receive(instruction.call)
+            elif isinstance(instruction, Send):
+                self._send(instruction.call)
+            elif isinstance(instruction, Answer):
+                instruction.call.end(None)
+            elif isinstance(instruction, Refuse):
+                instruction.call.end(instruction.error)
+            elif isinstance(instruction, Abort):
+                self.step.fail(instruction.error)
+                # A step whose parts have all ended may still hold what nobody fetched.
+                self.step.rendezvous.abort(instruction.error)
+            else:
+                self._on_delete(self)
+
+    def _receive(self, call: Call) -> None:
+        keys, recv = self._plan.fetch_keys, self.step.rendezvous.recv_async
+        for index, position in enumerate(call.fetches):
+            recv(keys[position], partial(self._arrived, call, index, self._plan.owned[position]))
+
+    def _arrived(self, call: Call, index: int, owned: bool, outcome: Arrival | OpError) -> None:
+        if isinstance(outcome, OpError):
+            return  # the end of the step tells it to every call that waits
+        value = outcome.value
+        if isinstance(value, np.ndarray):
+            value = value[()] if not value.ndim else value if owned else value.copy()
+        self._perform(self.state.arrived(call, index, value))
+
+    def _send(self, call: Call) -> None:
+        keys = self._plan.feed_keys
+        if call.feeds:
+            self.step.feed([(key, value) for i, value in call.feeds for key in keys[i]])
+        self._perform(self.state.sent(call))
+
+
+def _kept(value: Any) -> Any:
+    """A fed value that nobody changes while the run is open."""
+    return value.copy() if isinstance(value, np.ndarray) and value.flags.writeable else value
+
+
+@dataclass(frozen=True, slots=True)
+class BeginRun:
+    """Asks for a partial run to begin; a message within one process, never sent.
+
+    Attributes:
+        run: the run.
+        start: starts its parts.
+        error: why they cannot be started, if so.
+    """
+
+    run: PartialStep
+    start: Callable[[], None]
+    error: OpError | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContinueRun:
+    """Feeds and fetches in a partial run; answered with its ``Call``, which may not be done yet.
+
+    Attributes:
+        handle: of the run.
+        feeds: names of what is fed.
+        values: their values.
+        fetches: names of what is fetched.
+        now: the time.
+        deadline: for what runs before the answer.
+    """
+
+    handle: str
+    feeds: tuple[str, ...]
+    values: Sequence[Any]
+    fetches: tuple[str, ...]
+    now: float
+    deadline: Deadline
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUpRun:
+    """Ends a partial run, if it still is one.
+
+    Attributes:
+        handle: of the run.
+        error: why, for the calls that wait.
+    """
+
+    handle: str
+    error: OpError
+
+
+class RunStates(Actor):
+    """The partial runs of one session on an event loop; never waits.
+
+    Args:
+        runs: by handle; nobody else changes them on this loop.
+    """
+
+    def __init__(self, runs: dict[str, PartialStep]) -> None:
+        super().__init__("partial runs")
+        self._runs = runs
+
+    @handles(BeginRun)
+    def on_begin(self, message: BeginRun, call: CallContext) -> None:
+        """Takes a run in and starts its parts."""
+        self._runs[message.run.state.handle] = message.run
+        message.run.begin(message.start, message.error)
+
+    @handles(ContinueRun)
+    def on_continue(self, message: ContinueRun, call: CallContext) -> Call:
+        """Feeds and fetches."""
+        run = self._runs.get(message.handle)
+        if run is None:
+            raise no_such_run(message.handle)
+        shape = run.shape(message.feeds, message.fetches)
+        return run.call(shape, message.values, message.now, message.deadline)
+
+    @handles(GiveUpRun)
+    def on_give_up(self, message: GiveUpRun, call: CallContext) -> None:
+        """Ends a run."""
+        run = self._runs.get(message.handle)
+        if run is not None:
+            run.give_up(message.error)

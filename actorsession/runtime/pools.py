@@ -1,0 +1,168 @@
+"""Which kernel pools a session has, and which of them a run gets.
+
+Owns the threads that sessions share: those of the whole process, and those of pools with a global name.
+Sizes and sharing are TensorFlow's: the first session decides how many threads the process has, a session
+may ask for its own, or for a list that runs choose from by number. Other than in TensorFlow the threads end
+with the last session that uses them, so that a later session decides anew. Direct sessions call it.
+
+The registry holds its threads weakly: a share (``KernelPool``) keeps them alive, and nothing else does. In a
+forked child it starts empty, because threads stay behind in the parent.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+
+from actorsession.config import ConfigProto, RunOptions, ThreadPoolOptionProto
+from actorsession.config.environment import environment_number
+from actorsession.errors import InvalidArgumentError
+from actorsession.runtime.kernel_pool import KernelPool, PoolThreads, processors
+
+__all__ = ["NUM_THREADS_VARIABLES", "SessionPools", "refuse_session_pools"]
+
+NUM_THREADS_VARIABLES = ("ACTORSESSION_NUM_INTEROP_THREADS", "TF_NUM_INTEROP_THREADS")
+"""The environment variables that size pools whose settings do not; the first that is set counts."""
+
+# The number of a run that wants no pool.
+_CALLER = -1
+
+
+class _Registry:
+    """Threads that sessions share, by global name; those of the process have none."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._threads: weakref.WeakValueDictionary[str, PoolThreads] = weakref.WeakValueDictionary()
+
+    def of_process(self, number: int) -> KernelPool:
+        """A share of the process's threads; ``number`` counts if there are none."""
+        return KernelPool(self._found("", number))
+
+    def named(self, name: str, number: int) -> KernelPool:
+        """A share of the threads with a global name.
+
+        Raises:
+            InvalidArgumentError: if they exist and are another number.
+        """
+        threads = self._found(name, number)
+        if threads.number != number:
+            raise InvalidArgumentError(
+                f"the pool with global_name {name!r} has {threads.number} threads and cannot have "
+                f"{number} now: ask for {threads.number}, or give this pool another name"
+            )
+        return KernelPool(threads)
+
+    def _found(self, name: str, number: int) -> PoolThreads:
+        label = f"actorsession-kernel-{name}" if name else "actorsession-kernel"
+        with self._lock:
+            threads = self._threads.get(name)
+            if threads is None:
+                threads = self._threads[name] = PoolThreads(number, label)
+        return threads
+
+
+_shared = _Registry()
+
+
+def _start_anew() -> None:
+    """In a forked child: no threads, and a lock that nobody held at the fork."""
+    global _shared
+    _shared = _Registry()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
+
+
+class SessionPools:
+    """The kernel pools of one session.
+
+    Args:
+        config: the session's settings.
+
+    Attributes:
+        explicit: whether the settings ask for pools, so that even a run that could do without one gets
+            its own.
+
+    Raises:
+        InvalidArgumentError: if a pool with a global name exists with another size.
+    """
+
+    def __init__(self, config: ConfigProto) -> None:
+        asked = config.inter_op_parallelism_threads
+        from_environment = environment_number(*NUM_THREADS_VARIABLES)
+        number = next((n for n in (asked, from_environment) if n > 0), 0) or processors()
+        listed = config.session_inter_op_thread_pool
+        self.explicit = bool(listed) or config.use_per_session_threads
+        self._inline = False
+        if listed:
+            self._pools = [_listed(options, i, number) for i, options in enumerate(listed)]
+        elif config.use_per_session_threads:
+            self._pools = [KernelPool(PoolThreads(number, "actorsession-kernel-session"))]
+        elif asked < 0 or (asked == 0 and from_environment < 0):
+            self._pools = []
+            self._inline = True
+        else:
+            self._pools = [_shared.of_process(number)]
+        self._default = self._pools[0] if self._pools else None
+
+    def choose(self, options: RunOptions | None) -> KernelPool | None:
+        """The pool of a run; ``None`` for the caller's thread.
+
+        Raises:
+            InvalidArgumentError: if the options name a pool that the session does not have.
+        """
+        if options is None:
+            return self._default
+        index = options.inter_op_thread_pool
+        last = max(len(self._pools), 1) - 1
+        if not _CALLER <= index <= last:
+            raise InvalidArgumentError(
+                f"Invalid inter_op_thread_pool: {index}; this session has pools 0 to {last}, and "
+                f"{_CALLER} stands for the caller's thread"
+            )
+        return None if self._inline or index == _CALLER else self._pools[index]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of threads of each pool; empty if kernels run in the caller's thread."""
+        return tuple(pool.threads for pool in self._pools)
+
+    @property
+    def submitted(self) -> int:
+        """How many segments this session sent to its pools so far."""
+        return sum(pool.submitted for pool in self._pools)
+
+    def shutdown(self) -> None:
+        """Gives the session's shares up without waiting; may be called twice."""
+        for pool in self._pools:
+            pool.shutdown(wait=False)
+
+
+def _listed(options: ThreadPoolOptionProto, index: int, default: int) -> KernelPool:
+    """A pool of ``session_inter_op_thread_pool``."""
+    number = options.num_threads or default
+    if options.global_name:
+        return _shared.named(options.global_name, number)
+    return KernelPool(PoolThreads(number, f"actorsession-kernel-{index}"))
+
+
+def refuse_session_pools(config: ConfigProto) -> None:
+    """Refuses settings of a remote session that ask for thread pools.
+
+    Raises:
+        InvalidArgumentError: as TensorFlow's masters do, which know no such pools.
+    """
+    asked = [
+        name
+        for name in ("use_per_session_threads", "session_inter_op_thread_pool")
+        if getattr(config, name)
+    ]
+    if asked:
+        raise InvalidArgumentError(
+            f"{' and '.join(asked)} cannot be had in a remote session: kernels run in the pools of the "
+            "servers, which all sessions share; size those by inter_op_parallelism_threads of each "
+            "server's config"
+        )

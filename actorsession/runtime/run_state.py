@@ -1,0 +1,313 @@
+"""The state of a partial run: what is still to be fed and fetched, and who waits for it.
+
+``RunState`` is the bookkeeping: plain synchronous code, events in, instructions out. ``PartialStep``, in the
+next file, joins it to a step and carries the instructions out.
+
+A call is checked whole before anything is marked: feeds, fetches, then whether the fetches can be computed
+from what has been fed. Its feeds are sent and its fetches received under the rendezvous keys of the plan. It
+is answered when all its fetches are there; the call that completes the run also waits for the end of the
+step. An error of the step is told to every call that waits, or to the next one, and then the run is over.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from actorsession.errors import InvalidArgumentError, OpError
+from actorsession.plan.partial import CallShape, PartialParts
+
+__all__ = [
+    "Abort", "Answer", "Call", "Delete", "Instruction", "Phase", "Receive", "Refuse", "RunState",
+    "Send", "no_such_run",
+]  # fmt: skip
+
+
+class Phase(enum.Enum):
+    """Where a partial run stands."""
+
+    OPEN = "open"
+    COMPLETE = "complete"  # all is fed and asked for; calls may still wait for values and the step
+    FAILED = "failed"  # the step has ended with an error that nobody has been told yet
+    OVER = "over"
+
+
+class Call:
+    """One call of a partial run.
+
+    Attributes:
+        feeds: (position, value) of what it feeds.
+        fetches: positions of what it fetches.
+        values: their values, once ``done``.
+        error: what ended it in their place.
+        done: whether it was answered.
+        last: whether it completes the run, and so waits for the end of the step.
+        on_done: called once when it is.
+    """
+
+    __slots__ = ("done", "error", "feeds", "fetches", "last", "left", "on_done", "values")
+
+    def __init__(self, feeds: Sequence[tuple[int, Any]], fetches: Sequence[int]) -> None:
+        self.feeds = feeds
+        self.fetches = fetches
+        self.values: list[Any] = [None] * len(fetches)
+        self.error: OpError | None = None
+        self.done = False
+        self.last = False
+        self.on_done: Callable[[], None] | None = None
+        self.left = len(fetches) + 1  # arrivals that it waits for, and that its feeds are sent
+
+    def end(self, error: OpError | None) -> None:
+        """Answers the call, with its values or an error."""
+        self.error = error
+        self.done = True
+        if self.on_done is not None:
+            self.on_done()
+
+    def result(self) -> list[Any]:
+        """The values of a call that is done.
+
+        Raises:
+            OpError: what ended it.
+        """
+        if self.error is not None:
+            raise self.error
+        return self.values
+
+
+class Receive(NamedTuple):
+    """Receive the fetches of a call."""
+
+    call: Call
+
+
+class Send(NamedTuple):
+    """Send the feeds of a call, then report ``sent``."""
+
+    call: Call
+
+
+class Answer(NamedTuple):
+    """Give a call its values."""
+
+    call: Call
+
+
+class Refuse(NamedTuple):
+    """End a call with an error."""
+
+    call: Call
+    error: OpError
+
+
+class Abort(NamedTuple):
+    """End the step and drop what is in its rendezvous."""
+
+    error: OpError
+
+
+class Delete(NamedTuple):
+    """Forget the run; nothing more will happen."""
+
+
+Instruction: TypeAlias = Receive | Send | Answer | Refuse | Abort | Delete
+
+
+class RunState:
+    """The bookkeeping of one partial run.
+
+    Args:
+        handle: its name.
+        plan: what may be fed and fetched, and what each fetch waits for.
+        now: the time, in seconds of any clock.
+    """
+
+    __slots__ = (
+        "_all_fed", "_all_fetched", "_calls", "_ended", "_error", "_fed", "_fetched", "_plan",
+        "handle", "last_use", "phase",
+    )  # fmt: skip
+
+    def __init__(self, handle: str, plan: PartialParts, now: float) -> None:
+        self.handle = handle
+        self.phase = Phase.OPEN
+        self.last_use = now
+        self._plan = plan
+        self._fed = self._fetched = 0
+        self._all_fed = (1 << len(plan.signature.feeds)) - 1
+        self._all_fetched = (1 << len(plan.signature.fetches)) - 1
+        self._calls: list[Call] = []  # those that wait
+        self._ended = False
+        self._error: OpError | None = None
+        self._mark(0, 0)
+
+    @property
+    def pending_inputs(self) -> tuple[str, ...]:
+        """The feeds that were not given yet."""
+        return _unmarked(self._plan.signature.feeds, self._fed)
+
+    @property
+    def pending_outputs(self) -> tuple[str, ...]:
+        """The fetches that were not asked for yet."""
+        return _unmarked(self._plan.signature.fetches, self._fetched)
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for an answer."""
+        return len(self._calls)
+
+    def is_idle(self, now: float, limit: float) -> bool:
+        """Whether nobody has called for ``limit`` seconds and nobody waits."""
+        return self.phase is not Phase.OVER and not self._calls and now - self.last_use >= limit
+
+    # -- events --------------------------------------------------------------------------------
+
+    def call(
+        self, shape: CallShape, values: Sequence[Any], now: float
+    ) -> tuple[Call, list[Instruction]]:
+        """A caller feeds and fetches.
+
+        Args:
+            shape: what, by position.
+            values: of the feeds, in the order of ``shape.feeds``.
+            now: the time.
+
+        Raises:
+            InvalidArgumentError: if the run is over, a feed or fetch was not named at setup or is done
+                already, or a fetch needs feeds that are missing; nothing has changed then.
+        """
+        if self.phase is Phase.OVER:
+            raise no_such_run(self.handle)
+        if (
+            shape.unknown_feeds
+            or shape.unknown_fetches
+            or shape.fed & self._fed
+            or shape.fetched & self._fetched
+            or shape.needs & ~(self._fed | shape.fed)
+        ):
+            self._refuse(shape)
+        self.last_use = now
+        call = Call(list(zip(shape.feeds, values, strict=True)), shape.fetches)
+        if self.phase is Phase.FAILED:
+            assert self._error is not None
+            self.phase = Phase.OVER
+            return call, [Refuse(call, self._error), Delete()]
+        self._mark(shape.fed, shape.fetched)
+        call.last = self.phase is Phase.COMPLETE
+        self._calls.append(call)
+        # Receivers first: a value that meets its receiver need not be kept.
+        return call, [Receive(call), Send(call)] if call.fetches else [Send(call)]
+
+    def sent(self, call: Call) -> list[Instruction]:
+        """The feeds of a call have been sent, and what they made ready has run or is in the pool."""
+        return self._arrivals(call)
+
+    def arrived(self, call: Call, index: int, value: Any) -> list[Instruction]:
+        """A fetch of a call has arrived.
+
+        Args:
+            call: the call.
+            index: which of its fetches.
+            value: its value, the caller's own from here on.
+        """
+        call.values[index] = value
+        return self._arrivals(call)
+
+    def ended(self, error: OpError | None) -> list[Instruction]:
+        """The step has ended; without an error all its segments have run."""
+        self._ended = True
+        if self.phase is Phase.OVER:
+            return []
+        if error is None:
+            return self._answer([call for call in self._calls if not call.left])
+        waiting, self._calls = self._calls, []
+        if waiting:
+            self.phase = Phase.OVER
+            return [*[Refuse(call, error) for call in waiting], Delete()]
+        self.phase, self._error = Phase.FAILED, error
+        return []
+
+    def give_up(self, error: OpError) -> list[Instruction]:
+        """The run is wanted no more: by its caller, its time limit, or the end of its session."""
+        if self.phase is Phase.OVER:
+            return []
+        self.phase = Phase.OVER
+        waiting, self._calls = self._calls, []
+        return [Abort(error), *[Refuse(call, error) for call in waiting], Delete()]
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _arrivals(self, call: Call) -> list[Instruction]:
+        call.left -= 1
+        return [] if call.left or call not in self._calls else self._answer([call])
+
+    def _answer(self, ready: list[Call]) -> list[Instruction]:
+        """Answers calls that have all they asked for; the last ones wait for the step too."""
+        ready = [call for call in ready if self._ended or not call.last]
+        for call in ready:
+            self._calls.remove(call)
+        answers: list[Instruction] = [Answer(call) for call in ready]
+        if ready and self._ended and self.phase is Phase.COMPLETE and not self._calls:
+            self.phase = Phase.OVER
+            answers.append(Delete())
+        return answers
+
+    def _mark(self, fed: int, fetched: int) -> None:
+        self._fed |= fed
+        self._fetched |= fetched
+        if self._fed == self._all_fed and self._fetched == self._all_fetched:
+            self.phase = Phase.COMPLETE
+
+    def _refuse(self, shape: CallShape) -> None:
+        signature = self._plan.signature
+        if shape.unknown_feeds:
+            raise InvalidArgumentError(
+                f"The feed {shape.unknown_feeds[0]} was not specified in partial_run_setup: feeds of "
+                f"{self.handle!r} are {', '.join(signature.feeds) or 'none'}"
+            )
+        for i in shape.feeds:
+            if self._fed >> i & 1:
+                raise InvalidArgumentError(
+                    f"The feed {signature.feeds[i]} has already been fed; still to be fed in "
+                    f"{self.handle!r}: {', '.join(self.pending_inputs) or 'none'}"
+                )
+        if shape.unknown_fetches:
+            raise InvalidArgumentError(
+                f"The fetch {shape.unknown_fetches[0]} was not specified in partial_run_setup: fetches "
+                f"of {self.handle!r} are {', '.join(signature.fetches) or 'none'}"
+            )
+        for i in shape.fetches:
+            if self._fetched >> i & 1:
+                raise InvalidArgumentError(
+                    f"The fetch {signature.fetches[i]} has already been fetched; still to be fetched in "
+                    f"{self.handle!r}: {', '.join(self.pending_outputs) or 'none'}"
+                )
+        self._refuse_early(shape)
+
+    def _refuse_early(self, shape: CallShape) -> None:
+        signature, given = self._plan.signature, self._fed | shape.fed
+        for i in shape.fetches:
+            missing = _unmarked(signature.feeds, given | ~self._plan.needs[i])
+            if missing:
+                raise InvalidArgumentError(
+                    f"Fetch {signature.fetches[i]} can't be computed from the feeds that have been fed "
+                    f"so far: it also needs {', '.join(missing)}"
+                )
+
+    def __repr__(self) -> str:
+        return (
+            f"<RunState {self.handle!r} {self.phase.value}, to feed {self.pending_inputs}, to fetch "
+            f"{self.pending_outputs}, {len(self._calls)} waiting>"
+        )
+
+
+def _unmarked(names: Sequence[str], marks: int) -> tuple[str, ...]:
+    return tuple([name for i, name in enumerate(names) if not marks >> i & 1])
+
+
+def no_such_run(handle: str) -> InvalidArgumentError:
+    """The error for a handle that is unknown or finished."""
+    return InvalidArgumentError(
+        f"Must run 'setup' before performing partial runs! No partial run of this session has the handle "
+        f"{handle!r}: it was never set up, or is complete, failed, or given up"
+    )

@@ -1,0 +1,118 @@
+"""Values that a session keeps between steps, by tensor handle.
+
+One store belongs to one direct session and is shared by its devices: each value has a home device, and may
+have copies on others to which it was moved. The ops find the store as a resource of their device; a device
+without one (a worker's) keeps no values. What is stored is never changed by anybody: arrays are made
+read-only when they come in.
+
+Nothing here takes a lock: every change is one operation on a dictionary. So values may be discarded by
+finalisers, which run in any thread and in the middle of anything.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.registry import TENSOR_STORE
+from actorsession.runtime.devices import Device
+
+__all__ = ["TensorStore", "install_tensor_store"]
+
+# One sequence for all sessions of the process, so that a handle of one is unknown to every other.
+_COUNTER = itertools.count()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    home: str
+    values: dict[str, Any] = field(default_factory=dict)  # by device
+
+
+class TensorStore:
+    """The values of one session that handles refer to."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, _Kept] = {}
+
+    def new_handle(self, node: str, device: str) -> str:
+        """A handle that was never given before: ``node;number;device``."""
+        return f"{node};{next(_COUNTER)};{device}"
+
+    def save(self, handle: str, value: Any) -> None:
+        """Keeps a value under a handle, on the device that the handle names.
+
+        Args:
+            handle: what ``new_handle`` gave.
+            value: the store's own from now on; an array becomes read-only.
+        """
+        home = handle.rpartition(";")[2]
+        self._kept[handle] = _Kept(home, {home: _frozen(value)})
+
+    def get(self, handle: str, device: str) -> Any:
+        """A value as it is on a device, or else on its home device; borrowed, never changes.
+
+        Raises:
+            InvalidArgumentError: if nothing is kept under the handle.
+        """
+        kept = self._kept.get(handle)
+        if kept is None:
+            raise InvalidArgumentError(
+                f"the tensor with handle {handle!r:.200} is not in the session's store: it was deleted, "
+                "its TensorHandle was dropped, or it belongs to another session"
+            )
+        return kept.values.get(device, kept.values[kept.home])
+
+    def devices(self, handle: str) -> tuple[str, ...]:
+        """The devices that have a value, its home first; none if nothing is kept under the handle."""
+        kept = self._kept.get(handle)
+        return tuple(kept.values) if kept is not None else ()
+
+    def copy_to(self, handle: str, device: str, value: Any) -> None:
+        """Keeps a value on a further device, for as long as its handle lives."""
+        kept = self._kept.get(handle)
+        if kept is not None:
+            kept.values[device] = _frozen(value)
+
+    def remove(self, handle: str) -> None:
+        """Deletes a value everywhere.
+
+        Raises:
+            InvalidArgumentError: if nothing is kept under the handle.
+        """
+        if self._kept.pop(handle, None) is None:
+            raise InvalidArgumentError(
+                f"failed to delete a tensor with handle {handle!r:.200}: it is not in the session's store"
+            )
+
+    def discard(self, handle: str) -> None:
+        """Deletes a value if it is there."""
+        self._kept.pop(handle, None)
+
+    def clear(self) -> None:
+        """Deletes all values."""
+        self._kept.clear()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        if not value.ndim:
+            return value[()]
+        value.flags.writeable = False
+    return value
+
+
+def install_tensor_store(devices: Iterable[Device]) -> TensorStore:
+    """Gives devices one store, under which their kernels keep values, and returns it."""
+    store = TensorStore()
+    for device in devices:
+        device.resources.lookup_or_create(*TENSOR_STORE, lambda: store)
+    return store

@@ -1,0 +1,288 @@
+"""Tensor handles as users hold them, and what a session does for them when it feeds and fetches.
+
+``TensorHandle`` stands for a value that a local session keeps. ``HandleKeeper`` belongs to one session: it
+claims the values of fetched handles for the session's store, moves a value to the device of the placeholder
+that its handle is fed to, and deletes the values of handles whose Python objects died.
+
+Nothing here adds to the user's graph, which may be finalised: values are read and deleted in the store
+itself, and moves run on a small graph of the keeper's own. Finalisers only append to a queue and take
+entries out of dictionaries, so they may run in any thread and in the middle of anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, string
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.ops.array import identity
+from actorsession.ops.session_ops import (
+    SESSION_HANDLE,
+    UnsavedHandle,
+    get_session_tensor,
+    handle_device,
+    handle_dtype,
+)
+from actorsession.plan.signature import RunSignature
+from actorsession.runtime.tensor_store import TensorStore
+from actorsession.session.feeds import Converter, converter
+
+if TYPE_CHECKING:
+    from actorsession.session.direct import DirectSession
+    from actorsession.session.planner import DirectPlan
+
+__all__ = ["HandleKeeper", "TensorHandle"]
+
+# Dead handles whose values are deleted together, as in TensorFlow.
+_BATCH = 10
+
+
+class TensorHandle:
+    """A value that a session keeps on a device, to be used by later steps without leaving it.
+
+    Made by fetching ``get_session_handle``. Fed to an ordinary tensor it stands for its value, by
+    reference; what is fed to the placeholder of ``get_session_tensor`` is the string ``handle``. The
+    value is deleted by ``delete``, or some time after the last reference to this object is gone.
+
+    Args:
+        handle: ``node;number;device``.
+        dtype: element type of the value.
+        keeper: of the session that keeps it.
+    """
+
+    def __init__(self, handle: str, dtype: DType, keeper: HandleKeeper) -> None:
+        self._handle = handle
+        self._dtype = dtype
+        self._keeper = keeper
+        self._finalizer = weakref.finalize(self, keeper.dead.add, handle)
+        self._finalizer.atexit = False
+
+    @property
+    def handle(self) -> str:
+        """The string that stands for the value in the session."""
+        return self._handle
+
+    @property
+    def dtype(self) -> DType:
+        """Element type of the value."""
+        return self._dtype
+
+    def eval(self) -> Any:
+        """The value, as a fetch gives it; does not wait, in either kind of session.
+
+        Raises:
+            TypeError: if this object no longer manages the value's life.
+            InvalidArgumentError: if the value was deleted otherwise.
+            RuntimeError: if the session is closed.
+        """
+        self._check_managed()
+        value = self._keeper.value(self._handle)
+        return value.copy() if isinstance(value, np.ndarray) else value
+
+    def delete(self) -> None:
+        """Deletes the value now.
+
+        Raises:
+            TypeError: if this object no longer manages the value's life.
+            InvalidArgumentError: if the value was deleted otherwise.
+            RuntimeError: if the session is closed.
+        """
+        self._check_managed()
+        self._finalizer.detach()
+        self._keeper.delete(self._handle)
+
+    def get_raw_handle(self) -> str:
+        """The string, for a caller who manages the value's life from now on: it stays until it is
+        deleted by ``delete_session_tensor``, or the session ends."""
+        self._finalizer.detach()
+        return self._handle
+
+    def to_numpy_array(self) -> Any:
+        """The handle as what the placeholder of ``get_session_tensor`` is fed: an array of rank 0."""
+        return np.array(self._handle.encode(), object)
+
+    def _check_managed(self) -> None:
+        if not self._finalizer.alive:
+            raise TypeError(
+                f"persistent tensor {self._handle} may have been deleted already: delete() or "
+                "get_raw_handle() was called"
+            )
+
+    def _feed_value(self, tensor: Tensor, owner: Any) -> Any:
+        """What is fed to ``tensor`` in place of this object; borrowed, never changes."""
+        if owner is not self._keeper:
+            raise InvalidArgumentError(
+                f"handle {self._handle!r} belongs to another session than the one that is fed: fetch "
+                "the value there (`handle.eval()`) and feed that"
+            )
+        value = self._keeper.value(self._handle)
+        if tensor.dtype is not self._dtype:
+            hint = "; feed its string, `.handle`" if tensor.dtype is string else ""
+            raise InvalidArgumentError(
+                f"{tensor.name!r} is a {tensor.dtype.name} tensor; handle {self._handle!r} stands for a "
+                f"{self._dtype.name} value{hint}"
+            )
+        return value
+
+    def __str__(self) -> str:
+        return self._handle
+
+    def __repr__(self) -> str:
+        return f"<TensorHandle {self._handle!r} dtype={self._dtype.name}>"
+
+
+class _DeadHandles:
+    """The queue of handles whose Python objects died; refers to no session, so it keeps none alive."""
+
+    def __init__(self, store: TensorStore) -> None:
+        self._store = store
+        self._names: deque[str] = deque()
+
+    def add(self, handle: str) -> None:
+        """Takes a handle in, and deletes a batch if it is full; called by finalisers."""
+        self._names.append(handle)
+        if len(self._names) >= _BATCH:
+            self._delete_batch()
+
+    def _delete_batch(self) -> None:
+        with contextlib.suppress(IndexError):  # another thread may take some of them
+            for _ in range(_BATCH):
+                self._store.discard(self._names.popleft())
+
+
+class HandleKeeper:
+    """What one session does for tensor handles.
+
+    Args:
+        direct: the session that keeps the values.
+        check_usable: raises if the face that users hold can be used no longer.
+
+    Attributes:
+        dead: handles whose Python objects died.
+    """
+
+    def __init__(self, direct: DirectSession, check_usable: Callable[[], None]) -> None:
+        self._direct = direct
+        self._check_usable = check_usable
+        self._store = direct.tensors
+        self._devices = frozenset(d.name for d in direct.list_devices())
+        self.dead = _DeadHandles(self._store)
+        self._mover: _Mover | None = None
+
+    # -- fetches -------------------------------------------------------------------------------
+
+    def wrap(self, tensor: Tensor) -> Callable[[Any], Any] | None:
+        """From the fetched value of a tensor to a ``TensorHandle``, if the tensor gives handles."""
+        if tensor.op.type != SESSION_HANDLE:
+            return None
+        dtype = tensor.op.inputs[0].dtype
+
+        def claim(value: Any) -> TensorHandle:
+            if not isinstance(value, UnsavedHandle):  # fed, not computed: there is nothing to keep
+                return TensorHandle(_text(value), dtype, self)
+            handle = _text(value)
+            self._store.save(handle, value.value)
+            del value.value  # the string may live on, as the value of another fetch
+            return TensorHandle(handle, dtype, self)
+
+        return claim
+
+    # -- feeds ---------------------------------------------------------------------------------
+
+    def converter(self, tensor: Tensor) -> Converter:
+        """The function that turns a fed value into one for ``tensor``.
+
+        Handles that are fed to a placeholder for them are moved to its device first.
+        """
+        convert = converter(tensor, self)
+        dtype = handle_dtype(tensor)
+        if dtype is None:
+            return convert
+
+        wanted = tensor.op.device
+
+        def convert_handle(value: Any) -> Any:
+            if isinstance(value, TensorHandle):
+                raise InvalidArgumentError(
+                    f"{tensor.name!r} is fed the string of a tensor handle: feed `.handle` of {value!r}"
+                )
+            text = _text(convert(value))
+            source = handle_device(text)
+            if source != wanted and self._is_to_move(text, source, wanted, dtype):
+                self._move(text, source, wanted, dtype)
+            return np.array(text.encode(), object)
+
+        return convert_handle
+
+    def _is_to_move(self, handle: str, source: str, wanted: str, dtype: DType) -> bool:
+        there = self._store.devices(handle)
+        if not there or wanted in there or wanted not in self._devices:
+            return False  # a handle that is not known is refused by the node that reads it
+        kept = getattr(self._store.get(handle, source), "dtype", string.np_dtype)
+        return bool(kept == dtype.np_dtype)  # and so is a value of another dtype
+
+    def _move(self, handle: str, source: str, wanted: str, dtype: DType) -> None:
+        if self._mover is None:
+            self._mover = _Mover(self._direct)
+        self._store.copy_to(handle, wanted, self._mover.run(handle, source, wanted, dtype))
+
+    # -- values --------------------------------------------------------------------------------
+
+    def value(self, handle: str) -> Any:
+        """The value behind a handle; borrowed, never changes."""
+        self._check_usable()
+        return self._store.get(handle, handle.rpartition(";")[2])
+
+    def delete(self, handle: str) -> None:
+        """Deletes the value behind a handle."""
+        self._check_usable()
+        self._store.remove(handle)
+
+
+class _Mover:
+    """Takes kept values from device to device, by a step of a graph that users never see.
+
+    One reading, transfer and result per pair of devices and dtype, made when first needed.
+    """
+
+    def __init__(self, direct: DirectSession) -> None:
+        self._direct = direct
+        self._graph = Graph()
+        self._planner = direct.planner_for(self._graph)
+        self._plans: dict[tuple[str, str, DType], DirectPlan] = {}
+
+    def run(self, handle: str, source: str, wanted: str, dtype: DType) -> Any:
+        """The value as it arrives on the device ``wanted``."""
+        plan = self._plans.get((source, wanted, dtype))
+        if plan is None:
+            plan = self._plans[source, wanted, dtype] = self._plan(handle, source, wanted, dtype)
+        [value] = self._direct.run_here(plan, [handle.encode()])
+        return value
+
+    def _plan(self, handle: str, source: str, wanted: str, dtype: DType) -> DirectPlan:
+        with self._graph.as_default():
+            holder, value = get_session_tensor(handle, dtype)
+            with self._graph.device(wanted):
+                moved = identity(value)
+        return self._planner.plan(RunSignature((holder.name,), (moved.name,), ()))
+
+
+def _text(value: Any) -> str:
+    """A handle that was fetched or fed, as a string.
+
+    Raises:
+        ValueError: unless it is one string.
+    """
+    if isinstance(value, np.ndarray):
+        if value.size != 1:
+            raise ValueError(f"one tensor handle is fed at a time, got shape {tuple(value.shape)}")
+        value = value.reshape(())[()]
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

@@ -1,0 +1,285 @@
+"""A direct session that watches its own steps: for timelines, for a cost model, for a better placement.
+
+Owns what ``graph_options.timeline_step``, ``build_cost_model`` and ``placement_period`` ask for. A session
+with none of them is a plain ``DirectSession`` and pays nothing: the choice is made once, with the session.
+
+Some steps are traced though nobody asked them to be: every ``timeline_step``-th of the session, and of each
+plan, after ``build_cost_model_after`` runs were left out, every ``build_cost_model``-th, as in TensorFlow.
+What such a step records goes to the timelines or the model; the caller's metadata get what they asked for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats, TraceLevel
+from actorsession.graph.dtypes import resource
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import lookup
+from actorsession.plan.cost_model import CostModel
+from actorsession.plan.place import Placed
+from actorsession.plan.report import cost_graph
+from actorsession.plan.schedule import Rescheduled, Work, finish_time, reschedule, work_graph
+from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
+from actorsession.session.direct import DirectSession
+from actorsession.session.planner import DirectPlan
+from actorsession.session.statistics import SessionStatistics
+
+__all__ = ["ObservedSession", "is_observed"]
+
+_log = logging.getLogger("actorsession.session")
+# Timelines that a session keeps: a trace of a large step takes megabytes, and one looks at the last.
+_TIMELINES = 8
+# Placement periods between two looks at most, when looks change nothing.
+_LONGEST_GAP = 64
+# Of what all plans in use are estimated to take together, a new placement must leave less than this.
+_MARGIN = 0.8
+
+
+def is_observed(config: ConfigProto) -> bool:
+    """Whether the settings ask for anything that an observed session does."""
+    options = config.graph_options
+    return bool(options.timeline_step or options.build_cost_model)
+
+
+@dataclass(slots=True)
+class _Watch:
+    """One run that may be traced for the session.
+
+    Attributes:
+        number: of the run in the session, from 1.
+        timeline: whether the session keeps its statistics.
+        model: whether they feed the cost model.
+        options: of the run, with the trace that is needed.
+        metadata: what the run reports to the session.
+    """
+
+    number: int
+    timeline: bool
+    model: bool
+    options: RunOptions | None
+    metadata: RunMetadata = field(default_factory=RunMetadata)
+
+
+class ObservedSession(DirectSession):
+    """Runs a graph in this process and learns from it.
+
+    Args:
+        graph: it may grow; new nodes are found when a run needs a plan.
+        config: settings.
+
+    Attributes:
+        cost_model: what was measured so far; stays empty without ``build_cost_model``.
+
+    Raises:
+        NotFoundError: if the devices asked for do not exist.
+    """
+
+    def __init__(self, graph: Graph, config: ConfigProto) -> None:
+        super().__init__(graph, config)
+        options = config.graph_options
+        self._timeline_every = options.timeline_step
+        self._model_every = options.build_cost_model
+        self._model_after = options.build_cost_model_after
+        self._period = config.placement_period if options.build_cost_model else 0
+        self.cost_model = CostModel()
+        if self._model_every:
+            self.planner.costs = self.cost_model
+        self._numbers = itertools.count(1)
+        self._timelines: deque[StepStats] = deque(maxlen=_TIMELINES)
+        self._recent: dict[int, tuple[DirectPlan, int]] = {}  # plans run since the last look
+        self._placements = 0
+        self._gap = self._next_look = self._period
+
+    def timelines(self) -> list[StepStats]:
+        """The last few steps that were traced for ``timeline_step``, the oldest first."""
+        return list(self._timelines)
+
+    def statistics(self) -> SessionStatistics:
+        """Counters of the session."""
+        return replace(
+            super().statistics(), placements=self._placements, model_steps=self.cost_model.steps
+        )
+
+    # -- running -------------------------------------------------------------------------------
+
+    @property
+    def has_own_pools(self) -> bool:
+        """Whether each run must be asked for its way: a plan that was spread wants the pool."""
+        return bool(self._period) or super().has_own_pools
+
+    def runs_here(self, plan: DirectPlan, limit: float | None, options: RunOptions | None) -> bool:
+        """As for a ``DirectSession``; a plan that was spread over devices goes to the kernel pool."""
+        spread = self._placements > 0 and len(plan.graph.parts) > 1
+        if spread and self._pools.choose(options) is not None:
+            return False
+        return super().runs_here(plan, limit, options)
+
+    def run_here(
+        self,
+        plan: DirectPlan,
+        feeds: Sequence[Any],
+        options: RunOptions | None = None,
+        metadata: RunMetadata | None = None,
+        limit: float | None = None,
+    ) -> Sequence[Any]:
+        """As for a ``DirectSession``."""
+        watch = self._watch(plan, options)
+        if watch.options is None:
+            values = super().run_here(plan, feeds, options, metadata, limit)
+        else:
+            values = super().run_here(plan, feeds, watch.options, watch.metadata, limit)
+            self._take_in(plan, watch, options, metadata)
+        self._ran(plan, watch.number)
+        return values
+
+    async def run(
+        self,
+        plan: DirectPlan,
+        feeds: Sequence[Any],
+        limit: float | None,
+        options: RunOptions | None = None,
+        metadata: RunMetadata | None = None,
+    ) -> Sequence[Any]:
+        """As for a ``DirectSession``."""
+        watch = self._watch(plan, options)
+        if watch.options is None:
+            values = await super().run(plan, feeds, limit, options, metadata)
+        else:
+            values = await super().run(plan, feeds, limit, watch.options, watch.metadata)
+            self._take_in(plan, watch, options, metadata)
+        self._ran(plan, watch.number)
+        return values
+
+    def _watch(self, plan: DirectPlan, options: RunOptions | None) -> _Watch:
+        number = next(self._numbers)
+        timeline = bool(self._timeline_every) and not number % self._timeline_every
+        model = False
+        if self._model_every:
+            measured = plan.runs - self._model_after
+            model = measured >= 0 and not (measured + 1) % self._model_every
+        plan.runs += 1
+        # A debugged run has nodes of its own, and takes as long as whoever looks at it.
+        debugged = options is not None and options.debug_options.active
+        if debugged or not (timeline or model):
+            return _Watch(number, False, False, None)
+        asked = options if options is not None else RunOptions()
+        level = max(asked.trace_level, TraceLevel.SOFTWARE_TRACE)
+        return _Watch(number, timeline, model, replace(asked, trace_level=level))
+
+    def _take_in(
+        self,
+        plan: DirectPlan,
+        watch: _Watch,
+        options: RunOptions | None,
+        metadata: RunMetadata | None,
+    ) -> None:
+        """Learns from a traced run, and gives the caller what it asked for."""
+        stats = watch.metadata.step_stats
+        assert stats is not None
+        if watch.timeline:
+            self._timelines.append(stats)
+        if watch.model:
+            self.cost_model.record(stats)
+        if metadata is None:
+            return
+        metadata.clear()
+        metadata.partition_graphs = watch.metadata.partition_graphs
+        if watch.model or (options is not None and options.traced):
+            metadata.step_stats = stats
+        if watch.model:
+            metadata.cost_graph = cost_graph(plan.graph.partitions, self.cost_model)
+
+    # -- placement -----------------------------------------------------------------------------
+
+    def _ran(self, plan: DirectPlan, number: int) -> None:
+        if not self._period:
+            return
+        _, runs = self._recent.get(id(plan), (plan, 0))
+        self._recent[id(plan)] = plan, runs + 1
+        if number < self._next_look:
+            return
+        if self.cost_model.steps:
+            moved = self._look_again()
+            # A look at a large graph takes a while; one that changes nothing is made more and more rarely.
+            self._gap = self._period if moved else min(2 * self._gap, _LONGEST_GAP * self._period)
+        self._next_look = number + self._gap
+
+    def _look_again(self) -> bool:
+        """Places nodes anew if that is worth it, and tells whether it was."""
+        recent, self._recent = self._recent, {}
+        candidates = _Candidates(self)
+        steps = [
+            (work_graph(plan.graph.partitions, self.cost_model, candidates), runs)
+            for plan, runs in recent.values()
+        ]
+        threads = next(iter(self._pools.sizes), 0)
+        # The plan that takes the most is scheduled; the others must not lose by it what it wins.
+        heaviest, _ = max(steps, key=_weight)
+        devices = [d.name for d in self._device_set.devices]
+        found = reschedule(heaviest, devices, threads=threads, dear=OFFLOAD_ABOVE)
+        if found is None or not self._pays(found, steps, threads):
+            return False
+        reason = (
+            f"cost model: a step is estimated to take {found.after * 1e3:.3g} ms in place of "
+            f"{found.before * 1e3:.3g} ms"
+        )
+        self.planner.place_anew({n: Placed(d, reason) for n, d in found.devices.items()})
+        self._placements += 1
+        _log.info("%d nodes placed anew; %s", len(found.devices), reason)
+        return True
+
+    def _pays(
+        self, found: Rescheduled, steps: Sequence[tuple[dict[str, Work], int]], threads: int
+    ) -> bool:
+        before = after = 0.0
+        for work, runs in steps:
+            now = {name: piece.device for name, piece in work.items()}
+            then = {name: found.devices.get(name, device) for name, device in now.items()}
+            before += runs * finish_time(work, now, threads=threads, dear=OFFLOAD_ABOVE)
+            after += runs * finish_time(work, then, threads=threads, dear=OFFLOAD_ABOVE)
+        return after < before * _MARGIN
+
+
+def _weight(step: tuple[dict[str, Work], int]) -> float:
+    work, runs = step
+    return runs * sum(piece.seconds for piece in work.values())
+
+
+class _Candidates:
+    """The devices that a node may have: any of its type, if nobody asked and nothing ties it."""
+
+    def __init__(self, session: ObservedSession) -> None:
+        self._known = session.planner.known
+        self._devices = session._device_set
+        self._tied = {
+            text.removeprefix("loc:@")
+            for node in list(self._known.values())
+            for text in node.attrs.get("_class", ())
+        }
+
+    def __call__(self, node: NodeDef, device: str) -> list[str]:
+        known = self._known.get(node.name)
+        if known is None or not self._is_free(known):
+            return [device]
+        here = self._devices.specs[device]
+        # What was measured on a device of one type says nothing about another.
+        alike = [
+            name
+            for name, spec in self._devices.specs.items()
+            if spec.device_type == here.device_type
+        ]
+        return [d for d in alike if self._devices.lacking(d, (node.op,)) is None]
+
+    def _is_free(self, node: NodeDef) -> bool:
+        if node.device or node.name in self._tied or node.attrs.get("_class"):
+            return False
+        if lookup(node.op).stateful or any(s.dtype is resource for s in node.outputs):
+            return False
+        return not any(self._known[p].outputs[i].dtype is resource for p, i in node.inputs)

@@ -1,0 +1,382 @@
+"""Partial runs: a step that is fed and fetched in several calls.
+
+Owns the partial runs of one direct session: their handles, the way in which they are driven, and the
+collection of those that nobody continues. On an event loop they live in the actor
+``RunStates``; without one each is driven in the thread that calls, under a lock of its own. The methods that
+users call stand in ``partial_faces``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from actorsession.actors.clock import SYSTEM_CLOCK, Clock
+from actorsession.actors.deadline import NEVER, Deadline
+from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto
+from actorsession.errors import CancelledError, DeadlineExceededError, OpError
+from actorsession.plan.place import DeviceSet
+from actorsession.runtime.executor import Gate
+from actorsession.runtime.partial_step import (
+    BeginRun,
+    ContinueRun,
+    GiveUpRun,
+    PartialStep,
+    RunStates,
+)  # fmt: skip
+from actorsession.runtime.run_state import Call, RunState, no_such_run
+from actorsession.runtime.step import Step
+from actorsession.session.partial_plans import PartialPlan, PartialPlans
+from actorsession.session.planner import Planner
+
+__all__ = ["PartialRuns"]
+
+_log = logging.getLogger("actorsession.session")
+# Seconds to wait, after a run was given up, for kernels that are in the middle of a node.
+_SETTLE = 5.0
+# Seconds that calls which need no waiting may hold the event loop in a row.
+_TURN = 0.005
+# Seconds between two looks of a synchronous session for idle runs, at most; the thread that looks also ends
+# within this time once no run is open, so it is not started and ended for each run.
+_LOOK = 1.0
+# Requests that are remembered, as in ``base``.
+_REMEMBERED = 1024
+
+
+class PartialRuns:
+    """The partial runs of one direct session.
+
+    Args:
+        planner: of the session.
+        devices: of the session.
+        config: its settings.
+        gate: whether it is open.
+        new_step: makes a step of a plan; the second argument tells whether an event loop drives it.
+        end_step: forgets a step.
+        clock: tells how long a run has been idle.
+
+    Attributes:
+        plans: what runs are made of.
+        requests: what faces remember of setups and calls; emptied when a plan goes.
+    """
+
+    def __init__(
+        self,
+        planner: Planner,
+        devices: DeviceSet,
+        config: ConfigProto,
+        gate: Gate,
+        new_step: Callable[[Any, bool], Step],
+        end_step: Callable[[Step], None],
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self.clock = clock
+        self.requests: dict[Any, Any] = {}
+        self.plans = PartialPlans(planner, devices, config, self.requests.clear)
+        self._gate = gate
+        self._new_step = new_step
+        self._end_step = end_step
+        self._limit = config.partial_run_idle_limit_in_ms / 1000
+        self._numbers = itertools.count()
+        self._runs: dict[str, PartialStep] = {}
+        self._actor: RunStates | None = None
+        self._alarm: asyncio.TimerHandle | None = None
+        self._watch: _IdleWatch | None = None
+        self._lock = threading.Lock()
+        self._turn_ends = 0.0
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def remember(self, key: Any, value: Any) -> None:
+        """Keeps what a face made of a setup or a call."""
+        if len(self.requests) >= _REMEMBERED:
+            self.requests.clear()
+        self.requests[key] = value
+
+    # -- in the caller's thread ----------------------------------------------------------------
+
+    def open_here(self, plan: PartialPlan, limit: float | None) -> str:
+        """Starts a run in the calling thread.
+
+        Args:
+            plan: what it does.
+            limit: seconds for what can run with nothing fed; ``None`` for none.
+
+        Returns:
+            Its handle.
+        """
+        run = self._new_run(plan, on_loop=False)
+        if limit is not None:
+            run.step.limit(Deadline.after(limit))
+        with run.lock:
+            self._runs[run.state.handle] = run
+            try:
+                run.begin(lambda: plan.graph.begin(run.step, ()), plan.failure)
+                self._gate.check()  # closed meanwhile, it has not seen this run
+            except BaseException as exc:  # Ctrl-C too
+                run.give_up(CancelledError(f"the setup was interrupted: {exc!r}"))
+                raise
+        if self._watch is None:
+            self._start_watch()
+        return run.state.handle
+
+    def call_here(
+        self,
+        handle: str,
+        feeds: tuple[str, ...],
+        values: Sequence[Any],
+        fetches: tuple[str, ...],
+        limit: float | None,
+    ) -> Sequence[Any]:
+        """Feeds and fetches in the calling thread.
+
+        Args:
+            handle: what ``open_here`` returned.
+            feeds: names.
+            values: of the feeds, converted.
+            fetches: names.
+            limit: seconds; ``None`` for none.
+
+        Returns:
+            The values of the fetches, the caller's own.
+
+        Raises:
+            InvalidArgumentError: for a wrong call, which has changed nothing.
+            OpError: the step's first error.
+        """
+        run = self._find(handle)
+        deadline = NEVER if limit is None else Deadline.after(limit)
+        with run.lock:
+            try:
+                call = run.call(run.shape(feeds, fetches), values, self.clock.now(), deadline)
+            except OpError:
+                raise  # a wrong call
+            except BaseException as exc:  # Ctrl-C
+                run.give_up(CancelledError(f"the call was interrupted: {exc!r}"))
+                raise
+        return call.result()
+
+    def give_up_here(self, handle: str, error: OpError) -> None:
+        """Ends a run, if it still is one; from any thread."""
+        run = self._runs.get(handle)
+        if run is not None:
+            self._drop(run, error)
+
+    # -- on an event loop ----------------------------------------------------------------------
+
+    async def open(self, plan: PartialPlan) -> str:
+        """Starts a run on the running event loop; see ``open_here``."""
+        await self._take_turn()
+        run = self._new_run(plan, on_loop=True)
+        if self._actor is None:
+            self._actor = RunStates(self._runs)
+        try:
+            await self._actor.ref.ask(
+                BeginRun(run, lambda: plan.graph.tell(run.step, ()), plan.failure)
+            )
+        except BaseException as exc:
+            run.give_up(CancelledError(f"the setup was given up: {exc!r}"))
+            raise
+        if self._alarm is None:
+            self._arm(self._limit)
+        return run.state.handle
+
+    async def call(
+        self,
+        handle: str,
+        feeds: tuple[str, ...],
+        values: Sequence[Any],
+        fetches: tuple[str, ...],
+        limit: float | None,
+    ) -> Sequence[Any]:
+        """Feeds and fetches on the running event loop; see ``call_here``.
+
+        Cancelling it gives the run up between two nodes.
+        """
+        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
+        self._find(handle)
+        assert self._actor is not None
+        try:
+            await self._take_turn()
+            message = ContinueRun(
+                handle, feeds, values, fetches, self.clock.now(), Deadline.after(limit)
+            )
+            call: Call = await self._actor.ref.ask(message)
+            if not call.done:
+                await deadline.wait(_answered(call), what=f"a call of partial run {handle!r}")
+        except DeadlineExceededError as error:
+            await self.give_up(handle, error)
+            raise
+        except asyncio.CancelledError:
+            await self.give_up(
+                handle, CancelledError(f"partial run {handle!r} was cancelled by its caller")
+            )
+            raise
+        return call.result()
+
+    async def give_up(self, handle: str, error: OpError) -> None:
+        """Ends a run, if it still is one, and waits for its kernels, which end between two nodes."""
+        run = self._runs.get(handle)
+        if run is not None and self._actor is not None:
+            with contextlib.suppress(OpError):  # the session is closed, which has ended it
+                await self._actor.ref.ask(GiveUpRun(handle, error))
+            await _settled(run.step)
+
+    async def _take_turn(self) -> None:
+        # Calls that end at once never suspend by themselves; see ``DirectSession.run``.
+        now = time.perf_counter()
+        if now >= self._turn_ends:
+            self._turn_ends = now + _TURN
+            await asyncio.sleep(0)
+
+    # -- life ----------------------------------------------------------------------------------
+
+    def _new_run(self, plan: PartialPlan, *, on_loop: bool) -> PartialStep:
+        step = self._new_step(plan, on_loop)
+        handle = f"{plan.label};{next(self._numbers)}"
+        state = RunState(handle, plan.parts, self.clock.now())
+        return PartialStep(state, step, plan.parts, self._delete, loop_driven=on_loop)
+
+    def _find(self, handle: str) -> PartialStep:
+        run = self._runs.get(handle)
+        if run is None:
+            self._gate.check()
+            raise no_such_run(handle)
+        return run
+
+    def _delete(self, run: PartialStep) -> None:
+        self._runs.pop(run.state.handle, None)
+        self._end_step(run.step)
+        if self._alarm is not None and not self._runs:
+            self._alarm.cancel()
+            self._alarm = None
+
+    def _drop(self, run: PartialStep, error: OpError, idle_at: float | None = None) -> None:
+        """Ends a run from any thread; with a time only if it is idle then."""
+        if self._actor is not None:
+            with contextlib.suppress(OpError):  # its loop is closed, and nobody waits
+                self._actor.ref.tell(GiveUpRun(run.state.handle, error))
+        elif run.lock.acquire(blocking=False):
+            try:
+                # Between the look and the lock another thread may have called.
+                if idle_at is None or run.state.is_idle(idle_at, self._limit):
+                    run.give_up(error)
+            finally:
+                run.lock.release()
+        elif idle_at is None:
+            run.step.give_up(error)  # by the thread that is in it, between two nodes
+
+    def collect(self) -> None:
+        """Gives up the runs that nobody has continued for as long as the idle limit."""
+        now = self.clock.now()
+        for run in list(self._runs.values()):
+            if run.state.is_idle(now, self._limit):
+                handle = run.state.handle
+                _log.info("partial run %r was idle for %g s and is given up", handle, self._limit)
+                error = CancelledError(f"partial run {handle!r} was idle for {self._limit:g} s")
+                self._drop(run, error, idle_at=now)
+
+    def _arm(self, seconds: float) -> None:
+        self._alarm = asyncio.get_running_loop().call_later(seconds, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self.collect()
+        if self._runs:
+            oldest = min(run.state.last_use for run in self._runs.values())
+            self._arm(max(oldest + self._limit - self.clock.now(), 0.001))
+
+    def _start_watch(self) -> None:
+        watch = _IdleWatch(self, min(self._limit, _LOOK))
+        if self._install(watch):
+            watch.start()
+
+    def _install(self, watch: _IdleWatch) -> bool:
+        with self._lock:
+            if self._watch is None:
+                self._watch = watch
+            return self._watch is watch
+
+    def keeps(self, watch: _IdleWatch) -> bool:
+        """Whether a watch is still needed; it asks after each look."""
+        # Given back first and looked at then: a run that begins in between finds no watch and starts one.
+        self._watch = None
+        return bool(self._runs) and self._install(watch)
+
+    def close_here(self, error: OpError) -> None:
+        """Ends every run; from any thread."""
+        for run in list(self._runs.values()):
+            self._drop(run, error)
+        self.requests.clear()
+        self.plans.clear()
+        with self._lock:
+            watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.end()
+
+    async def close(self, reason: str) -> None:
+        """Ends the actor, after ``close_here``."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if self._actor is not None:
+            await self._actor.stop(reason)
+
+
+class _IdleWatch:
+    """A thread that looks for idle runs of a synchronous session while any are open.
+
+    It does not keep the session alive.
+    """
+
+    def __init__(self, runs: PartialRuns, seconds: float) -> None:
+        self._runs = weakref.ref(runs)
+        self._seconds = seconds
+        self._ended = threading.Event()
+        self._thread = threading.Thread(
+            target=self._main, name="actorsession-partial-runs", daemon=True
+        )
+
+    def start(self) -> None:
+        """Begins to look."""
+        self._thread.start()
+
+    def _main(self) -> None:
+        while not self._ended.wait(self._seconds):
+            runs = self._runs()
+            if runs is None:
+                return
+            runs.collect()
+            if not runs.keeps(self):
+                return
+            del runs
+
+    def end(self) -> None:
+        """Ends the thread."""
+        self._ended.set()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join(_LOOK)
+
+
+async def _answered(call: Call) -> None:
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    call.on_done = lambda: None if future.done() else future.set_result(None)
+    await future
+
+
+async def _settled(step: Step) -> None:
+    """Waits for kernels of a step that was given up, which end between two nodes."""
+    if step.done:
+        return
+    try:
+        await Deadline.after(_SETTLE).wait(step.wait(), what="kernels of a partial run given up")
+    except DeadlineExceededError as exc:
+        _log.warning("step %d: %s", step.step_id, exc)

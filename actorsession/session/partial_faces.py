@@ -1,0 +1,304 @@
+"""Partial runs as users call them, in both faces of a session.
+
+``AsyncSession`` and ``Session`` inherit these methods. Structures of fetches and feed keys become names here,
+once per setup and once per form of call; the rest is ``PartialRuns`` of the direct session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from actorsession.errors import CancelledError
+from actorsession.graph.operation import Tensor
+from actorsession.plan.signature import RunSignature
+from actorsession.session.direct import DirectSession
+from actorsession.session.feeds import feed_tensor, flatten_feed_keys
+from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
+from actorsession.session.partial import PartialRuns
+from actorsession.session.partial_plans import PartialPlan
+
+if TYPE_CHECKING:
+    from actorsession.session.base import BaseSession as _Base
+    from actorsession.session.base import Request
+else:
+    _Base = object
+
+__all__ = ["AsyncPartialRun", "AsyncPartialRuns", "PartialRun", "SyncPartialRuns"]
+
+_IN_LOOP = (
+    "Session blocks and must not be used inside a running event loop: use AsyncSession there, or call "
+    "Session from a thread (asyncio.to_thread)"
+)
+
+
+class _PartialFace(_Base):
+    """What both faces share."""
+
+    def _partial_runs(self) -> PartialRuns:
+        self._check_usable()
+        session = self._session
+        if not isinstance(session, DirectSession):
+            self._check_local("makes no partial runs yet")
+        runs: PartialRuns = session.partial_runs
+        return runs
+
+    def _partial_plan(self, runs: PartialRuns, fetches: Any, feeds: Any) -> PartialPlan:
+        """The plan of a setup; remembered for fetches of a common form."""
+        graph = self._graph
+        self._runs += 1
+        if graph.version != self._growth.version:
+            self._growth.look(self._runs)
+        keys = () if feeds is None else feeds if isinstance(feeds, (list, tuple)) else (feeds,)
+        shape = fetch_key(fetches) if all(type(k) in _PLAIN for k in keys) else None
+        # What may be fed can become less while the graph grows.
+        key = (PartialPlan, graph.restrictions, shape, *keys) if shape is not None else None
+        plan: PartialPlan | None = None if key is None else runs.requests.get(key)
+        if plan is None:
+            check_not_empty(graph)
+            tensors = [feed_tensor(graph, k) for k in flatten_feed_keys(keys)]
+            mapped = map_fetches(graph, fetches)
+            plan = runs.plans.plan(
+                RunSignature(
+                    tuple(t.name for t in tensors),
+                    tuple(t.name for t in mapped.tensors),
+                    tuple(op.name for op in mapped.targets),
+                )
+            )
+            if key is not None:
+                runs.remember(key, plan)
+        return plan
+
+    def _partial_request(
+        self, runs: PartialRuns, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None
+    ) -> Request:
+        """One call reduced to names; remembered for fetches of a common form.
+
+        Raises:
+            TypeError: if the handle is no string.
+            RuntimeError: if an operation is fetched.
+        """
+        if not isinstance(handle, str):
+            raise TypeError(
+                f"the handle of a partial run is the string that partial_run_setup returned, got "
+                f"{type(handle).__name__}"
+            )
+        shape = fetch_key(fetches)
+        restrictions = self._graph.restrictions
+        key = None if shape is None else (restrictions, shape, *(feed_dict or ()))
+        request: Request | None = None if key is None else runs.requests.get(key)
+        if request is None:
+            request = self._new_request(fetches, tuple(feed_dict or ()))
+            if request.signature.targets:
+                raise RuntimeError(
+                    "partial_run() takes no operations among its fetches, got "
+                    f"{', '.join(request.signature.targets)}: name them in partial_run_setup, where they "
+                    "run as soon as their inputs are there"
+                )
+            if key is not None:
+                runs.remember(key, request)
+        return request
+
+
+# Feed keys that always stand for the same tensor.
+_PLAIN = frozenset({Tensor, str})
+
+
+class SyncPartialRuns(_PartialFace):
+    """The partial runs of a ``Session``."""
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+        """Starts a step that will be fed and fetched in several calls.
+
+        What needs no feed runs at once. The run ends when all its feeds are given and all its fetches
+        taken, or when nobody continues it for ``ConfigProto.partial_run_idle_limit_in_ms``.
+
+        Args:
+            fetches: all that will be fetched, as in ``run``; operations among them run as soon as their
+                inputs are there.
+            feeds: a list of all that will be fed: tensors, names, or objects that stand for tensors.
+
+        Returns:
+            A handle, new each time.
+
+        Raises:
+            RuntimeError: if the session is closed or the graph empty.
+            TypeError: for a feed key or fetch of a wrong type.
+            ValueError: for an unknown fetch, or a tensor that may not be fed.
+            InvalidArgumentError: if nothing is fetched, or a tensor is fed twice, or fed and fetched.
+            UnimplementedError: in a session that a master runs.
+        """
+        if asyncio._get_running_loop() is not None:
+            raise RuntimeError(_IN_LOOP)
+        runs = self._partial_runs()
+        plan = self._partial_plan(runs, fetches, feeds)
+        return runs.open_here(plan, self._timeout(None))
+
+    def partial_run(
+        self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
+    ) -> Any:
+        """Continues a partial run: gives it feeds and takes fetches.
+
+        Each value is computed once per handle, so all calls agree, on random numbers too. A wrong call
+        changes nothing, and the handle still works. After an error inside the step the handle is gone;
+        the session stays usable.
+
+        Args:
+            handle: what ``partial_run_setup`` returned.
+            fetches: of those named there, tensors only; ``[]`` to feed alone.
+            feed_dict: values for feeds named there.
+
+        Returns:
+            The structure of ``fetches`` with values; arrays are the caller's own.
+
+        Raises:
+            RuntimeError: if the session is closed, or an operation is fetched.
+            TypeError: for a bad feed key.
+            ValueError: for an unknown fetch, or a value whose shape does not fit.
+            InvalidArgumentError: for a handle that is unknown or finished; a feed or fetch that was not
+                named at setup or is done already; a fetch that needs feeds which are missing.
+            DeadlineExceededError: if ``operation_timeout_in_ms`` is over; the handle is gone then.
+            OpError: the step's first error.
+        """
+        if asyncio._get_running_loop() is not None:
+            raise RuntimeError(_IN_LOOP)
+        runs = self._partial_runs()
+        feed_dict = self._flat_feeds(feed_dict)
+        request = self._partial_request(runs, handle, fetches, feed_dict)
+        feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
+        signature = request.signature
+        values = runs.call_here(
+            handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
+        )
+        return request.result(feeds, values)
+
+    def partial(self, fetches: Any, feeds: Any = None) -> PartialRun:
+        """A partial run as a context: ``with session.partial(fetches, feeds) as p: p.run(...)``.
+
+        Leaving the block gives an incomplete run up, and so does dropping the object.
+
+        Args:
+            fetches: as in ``partial_run_setup``.
+            feeds: likewise.
+        """
+        return PartialRun(self, fetches, feeds)
+
+
+class AsyncPartialRuns(_PartialFace):
+    """The partial runs of an ``AsyncSession``."""
+
+    async def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+        """Starts a step that will be fed and fetched in several calls; see
+        ``Session.partial_run_setup``."""
+        runs = self._partial_runs()
+        return await runs.open(self._partial_plan(runs, fetches, feeds))
+
+    async def partial_run(
+        self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
+    ) -> Any:
+        """Continues a partial run: gives it feeds and takes fetches; see ``Session.partial_run``.
+
+        Cancelling the call gives this run up between two nodes; the session stays usable. Several calls
+        of one run may wait at the same time.
+        """
+        runs = self._partial_runs()
+        feed_dict = self._flat_feeds(feed_dict)
+        request = self._partial_request(runs, handle, fetches, feed_dict)
+        feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
+        signature = request.signature
+        values = await runs.call(
+            handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
+        )
+        return request.result(feeds, values)
+
+    def partial(self, fetches: Any, feeds: Any = None) -> AsyncPartialRun:
+        """A partial run as a context: ``async with session.partial(fetches, feeds) as p: await
+        p.run(...)``; see ``Session.partial``."""
+        return AsyncPartialRun(self, fetches, feeds)
+
+
+class _PartialRun:
+    """A partial run that is given up with its block."""
+
+    def __init__(self, session: Any, fetches: Any, feeds: Any) -> None:
+        self._session = session
+        self._asked: tuple[Any, Any] = (fetches, feeds)
+        self._handle: str | None = None
+        self._finalizer: weakref.finalize[Any, Any] | None = None
+
+    @property
+    def handle(self) -> str:
+        """The handle, for ``partial_run``; there is one inside the block.
+
+        Raises:
+            RuntimeError: before the block was entered.
+        """
+        if self._handle is None:
+            raise RuntimeError("the partial run has not begun: enter it with a with statement")
+        return self._handle
+
+    def _check_new(self) -> None:
+        if self._handle is not None:
+            raise RuntimeError("a partial run is entered once: ask the session for another one")
+
+    def _begun(self, handle: str) -> None:
+        self._handle = handle
+        runs = self._session._session.partial_runs
+        self._finalizer = weakref.finalize(self, _give_up, weakref.ref(runs), handle)
+        self._finalizer.atexit = False
+
+    def _left(self) -> CancelledError:
+        if self._finalizer is not None:
+            self._finalizer.detach()
+        return CancelledError(f"the block of partial run {self._handle!r} was left")
+
+    def __repr__(self) -> str:
+        state = "not entered" if self._handle is None else repr(self._handle)
+        return f"<{type(self).__name__} {state}>"
+
+
+def _give_up(runs: weakref.ref[PartialRuns], handle: str) -> None:
+    found = runs()
+    if found is not None:
+        found.give_up_here(handle, CancelledError(f"partial run {handle!r} was dropped"))
+
+
+class PartialRun(_PartialRun):
+    """A partial run of a ``Session``; made by ``Session.partial``."""
+
+    def __enter__(self) -> PartialRun:
+        self._check_new()
+        self._begun(self._session.partial_run_setup(*self._asked))
+        return self
+
+    def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+        """Feeds and fetches; see ``Session.partial_run``."""
+        return self._session.partial_run(self.handle, fetches, feed_dict)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        runs: PartialRuns = self._session._session.partial_runs
+        runs.give_up_here(self.handle, self._left())
+
+
+class AsyncPartialRun(_PartialRun):
+    """A partial run of an ``AsyncSession``; made by ``AsyncSession.partial``."""
+
+    async def __aenter__(self) -> AsyncPartialRun:
+        self._check_new()
+        self._begun(await self._session.partial_run_setup(*self._asked))
+        return self
+
+    async def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+        """Feeds and fetches; see ``Session.partial_run``."""
+        return await self._session.partial_run(self.handle, fetches, feed_dict)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        runs: PartialRuns = self._session._session.partial_runs
+        await runs.give_up(self.handle, self._left())

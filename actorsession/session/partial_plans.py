@@ -1,0 +1,107 @@
+"""The plans of partial runs: kept apart from those of ordinary runs, whose feeds and fetches go other ways.
+
+Called by the faces at setup, through ``PartialRuns``. Thread-safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from actorsession.config import ConfigProto
+from actorsession.errors import InvalidArgumentError, OpError
+from actorsession.plan.cache import PlanCache
+from actorsession.plan.partial import PartialParts, check_signature, make_partial
+from actorsession.plan.place import DeviceSet
+from actorsession.plan.signature import RunSignature
+from actorsession.runtime.executor import LoadedGraph
+from actorsession.session.planner import Planner
+
+__all__ = ["PartialPlan", "PartialPlans"]
+
+_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
+
+
+class PartialPlan:
+    """A plan of partial runs, loaded.
+
+    Args:
+        signature: all that such a run feeds, fetches and targets.
+        parts: what the plan is made of.
+        graph: the loaded parts.
+        failure: why no such run can succeed, told by its first call.
+    """
+
+    __slots__ = ("failure", "graph", "label", "parts", "signature")
+
+    def __init__(
+        self,
+        signature: RunSignature,
+        parts: PartialParts,
+        graph: LoadedGraph,
+        failure: OpError | None = None,
+    ) -> None:
+        self.signature = signature
+        self.parts = parts
+        self.graph = graph
+        self.failure = failure
+        self.label = str(signature)
+
+
+class PartialPlans:
+    """Makes and keeps the plans of partial runs of one session.
+
+    Args:
+        planner: of the session.
+        devices: of the session.
+        config: its settings.
+        on_evict: called when a plan is kept no longer.
+    """
+
+    def __init__(
+        self,
+        planner: Planner,
+        devices: DeviceSet,
+        config: ConfigProto,
+        on_evict: Callable[[], None],
+    ) -> None:
+        self._planner = planner
+        self._devices = devices
+        self._cache: PlanCache[PartialPlan] = PlanCache(
+            config.plan_cache_size, lambda plan: on_evict()
+        )
+
+    def plan(self, signature: RunSignature) -> PartialPlan:
+        """The plan of a signature, built if it is not kept.
+
+        Raises:
+            InvalidArgumentError: if the signature is none of a partial run, or cannot be run on this
+                graph and these devices.
+        """
+        check_signature(signature)
+        found = self._cache.get(signature)
+        if found is None:
+            with self._planner.locked():
+                self._planner.extend()
+                found = self._build(signature.sorted())
+            found = self._cache.put(signature, found)
+        return found
+
+    def _build(self, signature: RunSignature) -> PartialPlan:
+        planner = self._planner
+        try:
+            graph, parts = planner.parts(signature, optimised=False)
+        except InvalidArgumentError as error:
+            # As in TensorFlow, where the placeholder fails the step: the first call is told.
+            if not self._is_unfed(error.node, signature):
+                raise
+            return PartialPlan(signature, PartialParts(signature), planner.load(()), error)
+        made = make_partial(graph, parts, signature, self._devices)
+        return PartialPlan(signature, made, planner.load(made.parts))
+
+    def _is_unfed(self, name: str | None, signature: RunSignature) -> bool:
+        node = None if name is None else self._planner.known.get(name)
+        return node is not None and node.op in _PLACEHOLDERS and f"{name}:0" not in signature.feeds
+
+    def clear(self) -> None:
+        """Forgets every plan."""
+        self._cache.clear()

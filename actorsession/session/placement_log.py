@@ -1,0 +1,35 @@
+"""What ``log_device_placement`` writes: the devices of a session, and the device of every node.
+
+Lines begin as TensorFlow's do, so that whatever reads those reads these; ours say why as well. Called by
+direct sessions and by masters, which log for the sessions of their clients.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+
+from actorsession.graph.device import DeviceAttributes
+from actorsession.graph.node import NodeDef
+from actorsession.plan.place import Placed
+
+__all__ = ["log_devices", "log_placement"]
+
+_log = logging.getLogger("actorsession.session")
+
+
+def log_devices(devices: Sequence[DeviceAttributes]) -> None:
+    """Logs the devices of a session that is made, the client device first."""
+    lines = (
+        f"{d.name} -> device type: {d.device_type}, memory limit: {d.memory_limit} bytes"
+        for d in devices
+    )
+    _log.info("Device mapping:\n%s", "\n".join(lines))
+
+
+def log_placement(nodes: Iterable[NodeDef], placed: Mapping[str, Placed]) -> None:
+    """Logs a line for each node that was placed: name, type, device and reason."""
+    for node in nodes:
+        where = placed.get(node.name)
+        if where is not None:
+            _log.info("%s: (%s): %s (%s)", node.name, node.op, where.device, where.reason)

@@ -1,0 +1,70 @@
+"""Placement of what a run needs and nothing else: ``graph_options.place_pruned_graph``.
+
+Each run signature is placed by itself, as in TensorFlow, so that a node which the run does not need can
+neither make it fail nor draw others to its device. What has state stays where it was placed first; all else
+is placed anew for each signature. Owned by the planner, which holds its lock while it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import lookup
+from actorsession.plan.place import DeviceSet, Placed, Placer
+
+__all__ = ["PrunedPlacement"]
+
+
+class PrunedPlacement:
+    """The devices of the nodes of pruned graphs.
+
+    Args:
+        devices: the session's devices.
+        allow_soft_placement: as for a ``Placer``.
+
+    Attributes:
+        placed: the device that each node got last, with the reason.
+    """
+
+    def __init__(self, devices: DeviceSet, *, allow_soft_placement: bool) -> None:
+        self._devices = devices
+        self._soft = allow_soft_placement
+        self._stateful: dict[str, tuple[NodeDef, Placed]] = {}
+        self.placed: dict[str, Placed] = {}
+
+    def place(self, nodes: Iterable[NodeDef]) -> Mapping[str, Placed]:
+        """Places the nodes of a pruned graph; an error changes nothing.
+
+        Args:
+            nodes: those of the user's graph that are in it, in the order of building.
+
+        Raises:
+            InvalidArgumentError: as ``Placer.place`` does.
+        """
+        batch = {node.name: node for node in nodes}
+        tied = {name for node in batch.values() for name in _ties(node)}
+        placer = Placer(self._devices, allow_soft_placement=self._soft)
+        kept = [name for name in {**batch, **dict.fromkeys(tied)} if name in self._stateful]
+        placer.place([_pinned(*self._stateful[name]) for name in kept])
+        # Who is tied to a node that the run does not need shares a device with all who are.
+        absent = sorted(tied - batch.keys() - self._stateful.keys())
+        found = placer.place([*(NodeDef(name=n, op="NoOp") for n in absent), *batch.values()])
+        result = {n: found[n] if n in found else self._stateful[n][1] for n in batch}
+        for name, node in batch.items():
+            if name not in self._stateful and lookup(node.op).stateful:
+                self._stateful[name] = node, result[name]
+        self.placed.update(result)
+        return result
+
+
+def _ties(node: NodeDef) -> list[str]:
+    """The names that a node's ``loc:@`` groups give."""
+    return [text.removeprefix("loc:@") for text in node.attrs.get("_class", ())]
+
+
+def _pinned(node: NodeDef, where: Placed) -> NodeDef:
+    """A node that asks for the device which it has, and for nothing else."""
+    attrs = {key: value for key, value in node.attrs.items() if key != "_class"}
+    return replace(node, device=where.device, inputs=(), control_inputs=(), attrs=attrs)

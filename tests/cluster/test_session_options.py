@@ -1,0 +1,244 @@
+"""Settings of a session that its master follows, ignores or refuses."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.actors import Deadline, registry
+from actorsession.cluster import Server
+from actorsession.config import (
+    ConfigProto,
+    GraphOptions,
+    OptimizerOptions,
+    OptLevel,
+    RPCOptions,
+    RunMetadata,
+    RunOptions,
+    ThreadPoolOptionProto,
+)
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import GraphDef
+from actorsession.messages.session import CreateSession
+from actorsession.session import AsyncSession, Session
+from tests.cluster.kit import W0, W1, InProcess, free_ports, in_process, on, soon
+
+PS0 = "/job:ps/replica:0/task:0"
+
+
+def device(task: str, index: int = 0) -> str:
+    return f"{task}/device:CPU:{index}"
+
+
+# -- thread pools ----------------------------------------------------------------------------------
+
+POOLS = {
+    "use_per_session_threads": ConfigProto(use_per_session_threads=True),
+    "session_inter_op_thread_pool": ConfigProto(
+        session_inter_op_thread_pool=[ThreadPoolOptionProto(num_threads=1)]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+@pytest.mark.parametrize("kind", [AsyncSession, Session])
+def test_a_remote_session_cannot_have_pools_of_its_own(name: str, kind: Any, graph: Graph) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"{name} cannot be had in a remote session"):
+        kind("tcp://127.0.0.1:1", graph=graph, config=POOLS[name])
+
+
+REFUSED = {
+    **{name: (config, f"{name} cannot be had") for name, config in POOLS.items()},
+    "device_filters": (ConfigProto(device_filters=["nonsense::"]), "invalid device filter"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+async def test_a_master_refuses_them_whoever_asks(name: str, cluster: InProcess) -> None:
+    config, said = REFUSED[name]
+    master = registry.lookup(cluster.target())
+    assert master is not None
+    message = CreateSession(graph=GraphDef(()).to_wire(), config=config.to_wire(), request_id="r")
+    with pytest.raises(InvalidArgumentError, match=said):
+        await master.ask(message, Deadline.after(10))
+    assert all(not s.sessions for s in cluster.statistics().values())
+
+
+async def test_the_pool_index_of_a_run_is_ignored(
+    cluster: InProcess, way: str, graph: Graph
+) -> None:
+    y = ops.constant(1.0) + 1.0
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        for index in (-7, -1, 7):
+            options = RunOptions(inter_op_thread_pool=index)
+            assert await soon(session.run(y, options=options)) == 2.0
+
+
+async def test_device_count_of_a_remote_session_is_ignored(
+    cluster: InProcess, graph: Graph
+) -> None:
+    config = ConfigProto(device_count={"CPU": 5})
+    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+        assert [d.name for d in await session.list_devices()] == [device(W0), device(W1)]
+
+
+async def test_place_pruned_graph_of_a_remote_session_is_ignored(
+    cluster: InProcess, graph: Graph
+) -> None:
+    y = ops.constant(1.0) + 1.0
+    with on("/job:nowhere"):
+        _ = y + 1.0
+    config = ConfigProto(graph_options=GraphOptions(place_pruned_graph=True))
+    session = AsyncSession(cluster.target(), graph=graph, config=config)
+    with pytest.raises(InvalidArgumentError, match="/job:nowhere"):
+        await soon(session.run(y))
+    await session.close()
+
+
+# -- device filters --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("filters", "seen"),
+    [
+        ([], [device(W0), device(W0, 1), device(W1), device(W1, 1)]),
+        (["/job:worker/task:0"], [device(W0), device(W0, 1)]),
+        (["/job:worker/task:1"], [device(W0), device(W0, 1), device(W1), device(W1, 1)]),
+        (["/job:worker/task:1/device:CPU:1"], [device(W0), device(W0, 1), device(W1, 1)]),
+        (["/cpu:1"], [device(W0), device(W0, 1), device(W1, 1)]),
+        (["/job:none"], [device(W0), device(W0, 1)]),
+    ],
+)
+async def test_a_session_sees_the_masters_own_devices_and_those_that_its_filters_allow(
+    filters: list[str], seen: list[str], way: str, graph: Graph
+) -> None:
+    config = ConfigProto(device_filters=filters)
+    async with in_process(config=ConfigProto(device_count={"CPU": 2})) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+            assert [d.name for d in await session.list_devices()] == seen
+
+
+async def test_a_session_waits_only_for_the_tasks_that_its_filters_allow(graph: Graph) -> None:
+    """1. Of two tasks one is never started. 2. A session that may see both waits in vain.
+    3. One whose filters leave the missing task out runs."""
+    (port,) = free_ports(1)
+    cluster = {"worker": ["127.0.0.1:0"], "ps": [f"127.0.0.1:{port}"]}
+    with on(W0):
+        y = ops.constant(1.0) + 1.0
+    async with Server(cluster, "worker", 0) as server:
+        every = ConfigProto(operation_timeout_in_ms=300)
+        session = AsyncSession(server.target, graph=graph, config=every)
+        with pytest.raises(DeadlineExceededError, match=PS0):
+            await soon(session.run(y))
+        await session.close()
+        config = ConfigProto(device_filters=["/job:worker"])
+        async with AsyncSession(server.target, graph=graph, config=config) as session:
+            assert await soon(session.run(y)) == 2.0
+
+
+async def test_a_node_on_a_task_that_is_filtered_out_cannot_be_placed(
+    cluster: InProcess, graph: Graph
+) -> None:
+    with on(W1):
+        y = ops.constant(1.0) + 1.0
+    config = ConfigProto(device_filters=[W0])
+    session = AsyncSession(cluster.target(), graph=graph, config=config)
+    with pytest.raises(InvalidArgumentError, match="task:1, which does not exist here"):
+        await soon(session.run(y))
+    await session.close()
+
+
+@pytest.mark.parametrize("kind", [AsyncSession, Session])
+def test_a_malformed_filter_is_an_invalid_argument(kind: Any, graph: Graph) -> None:
+    config = ConfigProto(device_filters=["nonsense::"])
+    with pytest.raises(InvalidArgumentError, match=r"invalid device filter: .*'nonsense::'"):
+        kind("tcp://127.0.0.1:1", graph=graph, config=config)
+
+
+# -- placement, transfers, the way to the master ---------------------------------------------------
+
+
+async def test_the_master_logs_the_devices_and_the_placement_of_a_session_that_asks(
+    cluster: InProcess, graph: Graph, caplog: pytest.LogCaptureFixture
+) -> None:
+    with on(W1):
+        y = ops.add(ops.constant(1.0, name="a"), 1.0, name="y")
+    config = ConfigProto(log_device_placement=True)
+    with caplog.at_level(logging.INFO, "actorsession.session"):
+        async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+            await soon(session.run(y))
+    messages = [r.message for r in caplog.records if r.name == "actorsession.session"]
+    assert messages[0].startswith(f"Device mapping:\n{device(W0)} -> device type: CPU")
+    assert f"y: (AddV2): {device(W1)} (asked for {W1})" in messages
+
+
+@pytest.mark.parametrize(("level", "found"), [(OptLevel.L1, "Const"), (OptLevel.L0, "AddV2")])
+async def test_the_master_optimises_as_the_session_asks(
+    level: OptLevel, found: str, cluster: InProcess, way: str, graph: Graph
+) -> None:
+    with on(W1):
+        total = ops.add(ops.constant(1.0), ops.constant(2.0), name="sum")
+    optimizer = OptimizerOptions(opt_level=level)
+    config = ConfigProto(graph_options=GraphOptions(optimizer_options=optimizer))
+    metadata = RunMetadata()
+    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+        options = RunOptions(output_partition_graphs=True)
+        assert await soon(session.run(total, options=options, run_metadata=metadata)) == 3.0
+    types = {n.name: n.op for g in metadata.partition_graphs for n in g.nodes}
+    assert types["sum"] == found
+
+
+EXACT = np.array([1.0001, 3.14159, 7e-3], np.float32)
+# What TensorFlow gives for the same graph and settings.
+NARROWED = np.array([1.0, 3.140625, 0.00698853], np.float32)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+async def test_enable_bfloat16_sendrecv_narrows_what_goes_from_task_to_task(
+    narrow: bool, way: str, graph: Graph
+) -> None:
+    x = ops.placeholder("float32", [3])
+    with on(f"{W0}/cpu:0"):
+        a = x * 1.0
+        whole = ops.cast(a * 1000.0, "int32")
+    with on(f"{W0}/cpu:1"):
+        same_task = a + 0.0
+    with on(W1):
+        other_task = a + 0.0
+        integers = whole + 0
+    config = ConfigProto(graph_options=GraphOptions(enable_bfloat16_sendrecv=narrow))
+    async with in_process(config=ConfigProto(device_count={"CPU": 2})) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+            fetches = [same_task, other_task, integers]
+            near, far, numbers = await soon(session.run(fetches, {x: EXACT}))
+    np.testing.assert_array_equal(near, EXACT)
+    np.testing.assert_allclose(far, NARROWED if narrow else EXACT, rtol=1e-6)
+    np.testing.assert_array_equal(numbers, (EXACT * 1000).astype(np.int32))
+
+
+@pytest.mark.parametrize("by_rpc", [False, True])
+async def test_use_rpc_for_inprocess_master_goes_over_a_link_with_the_same_results(
+    by_rpc: bool, cluster: InProcess, graph: Graph
+) -> None:
+    x = ops.placeholder("float32", [3])
+    with on(W1):
+        y = x * 2.0
+    config = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=by_rpc))
+    async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+        value = await soon(session.run(y, {x: EXACT}))
+        assert (session.statistics().link is not None) == by_rpc
+    np.testing.assert_array_equal(value, EXACT * 2)
+
+
+async def test_an_inproc_master_is_dialled_as_well_when_asked(graph: Graph) -> None:
+    y = ops.constant(1.0) + 1.0
+    config = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True))
+    async with Server({"worker": ["inproc://options-test"]}, "worker", 0) as server:
+        async with AsyncSession(server.target, graph=graph, config=config) as session:
+            assert await soon(session.run(y)) == 2.0
+            assert session.statistics().link is not None

@@ -1,0 +1,237 @@
+"""Functions as plain data: what travels, and what is refused of what came in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import msgpack
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.errors import InvalidArgumentError, ProtocolError
+from actorsession.graph import codec
+from actorsession.graph.function import (
+    MAX_LOOPS,
+    MAX_NESTING,
+    FunctionDef,
+    function_fault,
+    functions_of,
+    nodes_inside,
+)
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import GraphDef, NodeDef, spec
+from actorsession.plan.partition import Partition
+from actorsession.plan.place import Placer
+from actorsession.plan.prune import GraphView
+from tests.plan.kit import CPU, device_set
+
+SCALAR = spec("int32", ())
+TRUTH = spec("bool", ())
+
+
+def node(name: str, op: str = "Identity", *inputs: tuple[str, int], **fields: Any) -> NodeDef:
+    return NodeDef(name=name, op=op, inputs=inputs, **{"outputs": (SCALAR,), **fields})
+
+
+def function(
+    *nodes: NodeDef, inputs: int = 1, captures: int = 0, outputs: Any = (("", 0),)
+) -> FunctionDef:
+    return FunctionDef((SCALAR,) * inputs, (SCALAR,) * captures, nodes, tuple(outputs))
+
+
+TEST = function(node("less", "Less", ("", 0), ("", 0), outputs=(TRUTH,)), outputs=[("less", 0)])
+TURN = function(node("add", "AddV2", ("", 0), ("", 0)), outputs=[("add", 0)])
+
+
+def loop(cond: Any = TEST, body: Any = TURN, **fields: Any) -> NodeDef:
+    attrs = {"cond": cond, "body": body}
+    return node("while", "While", ("x", 0), attrs=fields.pop("attrs", attrs), **fields)
+
+
+def branch(then: Any, other: Any, *captured: tuple[str, int]) -> NodeDef:
+    return node(
+        "cond", "If", ("p", 0), *captured, attrs={"then_branch": then, "else_branch": other}
+    )
+
+
+def graph_def() -> GraphDef:
+    """A loop in a branch, with a large constant in each branch."""
+    large = np.ones(5000, np.float32)
+    with Graph().as_default() as graph:
+        x = ops.placeholder("float32", [5000], name="x")
+        ops.cond(
+            ops.constant(1) < 2,
+            lambda: ops.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y + large), [0, x])[1],
+            lambda: x - large,
+        )
+    return graph.as_graph_def()
+
+
+def same(a: Any, b: Any) -> bool:
+    return codec.pack(a.to_wire()) == codec.pack(b.to_wire())
+
+
+def test_a_graph_with_functions_travels() -> None:
+    made = graph_def()
+    read = GraphDef.from_bytes(made.to_bytes())
+    assert same(made, read)
+    (construct,) = [n for n in read.nodes if n.op == "If"]
+    names = [inner.name for inner, _ in nodes_inside(construct)]
+    assert "cond/while" in names
+    assert "cond/while/add_1" in names
+    assert function_fault(construct) is None
+
+
+def test_large_constants_of_functions_travel_out_of_band() -> None:
+    made = graph_def()
+    segments: list[Any] = []
+    data = codec.pack(made.to_wire(), segments)
+    assert len(segments) == 2
+    assert len(data) < 5000
+    assert same(made, GraphDef.from_wire(codec.unpack(data, segments)))
+
+
+def test_a_packer_goes_on_behind_a_function() -> None:
+    value = [TURN, np.int32(1), [TEST, "x"], 2**70]
+    read = codec.unpack(codec.pack(value))
+    assert same(read[0], TURN)
+    assert same(read[2][0], TEST)
+    assert (read[2][1], read[3]) == ("x", 2**70)
+
+
+def test_output_specs_are_those_of_the_nodes_and_arguments() -> None:
+    made = function(TEST.nodes[0], captures=1, outputs=[("", 1), ("less", 0)])
+    assert made.output_specs() == (SCALAR, TRUTH)
+    assert made.arguments == (SCALAR, SCALAR)
+
+
+def wired(value: Any) -> bytes:
+    """A function's extension type around any value."""
+    inner = codec.pack(value)
+    return bytes(msgpack.packb(msgpack.ExtType(6, inner)))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, [], [[], [], []], [[], [], [], [], []], [[1], [], [], []], [[], [[1, 2]], [], []],
+        [[], [], [1], []], [[], [], [["n", "Neg"]], []], [[], [], [], [["a", "b"]]], [[], [], [], [1]],
+        {"nodes": []}, [{}, {}, {}, {}],
+    ],
+)  # fmt: skip
+def test_anything_else_in_a_functions_place_is_a_protocol_error(value: Any) -> None:
+    with pytest.raises(ProtocolError):
+        codec.unpack(wired(value))
+
+
+def test_functions_nested_without_end_are_a_protocol_error() -> None:
+    data = codec.pack([[], [], [], []])
+    for _ in range(2000):
+        data = bytes(msgpack.packb(msgpack.ExtType(6, data)))
+    with pytest.raises(ProtocolError, match="nested"):
+        codec.unpack(data)
+
+
+# -- what a peer may get wrong ---------------------------------------------------------------------
+
+
+def in_loops(depth: int) -> NodeDef:
+    made = loop()
+    for _ in range(depth - 1):
+        inner = replace(made, inputs=(("", 0),))
+        made = loop(body=function(inner, outputs=[("while", 0)]))
+    return made
+
+
+def in_branches(depth: int) -> NodeDef:
+    made = branch(function(inputs=0, captures=1), function(inputs=0, captures=1), ("x", 0))
+    for _ in range(depth - 1):
+        p = node("p", "Less", ("", 0), ("", 0), outputs=(TRUTH,))
+        inner = replace(made, inputs=(("p", 0), ("", 0)))
+        some = function(p, inner, inputs=0, captures=1, outputs=[("cond", 0)])
+        made = branch(some, function(inputs=0, captures=1), ("x", 0))
+    return made
+
+
+BAD: dict[str, NodeDef] = {
+    "has no function as its attribute 'cond'": loop(attrs={}),
+    "has no function as its attribute 'body'": loop(body=[1, 2]),
+    "has no function as its attribute 'else_branch'": branch(function(inputs=0, outputs=()), 3),
+    "reads 'nobody:0'": loop(body=function(node("n", "Neg", ("nobody", 0)))),
+    "reads ':1'": loop(body=function(node("n", "Neg", ("", 1)))),
+    "reads ':-1'": loop(body=function(node("n", "Neg", ("", -1)))),
+    "reads 'b:0', not made before": loop(
+        body=function(node("a", "Neg", ("b", 0)), node("b", "Neg", ("", 0)))
+    ),
+    "runs after 'later'": loop(body=function(node("a", "NoOp", control_inputs=("later",)))),
+    "runs after ''": loop(body=function(node("a", "NoOp", control_inputs=("",)))),
+    "'n' of a node is taken": loop(body=function(node("n", "NoOp"), node("n", "NoOp"))),
+    "'' of a node is taken": loop(body=function(node("", "NoOp"))),
+    "'_arg/0' of a node is taken or reserved": loop(body=function(node("_arg/0", "NoOp"))),
+    "of type 'Nonsense'": loop(body=function(node("n", "Nonsense"))),
+    "of type '_Arg'": loop(body=function(node("n", "_Arg", attrs={"index": 0}))),
+    "of type '_Send'": loop(body=function(node("n", "_Send", attrs={"key": "k"}))),
+    "returns 'nobody:0'": loop(body=function(outputs=[("nobody", 0)])),
+    "is no loop over 1": loop(body=function(outputs=[("", 0), ("", 0)])),
+    "is no loop over 0": loop(outputs=()),
+    "dtypes differ": loop(outputs=(TRUTH,)),
+    "condition that is no bool": loop(cond=TURN),
+    "has 1 inputs": loop(cond=replace(TEST, captures=(SCALAR,)), body=TURN),
+    "has 2 inputs": branch(
+        function(inputs=0, captures=2), function(inputs=0, captures=2), ("x", 0)
+    ),
+    "take or return something else": branch(TURN, TURN),
+    "'inner' has no function": loop(body=function(node("inner", "If", ("", 0)))),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_a_wrong_function_is_described(message: str) -> None:
+    fault = function_fault(BAD[message])
+    assert fault is not None
+    assert message in fault
+
+
+@pytest.mark.parametrize("make", [in_loops, in_branches])
+def test_nesting_is_bounded(make: Callable[[int], NodeDef]) -> None:
+    limit = MAX_LOOPS if make is in_loops else MAX_NESTING
+    assert function_fault(make(limit)) is None
+    fault = function_fault(make(limit + 1))
+    assert fault is not None
+    assert "nested too deep" in fault
+
+
+@pytest.mark.parametrize("made", [in_loops(MAX_LOOPS), in_branches(MAX_NESTING)])
+def test_what_is_nested_as_deep_as_it_may_be_travels(made: NodeDef) -> None:
+    read = NodeDef.from_wire(codec.unpack(codec.pack(made.to_wire())))
+    assert same(read, made)
+    assert function_fault(read) is None
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_whoever_receives_a_wrong_function_refuses_it_and_keeps_nothing(message: str) -> None:
+    x = node("x", "Const", attrs={"value": np.int32(1)})
+    p = node("p", "Const", attrs={"value": np.bool_(True)}, outputs=(TRUTH,))
+    wrong = BAD[message]
+    view = GraphView()
+    with pytest.raises(InvalidArgumentError) as refused:
+        view.extend([x, p, wrong])
+    assert refused.value.node == wrong.name
+    assert not view
+    placer = Placer(device_set())
+    with pytest.raises(InvalidArgumentError):
+        placer.place([x, p, wrong])
+    assert not placer.placed
+    part = Partition(CPU[0], (x, p, wrong), ())
+    with pytest.raises(ProtocolError):
+        Partition.from_wire(codec.unpack(codec.pack(part.to_wire())))
+
+
+def test_other_nodes_have_no_functions() -> None:
+    plain = node("n", "Neg", ("x", 0), attrs={"body": TURN})
+    assert functions_of(plain) == ()
+    assert function_fault(plain) is None
+    assert list(nodes_inside(plain)) == []

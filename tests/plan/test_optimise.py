@@ -1,0 +1,559 @@
+"""The same step with fewer nodes: what is folded, merged and passed over, and what never is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import actorsession.ops as ops
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import NodeDef, spec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.plan.compile import compile_partition
+from actorsession.plan.link import LinkedPartition
+from actorsession.plan.optimise import OptimiserSettings, optimise
+from actorsession.plan.partition import partition
+from actorsession.plan.prune import GraphView, StepGraph, prune
+from actorsession.plan.signature import RunSignature
+from tests.plan.kit import CPU, Made, call, device_set, node, scalar
+from tests.plan.test_passes import Recipe, check_own, constants, recipes
+
+BOTH = OptimiserSettings()
+FOLDING = OptimiserSettings(do_common_subexpression_elimination=False)
+MERGING = OptimiserSettings(do_constant_folding=False)
+NEITHER = OptimiserSettings(
+    do_common_subexpression_elimination=False, do_constant_folding=False
+)  # fmt: skip
+
+
+class Optimised(Made):
+    """All passes over a graph, this one among them."""
+
+    def __init__(self, *args: Any, options: OptimiserSettings = BOTH, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.before = self.step_graph
+        self.step_graph, self.device_of = optimise(self.before, self.device_of, options)
+        self.parts = partition(self.step_graph, self.device_of, self.device_set)
+        own = kwargs.get("own_fetches", True)
+        self.linked = [self._link(part, own) for part in self.parts]
+
+    def ops(self) -> list[str]:
+        return [n.op for n in self.step_graph.nodes.values()]
+
+
+@pytest.fixture
+def graph() -> Any:
+    with Graph().as_default() as made:
+        yield made
+
+
+def optimised(
+    nodes: Sequence[NodeDef],
+    fetches: str = "",
+    targets: str = "",
+    feeds: str = "",
+    where: dict[str, int] | None = None,
+    options: OptimiserSettings = BOTH,
+) -> StepGraph:
+    """The pass over nodes made by hand; nodes that ``where`` leaves out are on the first device."""
+    signature = RunSignature(tuple(feeds.split()), tuple(fetches.split()), tuple(targets.split()))
+    before = prune(GraphView(nodes), signature)
+    places = {name: CPU[(where or {}).get(name, 0)] for name in before.nodes}
+    after, device_of = optimise(before, places, options)
+    assert device_of.keys() == after.nodes.keys()
+    assert after.feeds == before.feeds
+    partition(after, device_of, device_set(3))  # which validates
+    return after
+
+
+def stored(made: Made) -> list[Any]:
+    """The values of the variables that a plan names."""
+    found = []
+    for n in made.step_graph.nodes.values():
+        if n.op == "VarHandleOp":
+            shape = spec(n.attrs["dtype"], n.attrs["shape"])
+            host = made.variables[made.device_of[n.name]]
+            holder = host.variable(n.attrs["container"], n.attrs["shared_name"] or n.name, shape)
+            assert holder.initialized
+            found.append(holder.read())
+    return found
+
+
+def floats(*values: float) -> Any:
+    return np.array(values, np.float32)
+
+
+def value_of(graph: StepGraph, name: str) -> Any:
+    assert graph.nodes[name].op == "Const"
+    return graph.nodes[name].attrs["value"]
+
+
+# What waits for a feed and so can be neither folded nor merged away.
+X = node("x", op="Placeholder")
+
+
+# -- constant folding ------------------------------------------------------------------------------
+
+
+def test_a_node_that_reads_constants_becomes_a_constant(graph: Graph) -> None:
+    total = ops.constant([1.0, 2.0]) * 3.0 + 1.0
+    made = Optimised(graph, [total])
+    assert made.ops() == ["Const"]
+    found = made.step_graph.nodes[total.op.name]
+    np.testing.assert_array_equal(found.attrs["value"], floats(4, 7))
+    assert (found.outputs, found.source) == ((spec("float32", [2]),), total.op.source)
+    np.testing.assert_array_equal(made.run()[0], [4, 7])
+
+
+def test_folding_goes_on_through_whatever_has_become_constant(graph: Graph) -> None:
+    x = ops.placeholder("float32", [2])
+    y = x + ops.reduce_sum(ops.square(ops.constant([3.0, 4.0])))
+    made = Optimised(graph, [y], [x])
+    assert made.ops() == ["_Arg", "Const", "AddV2"]
+    np.testing.assert_array_equal(made.run(floats(1, 2))[0], [26, 27])
+
+
+def test_constants_that_nobody_reads_any_more_are_dropped(graph: Graph) -> None:
+    y = ops.constant(2.0) * ops.constant(3.0)
+    assert list(Optimised(graph, [y]).step_graph.nodes) == [y.op.name]
+
+
+def test_a_folded_constant_shares_memory_with_nothing(graph: Graph) -> None:
+    given_ = np.arange(6, dtype=np.float32)
+    view = ops.reshape(ops.constant(given_), [2, 3])
+    made = Optimised(graph, [view])
+    value = made.step_graph.nodes[view.op.name].attrs["value"]
+    assert not np.shares_memory(value, view.op.inputs[0].op.attrs["value"])
+    assert not value.flags.writeable
+    first, second = made.run()[0], made.run()[0]
+    first[...] = 77
+    np.testing.assert_array_equal(second, given_.reshape(2, 3))
+
+
+def test_each_output_of_a_folded_node_becomes_a_constant(graph: Graph) -> None:
+    x = ops.placeholder("float32", [2])
+    low, high = ops.split(ops.constant([1.0, 2.0, 3.0, 4.0]), 2)
+    made = Optimised(graph, [x + high, x - low], [x])
+    assert sorted(made.ops()) == ["AddV2", "Const", "Const", "Sub", "_Arg"]
+    plus, minus = made.run(floats(10, 20))
+    np.testing.assert_array_equal(plus, [13, 24])
+    np.testing.assert_array_equal(minus, [9, 18])
+
+
+def test_equal_outputs_of_a_folded_node_become_one_constant(graph: Graph) -> None:
+    x = ops.placeholder("float32", [2])
+    low, high = ops.split(ops.constant([1.0, 2.0, 1.0, 2.0]), 2)
+    made = Optimised(graph, [x + high, x - low], [x])
+    assert sorted(made.ops()) == ["AddV2", "Const", "Sub", "_Arg"]
+    np.testing.assert_array_equal(made.run(floats(10, 20)), [[11, 22], [9, 18]])
+
+
+def test_a_fetched_node_of_several_outputs_is_left_as_it_is(graph: Graph) -> None:
+    parts = ops.split(ops.constant([1.0, 2.0]), 2)
+    made = Optimised(graph, [parts[1]])
+    assert made.ops() == ["Const", "Const", "Split"]
+    np.testing.assert_array_equal(made.run()[0], [2])
+
+
+def test_shapes_that_only_the_values_tell_are_found_while_folding(graph: Graph) -> None:
+    count = ops.constant(2) + 3
+    numbers = ops.range(count) * 2
+    assert numbers.shape.rank == 1
+    made = Optimised(graph, [numbers])
+    assert made.ops() == ["Const"]
+    assert made.step_graph.nodes[numbers.op.name].outputs == (spec("int32", [5]),)
+
+
+def test_strings_are_folded(graph: Graph) -> None:
+    text = ops.add(ops.constant("a"), ops.constant(["b", "c"]))
+    made = Optimised(graph, [text])
+    assert made.ops() == ["Const"]
+    assert made.run()[0].tolist() == [b"ab", b"ac"]
+    one = Optimised(graph, [ops.add(ops.constant("a"), ops.constant("b"))])
+    assert one.ops() == ["Const"]
+    assert one.run() == [b"ab"]
+
+
+def test_what_is_larger_than_the_limit_is_not_folded(graph: Graph) -> None:
+    x = ops.constant(np.ones(1000, np.float32))
+    y = x + 1.0
+    small = OptimiserSettings(max_folded_constant_in_bytes=3999)
+    assert Optimised(graph, [y], options=small).ops() == ["Const", "Const", "AddV2"]
+    enough = OptimiserSettings(max_folded_constant_in_bytes=4000)
+    assert Optimised(graph, [y], options=enough).ops() == ["Const"]
+
+
+def test_the_length_of_strings_counts_for_the_limit_only_by_their_number(graph: Graph) -> None:
+    """Eight bytes an element, as everywhere else that strings are counted."""
+    y = ops.add(ops.constant(["a", "b"]), ops.constant("c"))
+    small = OptimiserSettings(max_folded_constant_in_bytes=15)
+    assert "Add" in Optimised(graph, [y], options=small).ops()
+
+
+def test_what_takes_long_is_not_folded(graph: Graph) -> None:
+    y = call(graph, lambda v: v + 1, ops.constant([1.0, 2.0, 3.0]), op="KitDear").outputs[0]
+    assert Optimised(graph, [y]).ops() == ["Const", "KitDear"]
+    big = ops.reduce_sum(ops.constant(np.ones(300_000, np.float32)))
+    assert "Sum" in Optimised(graph, [big]).ops()
+
+
+def test_what_has_an_unknown_shape_even_then_is_not_folded(graph: Graph) -> None:
+    found = ops.where(ops.constant([True, False]))
+    made = Optimised(graph, [found])
+    assert "Where" in made.ops()
+    np.testing.assert_array_equal(made.run()[0], [[0]])
+
+
+def test_a_kernel_that_raises_is_left_to_the_step(graph: Graph) -> None:
+    def refuse(value: Any) -> Any:
+        raise InvalidArgumentError("never")
+
+    bad = call(graph, refuse, ops.constant([1.0, 2.0, 3.0]))
+    made = Optimised(graph, [bad.outputs[0]])
+    assert made.step_graph.nodes[bad.name].source == bad.source
+    with pytest.raises(InvalidArgumentError, match="never"):
+        made.run()
+
+
+def test_a_kernel_that_gives_another_type_than_announced_is_left_to_the_step(graph: Graph) -> None:
+    odd = call(graph, lambda v: v.astype(np.float64), ops.constant([1.0, 2.0, 3.0]))
+    assert "KitCall" in Optimised(graph, [odd.outputs[0]]).ops()
+
+
+def test_a_target_is_not_folded(graph: Graph) -> None:
+    runs = []
+
+    def run(value: Any) -> Any:
+        runs.append(1)
+        return value
+
+    op = call(graph, run, ops.constant([1.0, 2.0, 3.0]), op="KitView")
+    made = Optimised(graph, targets=[op])
+    assert list(made.ops()) == ["Const", "KitView"]
+    made.run()
+    assert runs == [1]
+
+
+def test_a_node_that_waits_for_something_is_not_folded(graph: Graph) -> None:
+    state = ops.Variable(1.0)
+    with graph.control_dependencies([state.initializer]):
+        y = ops.constant(2.0) * ops.constant(3.0)
+    made = Optimised(graph, [y])
+    assert "AssignVariableOp" in made.ops()
+    assert made.run() == [6]
+    assert stored(made) == [1]
+
+
+def test_nobody_waits_for_constants(graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    ready = ops.constant(1.0) + 1.0
+    with graph.control_dependencies([ready]):
+        y = -x
+    made = Optimised(graph, [y], [x])
+    assert made.ops() == ["_Arg", "Neg"]
+    assert made.step_graph.nodes[y.op.name].control_inputs == ()
+
+
+def test_what_runs_after_a_folded_node_of_several_outputs_needs_none_of_them(graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    parts = ops.split(ops.constant([1.0, 2.0]), 2)
+    with graph.control_dependencies([parts[1]]):
+        y = -x
+    assert Optimised(graph, [y], [x]).ops() == ["_Arg", "Neg"]
+
+
+def test_a_folded_constant_stays_on_the_device_that_the_user_named(graph: Graph) -> None:
+    with graph.device("/cpu:1"):
+        y = ops.constant(1.0) + 1.0
+    with graph.device("/cpu:0"):
+        z = ops.placeholder("float32", []) + y
+    made = Optimised(graph, [z], [z.op.inputs[0]], devices=2)
+    assert [p.device for p in made.parts] == [CPU[0], CPU[1]]
+    assert made.run(np.float32(1)) == [3]
+
+
+def test_the_folded_value_of_an_op_without_a_device_travels_no_more(graph: Graph) -> None:
+    y = ops.constant(1.0) + 1.0
+    with graph.device("/cpu:1"):
+        z = ops.placeholder("float32", []) + y
+    before = Made(graph, [z], [z.op.inputs[0]], devices=2)
+    after = Optimised(graph, [z], [z.op.inputs[0]], devices=2)
+    count = [sum(n.op == "_Send" for p in made.parts for n in p.nodes) for made in (before, after)]
+    assert count[1] == count[0] - 1
+    assert after.run(np.float32(1)) == [3]
+
+
+# -- equal nodes -----------------------------------------------------------------------------------
+
+
+def test_equal_nodes_become_one(graph: Graph) -> None:
+    x = ops.placeholder("float32", [2])
+    y = ops.tanh(x * 2.0) + ops.tanh(x * 2.0)
+    made = Optimised(graph, [y], [x])
+    assert made.ops() == ["_Arg", "Const", "Mul", "Tanh", "AddV2"]
+    np.testing.assert_allclose(made.run(floats(1, 2))[0], 2 * np.tanh([2, 4]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (node("b", "x", op="Neg"), node("c", "x", op="Abs")),
+        (node("b", "x", "k", op="Sub"), node("c", "k", "x", op="Sub")),
+        (node("b", "x", op="Sum", keep_dims=True), node("c", "x", op="Sum", keep_dims=False)),
+        (node("b", "x", op="Neg", after=["s"]), node("c", "x", op="Neg")),
+        (node("b", "x", op="Neg"), node("c", "x", op="Neg", outputs=[spec("float32", [3])])),
+        (node("b", "x", op="Neg", a=0.0), node("c", "x", op="Neg", a=-0.0)),
+        (node("b", "x", op="Neg", a=1), node("c", "x", op="Neg", a=True)),
+        (node("b", "x", op="Neg", a={"set"}), node("c", "x", op="Neg", a={"set"})),
+        (node("b", op="RandomUniform"), node("c", op="RandomUniform")),
+        (node("b", "x", op="Neg"), node("elsewhere", "x", op="Neg")),
+    ],
+    ids=["op", "order", "attribute", "control", "shape", "sign", "type", "unhashable", "random", "device"],
+)  # fmt: skip
+def test_nodes_that_differ_in_anything_stay_two(one: NodeDef, other: NodeDef) -> None:
+    nodes = [X, node("k", op="VarHandleOp"), node("s", op="VarHandleOp"), one, other]
+    nodes.append(node("y", one.name, other.name, op="AddV2"))
+    found = optimised(nodes, "y:0", feeds="x:0", where={"elsewhere": 1}, options=MERGING)
+    assert found.nodes["y"].inputs == ((one.name, 0), (other.name, 0))
+
+
+def test_attributes_are_compared_by_value() -> None:
+    attrs: list[dict[str, Any]] = [
+        {"axes": [1, 2], "value": np.arange(3), "_class": ["loc:@x"]},
+        {"value": np.arange(3), "axes": [1, 2]},
+    ]
+    nodes = [X, *(node(f"b{i}", "x", op="Neg", **a) for i, a in enumerate(attrs))]
+    found = optimised([*nodes, node("y", "b0", "b1", op="AddV2")], "y:0", feeds="x:0")
+    assert found.nodes["y"].inputs == (("b0", 0), ("b0", 0))
+
+
+def test_small_constants_are_equal_by_value_and_large_ones_by_identity() -> None:
+    big = np.zeros(1000, np.float32)
+    kinds = [spec("float32", [1000])]
+    nodes = [
+        node("a", op="Const", value=np.float32(1)), node("b", op="Const", value=np.float32(1)),
+        node("c", op="Const", value=big, outputs=kinds), node("d", op="Const", value=big, outputs=kinds),
+        node("e", op="Const", value=big.copy(), outputs=kinds), X,
+        node("y", "x", "a", "b", "c", "d", "e", op="AddN"),
+    ]  # fmt: skip
+    found = optimised(nodes, "y:0", feeds="x:0")
+    assert [name for name, _ in found.nodes["y"].inputs[1:]] == ["a", "a", "c", "c", "e"]
+
+
+def test_fetched_duplicates_keep_their_names_and_their_values_apart(graph: Graph) -> None:
+    x = ops.placeholder("float32", [2])
+    first, second = x + 1.0, x + 1.0
+    made = Optimised(graph, [first, second, second * 2.0], [x])
+    assert {first.op.name, second.op.name} <= made.step_graph.nodes.keys()
+    values = made.run(floats(1, 2))
+    check_own(values, [])
+    np.testing.assert_array_equal(values, [[2, 3], [2, 3], [4, 6]])
+
+
+def test_readers_of_a_fetched_duplicate_read_the_first() -> None:
+    nodes = [X, node("a", "x", op="Neg"), node("b", "x", op="Neg"), node("y", "a", "b", op="AddV2")]
+    found = optimised(nodes, "b:0 y:0", feeds="x:0")
+    assert found.nodes["y"].inputs == (("a", 0), ("a", 0))
+    assert found.fetches == (("b", 0), ("y", 0))
+
+
+def test_what_runs_after_a_duplicate_runs_after_the_first() -> None:
+    nodes = [
+        X, node("a", "x", op="Neg"), node("b", "x", op="Neg"),
+        node("y", "x", op="Abs", after=["b", "a"]), node("z", "a", "y", op="AddV2"),
+    ]  # fmt: skip
+    assert optimised(nodes, "z:0", feeds="x:0").nodes["y"].control_inputs == ("a",)
+
+
+def test_reads_of_a_variable_are_never_one(graph: Graph) -> None:
+    state = ops.Variable(1.0)
+    before = state.read_value()
+    with graph.control_dependencies([before]):
+        update = state.assign_add(5.0).op
+    with graph.control_dependencies([update]):
+        after = state.read_value()
+    made = Optimised(graph, [before, after], targets=[state.initializer])
+    assert made.ops().count("ReadVariableOp") == [n.op for n in made.before.nodes.values()].count(
+        "ReadVariableOp"
+    )
+
+
+def test_equal_nodes_of_several_outputs_become_one(graph: Graph) -> None:
+    x = ops.placeholder("float32", [4])
+    a, b = ops.split(x, 2)
+    c, d = ops.split(x, 2)
+    made = Optimised(graph, [a + d, b - c], [x])
+    assert made.ops().count("Split") == 1
+    total, difference = made.run(floats(1, 2, 3, 4))
+    np.testing.assert_array_equal(total, [4, 6])
+    np.testing.assert_array_equal(difference, [2, 2])
+
+
+# -- nodes that only pass on ------------------------------------------------------------------------
+
+
+def test_an_identity_that_nobody_observes_gives_way_to_what_it_reads() -> None:
+    nodes = [X, node("a", "x"), node("b", "a", op="StopGradient"), node("y", "b", op="Neg")]
+    found = optimised(nodes, "y:0", feeds="x:0")
+    assert list(found.nodes) == ["_arg/x/0", "y"]
+    assert found.nodes["y"].inputs == (("_arg/x/0", 0),)
+
+
+@pytest.mark.parametrize(
+    ("identity", "asked"),
+    [
+        (node("a", "x"), {"fetches": "a:0 y:0"}),
+        (node("a", "x"), {"fetches": "y:0", "targets": "a"}),
+        (node("a", "x", after=["s"]), {"fetches": "y:0"}),
+        (node("a", "x", outputs=[spec("float32", [2])]), {"fetches": "y:0"}),
+        (node("a", "x"), {"fetches": "y:0", "where": {"a": 1}}),
+        (node("a", "x", op="PlaceholderWithDefault"), {"fetches": "y:0"}),
+    ],
+    ids=["fetched", "target", "waits", "better-shape", "elsewhere", "placeholder"],
+)
+def test_an_identity_that_somebody_observes_stays(identity: NodeDef, asked: dict[str, Any]) -> None:
+    nodes = [X, node("s", op="VarHandleOp"), identity, node("y", "a", op="Neg")]
+    found = optimised(nodes, feeds="x:0", **asked)
+    assert found.nodes["a"].op == identity.op
+    assert found.nodes["y"].inputs == (("a", 0),)
+
+
+def test_what_runs_after_an_identity_runs_after_what_it_reads() -> None:
+    nodes = [node("s", op="VarHandleOp"), node("v", "s", op="ReadVariableOp"), node("a", "v"), X]
+    nodes.append(node("y", "x", op="Neg", after=["a"]))
+    assert optimised(nodes, "y:0", feeds="x:0").nodes["y"].control_inputs == ("v",)
+
+
+def test_a_variable_kept_from_an_array_that_is_read_elsewhere_keeps_its_value(graph: Graph) -> None:
+    """Without the Identity the array may be given away only if nobody else reads it."""
+    x = ops.placeholder("float32", [2])
+    made_here = x * 2.0
+    state = ops.Variable(np.zeros(2, np.float32))
+    kept = ops.assign(state, ops.identity(made_here)).op
+    with graph.control_dependencies([kept]):
+        later = ops.identity(made_here) + 1.0
+    made = Optimised(graph, [made_here, later], [x], targets=[kept])
+    values = made.run(floats(1, 2))
+    check_own(values, stored(made))
+    np.testing.assert_array_equal(values, [[2, 4], [3, 5]])
+
+
+# -- settings, order, size -------------------------------------------------------------------------
+
+
+def test_with_both_switches_off_the_graph_comes_back_as_it_is(graph: Graph) -> None:
+    y = ops.constant(1.0) + ops.constant(1.0)
+    made = Optimised(graph, [y], options=NEITHER)
+    assert made.step_graph is made.before
+
+
+def test_each_switch_works_by_itself(graph: Graph) -> None:
+    y = (ops.constant(1.0) + 2.0) * (ops.constant(1.0) + 2.0)
+    assert Optimised(graph, [y], options=FOLDING).ops() == ["Const"]
+    assert Optimised(graph, [y], options=MERGING).ops() == ["Const", "Const", "AddV2", "Mul"]
+
+
+def test_a_graph_in_which_nothing_can_be_done_is_the_same_object() -> None:
+    nodes = [X, node("a", "x", op="Neg"), node("y", "a", op="Abs")]
+    before = prune(GraphView(nodes), RunSignature(("x:0",), ("y:0",)))
+    places = dict.fromkeys(before.nodes, CPU[0])
+    assert optimise(before, places, BOTH) == (before, places)
+
+
+def test_the_old_graph_is_not_touched(graph: Graph) -> None:
+    y = ops.tanh(ops.constant(1.0)) + ops.tanh(ops.constant(1.0))
+    before = Made(graph, [y])
+    names = list(before.step_graph.nodes)
+    nodes = [n.node_def for n in graph.get_operations()]
+    optimise(before.step_graph, before.device_of, BOTH)
+    assert list(before.step_graph.nodes) == names
+    assert [before.step_graph.nodes[n.name] for n in nodes] == nodes
+
+
+def test_errors_name_the_line_of_the_node_that_stayed(graph: Graph) -> None:
+    x = ops.placeholder("int32", [])
+    first = x // 0
+    second = x // 0
+    made = Optimised(graph, [first + second], [x])
+    kept = made.step_graph.nodes[first.op.name]
+    assert kept.source == first.op.source != second.op.source
+
+
+def test_a_chain_of_thousands_of_constants_is_folded_without_recursion(graph: Graph) -> None:
+    y = ops.constant(0.0)
+    for _ in range(3000):
+        y = y + 1.0
+    made = Optimised(graph, [y])
+    assert made.ops() == ["Const"]
+    assert made.run() == [3000]
+
+
+def feeds_and_targets(recipe: Recipe) -> tuple[list[Tensor], list[Operation]]:
+    return recipe.feeds, recipe.targets
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(recipes())
+@pytest.mark.parametrize("options", [BOTH, FOLDING, MERGING], ids=["both", "folding", "merging"])
+def test_random_graphs_give_the_same_values_as_without_the_pass(
+    options: OptimiserSettings, drawn: tuple[Recipe, int]
+) -> None:
+    recipe, devices = drawn
+    made = Optimised(
+        recipe.graph, recipe.tensors, *feeds_and_targets(recipe), devices=devices, options=options
+    )
+    plain = Made(recipe.graph, recipe.tensors, *feeds_and_targets(recipe), devices=devices)
+    assert len(made.step_graph.nodes) <= len(plain.step_graph.nodes)
+    for _ in range(2):
+        fed = [value.copy() for value in recipe.fed]
+        values = made.run(*fed)
+        for tensor, value, same in zip(recipe.tensors, values, plain.run(*recipe.fed), strict=True):
+            assert value.dtype == same.dtype
+            np.testing.assert_array_equal(value, same, str(tensor))
+        check_own(values, [*fed, *constants(made), *stored(made)])
+        for array in (*values, *fed):
+            array[...] = 77  # the next run must not notice
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(recipes())
+def test_random_graphs_of_which_only_the_end_is_fetched_give_the_same(
+    drawn: tuple[Recipe, int],
+) -> None:
+    """Here nearly every node may go."""
+    recipe, devices = drawn
+    last = recipe.tensors[-1]
+    made = Optimised(recipe.graph, [last], *feeds_and_targets(recipe), devices=devices)
+    np.testing.assert_array_equal(made.run(*recipe.fed)[0], recipe.values[-1])
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(recipes())
+def test_a_graph_that_was_optimised_travels(drawn: tuple[Recipe, int]) -> None:
+    from actorsession.graph import codec
+    from actorsession.plan.partition import Partition
+
+    recipe, devices = drawn
+    made = Optimised(recipe.graph, recipe.tensors, *feeds_and_targets(recipe), devices=devices)
+    made.linked = [
+        LinkedPartition(
+            compile_partition(Partition.from_wire(codec.unpack(codec.pack(part.to_wire())))),
+            made.variables[part.device],
+            {},
+        )
+        for part in made.parts
+    ]
+    for value, expected in zip(made.run(*recipe.fed), recipe.values, strict=True):
+        np.testing.assert_array_equal(value, expected)
+
+
+def test_scalars_stay_scalars() -> None:
+    nodes = [node("k", op="Const", value=np.array(2, np.float32)), node("y", "k", op="Neg")]
+    found = optimised(nodes, "y:0")
+    assert value_of(found, "y").shape == ()
+    assert found.nodes["y"].outputs == (scalar,)

@@ -1,0 +1,248 @@
+"""Which device each node should have: the time of a step on given devices, and better choices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import actorsession.ops as ops
+from actorsession.config import StepStats
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import NodeDef
+from actorsession.plan.cost_model import CostModel
+from actorsession.plan.schedule import Edge, Work, _segments, finish_time, reschedule, work_graph
+from tests.plan.kit import CPU, Made
+from tests.plan.test_cost_model import ran
+
+# Seconds above which a segment goes to the pool, and what that costs.
+DEAR = 1e-3
+HANDOVER = 60e-6
+ALL = tuple(CPU[:3])
+
+
+def piece(
+    name: str,
+    seconds: float,
+    *inputs: str,
+    device: str = CPU[0],
+    free: bool = True,
+    nbytes: int = 0,
+) -> Work:
+    others = [d for d in ALL if d != device] if free else []
+    return Work(
+        name,
+        device,
+        seconds,
+        tuple(Edge(producer, 0, nbytes) for producer in inputs),
+        (device, *others),
+    )
+
+
+def step(*pieces: Work) -> dict[str, Work]:
+    return {p.name: p for p in pieces}
+
+
+def now(work: Mapping[str, Work]) -> dict[str, str]:
+    return {name: p.device for name, p in work.items()}
+
+
+def time_of(work: Mapping[str, Work], threads: int = 2, **moved: Any) -> float:
+    return finish_time(work, {**now(work), **moved}, threads=threads, dear=DEAR)
+
+
+def two_chains(seconds: float) -> dict[str, Work]:
+    return step(
+        piece("a0", seconds), piece("a1", seconds, "a0"),
+        piece("b0", seconds), piece("b1", seconds, "b0"),
+        piece("end", 0.0, "a1", "b1", free=False),
+    )  # fmt: skip
+
+
+# -- the time of a step ----------------------------------------------------------------------------
+
+
+def test_one_device_runs_a_step_as_one_segment() -> None:
+    assert time_of(two_chains(0.01)) == pytest.approx(0.04 + HANDOVER)
+
+
+def test_two_devices_run_two_chains_at_a_time() -> None:
+    taken = time_of(two_chains(0.01), b0=CPU[1], b1=CPU[1])
+    assert taken == pytest.approx(0.02 + 2 * HANDOVER)
+
+
+def test_what_is_cheap_runs_in_the_thread_of_the_step_wherever_it_is() -> None:
+    chains = two_chains(0.0004)
+    assert time_of(chains, b0=CPU[1], b1=CPU[1]) >= 4 * 0.0004
+
+
+def test_without_a_pool_devices_win_nothing() -> None:
+    chains = two_chains(0.01)
+    alone = time_of(chains, threads=0)
+    assert alone == pytest.approx(0.04)
+    assert time_of(chains, threads=0, b0=CPU[1], b1=CPU[1]) >= alone
+
+
+def test_bytes_that_travel_take_time() -> None:
+    small, large = [
+        step(piece("a", 0.01, nbytes=n), piece("b", 0.01, "a", device=CPU[1], nbytes=n))
+        for n in (0, 100_000_000)
+    ]
+    assert time_of(large) - time_of(small) == pytest.approx(0.01)
+
+
+def test_a_value_leaves_a_dear_segment_when_that_has_ended() -> None:
+    """``first`` is done long before ``second``, but both are one segment of the first device."""
+    work = step(
+        piece("first", 0.002), piece("second", 0.05), piece("far", 0.01, "first", device=CPU[1])
+    )
+    assert time_of(work) == pytest.approx(0.062 + 3 * HANDOVER)
+
+
+def test_the_model_has_the_segments_that_plans_have(graph_of_two: tuple[Graph, Made]) -> None:
+    _, made = graph_of_two
+    work = work_graph(made.parts, CostModel(), lambda node, device: [device])
+    segments, _ = _segments(work, now(work))
+    assert len(segments) == sum(len(linked.segments) for linked in made.linked)
+
+
+# -- from partitions to work -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def graph_of_two() -> tuple[Graph, Made]:
+    """A value goes to the second device and back, beside work on the first and a control edge."""
+    graph = Graph()
+    with graph.as_default():
+        x = ops.placeholder("float32", [2], name="x")
+        a = ops.tanh(x, name="a")
+        with graph.device("/cpu:1"):
+            b = ops.multiply(a, 2.0, name="b")
+        with graph.control_dependencies([b.op]):
+            c = ops.exp(a, name="c")
+        end = ops.add(b, c, name="end")
+    return graph, Made(graph, [end], [x], devices=2)
+
+
+def test_work_sees_through_sends_and_receives(graph_of_two: tuple[Graph, Made]) -> None:
+    _, made = graph_of_two
+    model = CostModel()
+    model.record(StepStats(1, [ran("a", 0.25, 8), ran("b", 0.5, 800)]))
+    work = work_graph(made.parts, model, lambda node, device: [device])
+    assert list(work) == ["a", "b", "c", "end"]
+    assert {n: w.inputs for n, w in work.items()} == {
+        "a": (), "b": (Edge("a", 0, 8.0),), "c": (Edge("a", 0, 8.0), Edge("b", -1, 0.0)),
+        "end": (Edge("b", 0, 800.0), Edge("c", 0, 0.0)),
+    }  # fmt: skip
+    assert [work[n].seconds for n in work] == pytest.approx([0.25, 0.5, 0.0, 0.0])
+    assert work["b"].device == CPU[1]
+
+
+def test_a_node_may_go_where_it_is_and_where_it_is_told(graph_of_two: tuple[Graph, Made]) -> None:
+    _, made = graph_of_two
+
+    def candidates(node: NodeDef, device: str) -> Sequence[str]:
+        return CPU[:3] if node.name == "b" else [device]
+
+    work = work_graph(made.parts, CostModel(), candidates)
+    assert work["b"].candidates == (CPU[1], CPU[0], CPU[2])
+    assert work["a"].candidates == (CPU[0],)
+
+
+# -- better choices --------------------------------------------------------------------------------
+
+
+def test_independent_heavy_chains_get_devices_of_their_own() -> None:
+    work = two_chains(0.01)
+    found = reschedule(work, ALL, threads=2, dear=DEAR)
+    assert found is not None
+    there = {**now(work), **found.devices}
+    assert there["a0"] == there["a1"] != there["b0"] == there["b1"]
+    assert found.before == pytest.approx(0.04 + HANDOVER)
+    assert found.after == time_of(work, 2, **found.devices)
+    assert found.after < 0.021
+
+
+def test_one_chain_stays_where_it_is() -> None:
+    work = step(piece("a", 0.1), piece("b", 0.1, "a"), piece("c", 0.1, "b"))
+    assert reschedule(work, ALL, threads=2, dear=DEAR) is None
+
+
+def test_cheap_chains_stay_where_they_are() -> None:
+    assert reschedule(two_chains(20e-6), ALL, threads=2, dear=DEAR) is None
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_nothing_moves_where_nothing_runs_at_a_time(threads: int) -> None:
+    assert reschedule(two_chains(0.01), ALL, threads=threads, dear=DEAR) is None
+
+
+def test_a_gain_of_less_than_a_fifth_moves_nothing() -> None:
+    def chains(second: float) -> dict[str, Work]:
+        return step(piece("a", 0.1), piece("b", second))
+
+    assert reschedule(chains(0.02), ALL, threads=2, dear=DEAR) is None
+    assert reschedule(chains(0.03), ALL, threads=2, dear=DEAR) is not None
+
+
+def test_what_must_stay_stays() -> None:
+    work = {name: piece(name, 0.01, free=False) for name in "abc"}
+    assert reschedule(work, ALL, threads=2, dear=DEAR) is None
+    mixed = {**work, "d": piece("d", 0.05)}
+    found = reschedule(mixed, ALL, threads=2, dear=DEAR)
+    assert found is not None
+    assert set(found.devices) == {"d"}
+
+
+def test_transfers_that_cost_more_than_they_win_are_not_made() -> None:
+    """Two halves of 2 ms read 100 MB each: they are better off one after the other."""
+    work = step(
+        piece("big", 0.01), piece("left", 0.002, "big", nbytes=10**8),
+        piece("right", 0.002, "big", nbytes=10**8),
+    )  # fmt: skip
+    assert reschedule(work, ALL, threads=2, dear=DEAR) is None
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> dict[str, Work]:
+    made: dict[str, Work] = {}
+    for i in range(draw(st.integers(1, 12))):
+        producers = (
+            draw(st.lists(st.sampled_from(list(made)), max_size=3, unique=True)) if i else []
+        )
+        made[f"n{i}"] = piece(
+            f"n{i}", draw(st.sampled_from([0.0, 1e-5, 0.002, 0.03])), *producers,
+            device=draw(st.sampled_from(ALL)), free=draw(st.booleans()),
+            nbytes=draw(st.sampled_from([4, 10**6])),
+        )  # fmt: skip
+    return made
+
+
+@given(steps(), st.integers(0, 4))
+def test_what_is_found_is_better_and_moves_only_what_may_go_there(
+    work: dict[str, Work], threads: int
+) -> None:
+    found = reschedule(work, ALL, threads=threads, dear=DEAR)
+    if found is None:
+        return
+    assert found.devices
+    for name, device in found.devices.items():
+        assert device in work[name].candidates
+        assert device != work[name].device
+    assert found.after < 0.8 * found.before
+    assert found.before == time_of(work, threads)
+    assert found.after == time_of(work, threads, **found.devices)
+
+
+@given(steps(), st.integers(0, 4))
+def test_no_step_is_faster_than_its_longest_chain(work: dict[str, Work], threads: int) -> None:
+    longest: dict[str, float] = {}
+    for name, p in work.items():
+        longest[name] = p.seconds + max([longest[e.producer] for e in p.inputs], default=0.0)
+    everything = sum(p.seconds for p in work.values())
+    transfers = sum(len(p.inputs) + 1 for p in work.values()) * (HANDOVER + 1e-4)
+    assert max(longest.values()) <= time_of(work, threads) + 1e-12
+    assert time_of(work, threads) <= everything + transfers + len(work) * HANDOVER

@@ -1,0 +1,498 @@
+"""The bookkeeping of a partial run: events in, instructions out; and the same joined to a step."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.actors.deadline import NEVER, Deadline
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InternalError,
+    InvalidArgumentError,
+    UnavailableError,
+)
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.plan.partial import PartialParts, make_partial
+from actorsession.plan.partition import partition
+from actorsession.plan.place import DeviceSet, Placer
+from actorsession.plan.prune import GraphView, prune
+from actorsession.plan.signature import RunSignature
+from actorsession.runtime.devices import make_devices
+from actorsession.runtime.executor import Executor, LoadedGraph
+from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.partial_step import (
+    BeginRun,
+    ContinueRun,
+    GiveUpRun,
+    PartialStep,
+    RunStates,
+)
+from actorsession.runtime.rendezvous import Rendezvous
+from actorsession.runtime.run_state import (
+    Abort,
+    Answer,
+    Call,
+    Delete,
+    Instruction,
+    Phase,
+    Receive,
+    Refuse,
+    RunState,
+    Send,
+)
+from actorsession.runtime.step import Step
+from tests.runtime.kit import turns_until
+
+# Two feeds and two fetches: x waits for a, y for both.
+PLAN = PartialParts(RunSignature(("a", "b"), ("x", "y")), needs=(0b01, 0b11))
+ERROR = UnavailableError("the device is gone")
+
+
+class Core:
+    """A state, with names in place of positions."""
+
+    def __init__(self, plan: PartialParts = PLAN) -> None:
+        self.plan = plan
+        self.state = RunState("h", plan, 0.0)
+
+    def phase(self) -> Phase:
+        return self.state.phase
+
+    def call(
+        self, feeds: Sequence[str] = (), fetches: Sequence[str] = (), now: float = 0.0
+    ) -> tuple[Call, list[Instruction]]:
+        shape = self.plan.shape(tuple(feeds), tuple(fetches))
+        return self.state.call(shape, [f"value of {name}" for name in feeds], now)
+
+
+# -- one call --------------------------------------------------------------------------------------
+
+
+def test_a_call_receives_its_fetches_and_sends_its_feeds() -> None:
+    core = Core()
+    call, instructions = core.call("a", "x")
+    assert instructions == [Receive(call), Send(call)]
+    assert list(call.feeds) == [(0, "value of a")]
+    assert call.fetches == (0,)
+    assert (core.state.pending_inputs, core.state.pending_outputs) == (("b",), ("y",))
+
+
+def test_a_call_is_answered_when_its_feeds_are_sent_and_its_fetches_there() -> None:
+    for arrives_first in (True, False):
+        core = Core()
+        call, _ = core.call("ab", "xy"[:1])
+        events = [
+            lambda c=core, k=call: c.state.arrived(k, 0, 7),
+            lambda c=core, k=call: c.state.sent(k),
+        ]
+        first, second = events if arrives_first else reversed(events)
+        assert first() == []
+        assert second() == [Answer(call)]
+        assert call.values == [7]
+
+
+def test_a_call_that_only_feeds_is_answered_once_it_has_sent() -> None:
+    core = Core()
+    call, instructions = core.call("a")
+    assert instructions == [Send(call)]
+    assert core.state.sent(call) == [Answer(call)]
+
+
+def test_a_call_of_nothing_is_answered_and_changes_nothing() -> None:
+    core = Core()
+    call, _ = core.call()
+    assert core.state.sent(call) == [Answer(call)]
+    assert core.state.pending_inputs == ("a", "b")
+
+
+@pytest.mark.parametrize("ends_first", [True, False], ids=["step first", "values first"])
+def test_the_call_that_completes_the_run_waits_for_the_step_too(ends_first: bool) -> None:
+    core = Core()
+    call, _ = core.call("ab", "xy")
+    assert core.phase() is Phase.COMPLETE
+    core.state.arrived(call, 0, 1)
+    core.state.sent(call)
+    if ends_first:
+        assert core.state.ended(None) == []
+        last = core.state.arrived(call, 1, 2)
+    else:
+        assert core.state.arrived(call, 1, 2) == []
+        last = core.state.ended(None)
+    assert last == [Answer(call), Delete()]
+    assert call.values == [1, 2]
+    assert core.phase() is Phase.OVER
+
+
+def test_two_calls_that_wait_at_once_are_answered_as_their_values_come() -> None:
+    core = Core()
+    first, _ = core.call("a", "x")
+    second, _ = core.call("b", "y")
+    core.state.sent(first)
+    core.state.sent(second)
+    assert core.state.waiting == 2
+    assert core.state.arrived(second, 0, 2) == []  # it completes the run
+    assert core.state.arrived(first, 0, 1) == [Answer(first)]
+    assert core.state.ended(None) == [Answer(second), Delete()]
+
+
+def test_a_value_that_comes_after_the_end_of_the_step_completes_the_run() -> None:
+    core = Core()
+    first, _ = core.call("a", "x")
+    second, _ = core.call("b", "y")
+    for call in (first, second):
+        core.state.sent(call)
+    core.state.arrived(second, 0, 2)
+    assert core.state.ended(None) == [Answer(second)]
+    assert core.phase() is Phase.COMPLETE
+    assert core.state.arrived(first, 0, 1) == [Answer(first), Delete()]
+
+
+def test_a_run_of_targets_alone_is_over_after_its_first_call() -> None:
+    core = Core(PartialParts(RunSignature((), (), ("t",))))
+    assert core.phase() is Phase.COMPLETE
+    assert core.state.ended(None) == []
+    call, _ = core.call()
+    assert core.state.sent(call) == [Answer(call), Delete()]
+
+
+# -- every order of two feeds and two fetches ------------------------------------------------------
+
+NEEDS = {"x": {"a"}, "y": {"a", "b"}}
+ORDERS = list(itertools.permutations("abxy"))
+
+
+@pytest.mark.parametrize("order", ORDERS, ids="".join)
+def test_every_order_of_feeds_and_fetches_goes_as_far_as_the_feeds_allow(
+    order: Sequence[str],
+) -> None:
+    """Each is a call of its own. A fetch that comes too early is refused, and comes again at the end."""
+    core, fed, early = Core(), set[str](), []
+    for name in order:
+        if name in PLAN.signature.feeds:
+            call, _ = core.call(name)
+            core.state.sent(call)
+            fed.add(name)
+        elif NEEDS[name] <= fed:
+            call, _ = core.call((), name)
+            core.state.sent(call)
+            core.state.arrived(call, 0, 1)
+        else:
+            missing = ", ".join(sorted(NEEDS[name] - fed))
+            with pytest.raises(
+                InvalidArgumentError, match=f"Fetch {name} can't .* needs {missing}$"
+            ):
+                core.call((), name)
+            early.append(name)
+    assert core.state.pending_outputs == tuple(sorted(early))
+    for name in early:
+        call, _ = core.call((), name)
+        core.state.sent(call)
+        core.state.arrived(call, 0, 1)
+    assert core.phase() is Phase.COMPLETE
+    assert core.state.ended(None)[-1] == Delete()
+
+
+@pytest.mark.parametrize("cut", range(16), ids="{:04b}".format)
+def test_every_split_into_two_calls_ends_in_the_same_state(cut: int) -> None:
+    """The first call has the names of the cut; if it is refused, all come in one call."""
+    core = Core()
+    names = [n for i, n in enumerate("abxy") if cut >> i & 1]
+    feeds, fetches = [n for n in names if n in "ab"], [n for n in names if n in "xy"]
+    if all(NEEDS[name] <= set(feeds) for name in fetches):
+        core.call(feeds, fetches)
+        assert core.state.pending_inputs == tuple(n for n in "ab" if n not in feeds)
+        assert core.state.pending_outputs == tuple(n for n in "xy" if n not in fetches)
+    else:
+        with pytest.raises(InvalidArgumentError, match="can't be computed"):
+            core.call(feeds, fetches)
+        assert core.state.pending_inputs == ("a", "b")
+        assert core.state.pending_outputs == ("x", "y")
+    core.call(core.state.pending_inputs, core.state.pending_outputs)
+    assert core.phase() is Phase.COMPLETE
+
+
+# -- the order of checks ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("feeds", "fetches", "said"),
+    [
+        (["a", "z"], ["z", "x", "y"], "feed z was not specified .* feeds of 'h' are a, b"),
+        (["a"], ["z", "x", "y"], "feed a has already been fed; still to be fed in 'h': b"),
+        ([], ["x", "z", "y"], "fetch z was not specified .* fetches of 'h' are x, y"),
+        ([], ["y", "x"], "fetch x has already been fetched; still to be fetched in 'h': y"),
+        ([], ["y"], "Fetch y can't be computed .* it also needs b"),
+    ],
+    ids=["unknown feed", "fed twice", "unknown fetch", "fetched twice", "too early"],
+)
+def test_checks_come_in_order_and_mark_nothing(
+    feeds: list[str], fetches: list[str], said: str
+) -> None:
+    core = Core()
+    core.call("a", "x", now=1.0)
+    with pytest.raises(InvalidArgumentError, match=said):
+        core.call(feeds, fetches, now=2.0)
+    assert (core.state.pending_inputs, core.state.pending_outputs) == (("b",), ("y",))
+    assert core.state.last_use == 1.0
+    assert core.state.waiting == 1
+
+
+def test_a_feed_of_this_call_counts_for_its_fetches() -> None:
+    core = Core()
+    core.call("a")
+    core.call("b", "y")
+    assert core.state.pending_outputs == ("x",)
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+def test_an_error_of_the_step_is_told_to_every_call_that_waits() -> None:
+    core = Core()
+    first, _ = core.call("a", "x")
+    second, _ = core.call("b", "y")
+    assert core.state.ended(ERROR) == [Refuse(first, ERROR), Refuse(second, ERROR), Delete()]
+    assert core.state.sent(first) == []
+    assert core.state.arrived(second, 0, 1) == []
+
+
+def test_an_error_that_nobody_waits_for_is_told_to_the_next_call() -> None:
+    core = Core()
+    assert core.state.ended(ERROR) == []
+    assert core.phase() is Phase.FAILED
+    with pytest.raises(InvalidArgumentError, match="can't be computed"):
+        core.call((), "x")  # a wrong call is told so
+    call, instructions = core.call("a")
+    assert instructions == [Refuse(call, ERROR), Delete()]
+    with pytest.raises(InvalidArgumentError, match="or is complete, failed, or given up"):
+        core.call("a")
+
+
+@pytest.mark.parametrize("error", [None, ERROR], ids=["ends well", "fails"])
+@pytest.mark.parametrize("given_up_first", [True, False], ids=["given up first", "step first"])
+def test_of_an_end_and_giving_up_the_first_counts(given_up_first: bool, error: Any) -> None:
+    core = Core()
+    waiting, _ = core.call("a", "x")
+    core.state.sent(waiting)
+    gone = CancelledError("not wanted")
+    if given_up_first:
+        assert core.state.give_up(gone) == [Abort(gone), Refuse(waiting, gone), Delete()]
+        assert core.state.ended(error) == []
+    else:
+        told = core.state.ended(error)
+        if error is None:
+            assert core.state.give_up(gone) == [Abort(gone), Refuse(waiting, gone), Delete()]
+        else:
+            assert told == [Refuse(waiting, error), Delete()]
+            assert core.state.give_up(gone) == []
+    assert core.phase() is Phase.OVER
+    assert core.state.give_up(gone) == []
+
+
+def test_a_run_is_idle_when_nobody_waits_and_the_last_call_was_long_ago() -> None:
+    core = Core()
+    assert core.state.is_idle(10.0, 10.0)
+    call, _ = core.call("a", "x", now=5.0)
+    assert not core.state.is_idle(1000.0, 10.0)  # somebody waits
+    core.state.sent(call)
+    core.state.arrived(call, 0, 1)
+    assert not core.state.is_idle(14.9, 10.0)
+    assert core.state.is_idle(15.0, 10.0)
+    core.state.give_up(ERROR)
+    assert not core.state.is_idle(1000.0, 10.0)
+
+
+def test_a_state_tells_how_it_stands() -> None:
+    core = Core()
+    core.call("a", "x")
+    assert repr(core.state) == "<RunState 'h' open, to feed ('b',), to fetch ('y',), 1 waiting>"
+
+
+# -- joined to a step ------------------------------------------------------------------------------
+
+
+class Loaded:
+    """A partial run of a graph on devices of this process, without a session."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        fetches: Sequence[Tensor],
+        feeds: Sequence[Tensor],
+        targets: Sequence[Operation] = (),
+        *,
+        devices: int = 1,
+        pool: KernelPool | None = None,
+    ) -> None:
+        made = make_devices("/job:localhost/replica:0/task:0", {"CPU": devices})
+        device_set = DeviceSet([d.attributes for d in made])
+        nodes = [op.node_def for op in graph.get_operations()]
+        placer = Placer(device_set)
+        placer.place(nodes)
+        signature = RunSignature(
+            tuple(t.name for t in feeds),
+            tuple(t.name for t in fetches),
+            tuple(op.name for op in targets),
+        )
+        pruned = prune(GraphView(nodes), signature)
+        client = device_set.client_device
+        where = {n: placer.placed[n].device if n in placer.placed else client for n in pruned.nodes}
+        self.plan = make_partial(
+            pruned, partition(pruned, where, device_set), signature, device_set
+        )
+        self.graph = LoadedGraph(self.plan.parts, {d.name: Executor(d) for d in made}, {})
+        self.deleted: list[PartialStep] = []
+        loop = asyncio.get_running_loop() if pool is not None else None
+        self.step = Step(
+            1, Rendezvous(), len(fetches), partitions=len(self.graph.parts), pool=pool, loop=loop
+        )
+        self.run = PartialStep(
+            RunState("h", self.plan, 0.0), self.step, self.plan, self.deleted.append,
+            loop_driven=pool is not None,
+        )  # fmt: skip
+
+    def done(self) -> bool:
+        return self.step.done
+
+    def begin(self) -> None:
+        self.run.begin(lambda: self.graph.begin(self.step, ()))
+
+    def call(
+        self, feeds: dict[str, Any], fetches: Sequence[str] = (), deadline: Deadline = NEVER
+    ) -> Call:
+        shape = self.run.shape(tuple(feeds), tuple(fetches))
+        return self.run.call(shape, list(feeds.values()), 0.0, deadline)
+
+
+@pytest.fixture
+def two_stages() -> Loaded:
+    graph = Graph()
+    with graph.as_default():
+        a = ops.placeholder("float32", [2], name="a")
+        b = ops.placeholder("float32", [2], name="b")
+        with graph.device("/cpu:1"):
+            x = ops.multiply(a, 2.0, name="x")
+        y = ops.add(x, b, name="y")
+    return Loaded(graph, [x, y], [a, b], devices=2)
+
+
+ONES = np.ones(2, np.float32)
+
+
+def answered(call: Call) -> bool:
+    return call.done
+
+
+def test_all_parts_start_with_nothing_fed_and_run_as_feeds_come(two_stages: Loaded) -> None:
+    two_stages.begin()
+    assert two_stages.step.rendezvous.pending == (0, 3)  # a, b and x are awaited
+    first = two_stages.call({"a:0": ONES}, ["x:0"])
+    np.testing.assert_array_equal(first.result()[0], [2, 2])
+    assert not two_stages.done()
+    second = two_stages.call({"b:0": ONES}, ["y:0"])
+    np.testing.assert_array_equal(second.result()[0], [3, 3])
+    assert two_stages.done()
+    assert two_stages.deleted == [two_stages.run]
+    assert two_stages.step.rendezvous.pending == (0, 0)
+
+
+def test_a_value_that_nobody_takes_waits_in_the_rendezvous_until_the_run_is_given_up(
+    two_stages: Loaded,
+) -> None:
+    two_stages.begin()
+    two_stages.call({"a:0": ONES, "b:0": ONES})
+    assert two_stages.done()
+    assert two_stages.step.rendezvous.pending == (2, 0)
+    two_stages.run.give_up(CancelledError("dropped"))
+    assert two_stages.step.rendezvous.pending == (0, 0)
+    assert two_stages.deleted == [two_stages.run]
+
+
+def test_what_cannot_be_started_is_told_to_the_first_call(two_stages: Loaded) -> None:
+    two_stages.run.begin(lambda: pytest.fail("it was started"), ERROR)
+    with pytest.raises(UnavailableError):
+        two_stages.call({"a:0": ONES}).result()
+    assert two_stages.deleted == [two_stages.run]
+
+
+def test_a_limit_that_is_over_ends_the_step_between_two_nodes(two_stages: Loaded) -> None:
+    two_stages.begin()
+    call = two_stages.call({"a:0": ONES}, ["x:0"], Deadline.after(0.0))
+    with pytest.raises(DeadlineExceededError):
+        call.result()
+    assert two_stages.deleted == [two_stages.run]
+
+
+def test_a_limit_that_is_not_over_is_gone_after_the_call(two_stages: Loaded) -> None:
+    two_stages.begin()
+    two_stages.call({"a:0": ONES}, ["x:0"], Deadline.after(60.0)).result()
+    assert not two_stages.step.given_up
+    assert two_stages.step._deadline is None
+
+
+def test_a_call_that_nobody_would_ever_answer_is_an_internal_error(two_stages: Loaded) -> None:
+    """Its parts were never started."""
+    call = two_stages.call({"a:0": ONES}, ["x:0"])
+    with pytest.raises(InternalError, match="with nobody to send it"):
+        call.result()
+
+
+async def test_giving_up_while_a_kernel_runs_answers_at_once_and_the_step_ends_with_the_kernel() -> (
+    None
+):
+    """1. The pool's only thread is busy, so a dear segment waits behind it. 2. The run is given up: its call
+    is answered, its handle gone. 3. The thread comes back. 4. The step is done."""
+    graph = Graph()
+    with graph.as_default():
+        x = ops.placeholder("float32", [600, 600], name="x")
+        y = ops.matmul(x, x, name="y")
+    pool = KernelPool(1)
+    gate = threading.Event()
+    pool.submit(gate.wait, 10)
+    loaded = Loaded(graph, [y], [x], pool=pool)
+    loaded.begin()
+    call = loaded.call({"x:0": np.ones([600, 600], np.float32)}, ["y:0"])
+    assert not answered(call)
+    loaded.run.give_up(CancelledError("not wanted"))
+    assert answered(call)
+    assert loaded.deleted == [loaded.run]
+    assert not loaded.done()
+    gate.set()
+    await turns_until(loaded.done, turns=1_000_000)
+    with pytest.raises(CancelledError, match="not wanted"):
+        call.result()
+    pool.shutdown()
+
+
+# -- the actor -------------------------------------------------------------------------------------
+
+
+async def test_the_actor_begins_continues_and_gives_up_runs(two_stages: Loaded) -> None:
+    runs: dict[str, PartialStep] = {}
+    actor = RunStates(runs)
+    await actor.ref.ask(
+        BeginRun(two_stages.run, lambda: two_stages.graph.begin(two_stages.step, ()), None)
+    )
+    assert list(runs) == ["h"]
+    call = await actor.ref.ask(ContinueRun("h", ("a:0",), [ONES], ("x:0",), 0.0, NEVER))
+    np.testing.assert_array_equal(call.result()[0], [2, 2])
+    with pytest.raises(InvalidArgumentError, match="already been fed"):
+        await actor.ref.ask(ContinueRun("h", ("a:0",), [ONES], (), 0.0, NEVER))
+    actor.ref.tell(GiveUpRun("h", CancelledError("dropped")))
+    assert two_stages.deleted == [two_stages.run]
+    runs.clear()
+    with pytest.raises(InvalidArgumentError, match="has the handle 'h'"):
+        await actor.ref.ask(ContinueRun("h", (), [], (), 0.0, NEVER))
+    actor.ref.tell(GiveUpRun("h", CancelledError("twice")))  # is no error
+    assert actor.statistics().stopped is None
+    await actor.stop()

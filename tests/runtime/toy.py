@@ -1,0 +1,102 @@
+"""Device types from outside: factories for tests, and real distributions with an entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from actorsession.config import ConfigProto
+from actorsession.graph.device import DeviceAttributes
+from actorsession.runtime.devices import Device, DeviceFactory, new_incarnation
+
+PLUGIN = '''
+"""A device type as somebody else would write it."""
+
+from actorsession.config import ConfigProto
+from actorsession.graph.device import DeviceAttributes
+from actorsession.runtime.devices import Device, DeviceFactory, new_incarnation
+
+
+class Toys(DeviceFactory):
+    def list_physical_devices(self):
+        return ["/physical_device:TOY:0", "/physical_device:TOY:1"]
+
+    def create_devices(self, device_type, task, count, config):
+        assert isinstance(config, ConfigProto)
+        return [
+            Device(
+                DeviceAttributes(
+                    name=f"{task}/device:{device_type}:{index}",
+                    device_type=device_type,
+                    incarnation=new_incarnation(),
+                    memory_limit=1 << 20,
+                )
+            )
+            for index in range(count)
+        ]
+
+    def supports(self, op_type):
+        return op_type != "MatMul"
+'''
+
+
+def write_distribution(
+    folder: Path, module: str, source: str, entries: Sequence[str], version: str = "1.0"
+) -> None:
+    """Puts an installed distribution into a folder: a module, and what an installer writes about it.
+
+    Args:
+        folder: made if absent; has to be on ``sys.path``.
+        module: name of module and distribution.
+        source: text of the module.
+        entries: lines of the entry-point group, such as ``TOY = module:Class``.
+        version: of the distribution.
+    """
+    info = folder / f"{module}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (folder / f"{module}.py").write_text(source, encoding="utf-8")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {module}\nVersion: {version}\n", encoding="utf-8"
+    )
+    lines = ["[actorsession.device_factories]", *entries]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+class Toys(DeviceFactory):
+    """Devices of a type; what they are like is settable.
+
+    Args:
+        physical: how many there are.
+        without: operation types that they do not run.
+        memory_limit: bytes.
+    """
+
+    def __init__(
+        self, physical: int = 2, without: Sequence[str] = (), memory_limit: int = 0
+    ) -> None:
+        self.physical = physical
+        self.without = frozenset(without)
+        self.memory_limit = memory_limit
+        self.configs: list[ConfigProto] = []
+
+    def list_physical_devices(self) -> Sequence[str]:
+        return [f"/physical_device:TOY:{index}" for index in range(self.physical)]
+
+    def create_devices(
+        self, device_type: str, task: str, count: int, config: ConfigProto
+    ) -> Sequence[Device]:
+        self.configs.append(config)
+        return [self.device(f"{task}/device:{device_type}:{i}", device_type) for i in range(count)]
+
+    def device(self, name: str, device_type: str, incarnation: int | None = None) -> Device:
+        return Device(
+            DeviceAttributes(
+                name=name,
+                device_type=device_type,
+                incarnation=new_incarnation() if incarnation is None else incarnation,
+                memory_limit=self.memory_limit,
+            )
+        )
+
+    def supports(self, op_type: str) -> bool:
+        return op_type not in self.without

@@ -1,0 +1,1014 @@
+"""Partial runs: a step fed and fetched in several calls, in both faces."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.config import ConfigProto
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    UnimplementedError,
+)
+from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.operation import Tensor
+from actorsession.session import AsyncSession, Session
+from actorsession.session.conversions import _CONVERSIONS, register_session_run_conversion_functions
+from tests.session.test_concurrency import in_threads
+
+
+class Stages:
+    """Two stages: ``first`` waits for ``a`` and ``b``, ``second`` for ``c`` too."""
+
+    def __init__(self) -> None:
+        self.a = ops.placeholder("float32", [], name="a")
+        self.b = ops.placeholder("float32", [], name="b")
+        self.c = ops.placeholder("float32", [], name="c")
+        self.first = ops.add(self.a, self.b, name="first")
+        self.second = ops.multiply(self.first, self.c, name="second")
+        self.feeds = [self.a, self.b, self.c]
+        self.fetches = [self.first, self.second]
+
+    async def setup(self, face: Any) -> str:
+        return await face.partial_run_setup(self.fetches, self.feeds)
+
+
+@pytest.fixture
+def stages(graph: Graph) -> Stages:
+    return Stages()
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+
+def alarm(runs: Any) -> Any:
+    """The timer of a session on a loop, if it has one."""
+    return runs._alarm
+
+
+def watch_of(runs: Any) -> Any:
+    """What looks for idle runs in a session without a loop, if anything does."""
+    return runs._watch
+
+
+def counts(face: Any) -> tuple[int, int, int]:
+    """Open partial runs, steps, and what waits in their rendezvous."""
+    statistics = face.session.statistics()
+    return statistics.partial_runs, statistics.steps, statistics.pending
+
+
+# -- what it is ------------------------------------------------------------------------------------
+
+
+async def test_two_stages_give_what_one_run_gives(session: Any, stages: Stages) -> None:
+    handle = await stages.setup(session)
+    first = await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 2})
+    second = await session.partial_run(handle, stages.second, {stages.c: first * 5})
+    assert (first, second) == (3, 45)
+    assert type(first) is type(second) is np.float32
+
+
+async def test_a_handle_is_a_string_and_new_each_time(session: Any, stages: Stages) -> None:
+    handles = [await stages.setup(session) for _ in range(3)]
+    assert all(isinstance(handle, str) for handle in handles)
+    assert len(set(handles)) == 3
+    assert handles[0].startswith("a:0,b:0,c:0->first:0,second:0/")
+
+
+async def test_all_forms_of_fetches_and_keys_are_taken(session: Any, stages: Stages) -> None:
+    handle = await session.partial_run_setup(
+        {"x": ["first:0"], "y": (stages.second,)}, ["a:0", "b:0", "c:0"]
+    )
+    given = {"a:0": 1, stages.b: 2}
+    assert await session.partial_run(handle, {"x": ["first:0", stages.first]}, given) == {
+        "x": [3, 3]
+    }
+    assert await session.partial_run(handle, (stages.second,), {"c:0": 2}) == (6,)
+
+
+async def test_one_feed_need_not_stand_in_a_list(session: Any, stages: Stages) -> None:
+    doubled = stages.a * 2.0
+    for feeds in (stages.a, "a:0", (stages.a,)):
+        handle = await session.partial_run_setup(doubled, feeds)
+        assert await session.partial_run(handle, doubled, {stages.a: 4}) == 8
+
+
+async def test_values_are_computed_once_per_handle_and_random_ones_agree(
+    session: Any, stages: Stages
+) -> None:
+    drawn = ops.random_uniform([])
+    first, second = drawn + stages.a, drawn + stages.b
+    seen = set()
+    for _ in range(2):
+        handle = await session.partial_run_setup([drawn, first, second], [stages.a, stages.b])
+        value = await session.partial_run(handle, drawn)
+        assert await session.partial_run(handle, first, {stages.a: 0}) == value
+        assert await session.partial_run(handle, second, {stages.b: 0}) == value
+        seen.add(float(value))
+    assert len(seen) == 2
+
+
+async def test_a_side_effect_happens_once_however_many_calls_there_are(
+    session: Any, stages: Stages
+) -> None:
+    v = ops.Variable(np.float32(0))
+    await session.run(v.initializer)
+    update = v.assign_add(stages.a)
+    later = update * stages.b
+    handle = await session.partial_run_setup([update, later], [stages.a, stages.b])
+    assert await session.partial_run(handle, update, {stages.a: 5}) == 5
+    assert await session.partial_run(handle, later, {stages.b: 3}) == 15
+    assert await session.run(v) == 5
+
+
+async def test_what_needs_no_feed_runs_at_setup(session: Any, stages: Stages) -> None:
+    v = ops.Variable(np.float32(1))
+    await session.run(v.initializer)
+    read = ops.identity(v) * 1.0
+    handle = await session.partial_run_setup([read, stages.first], [stages.a, stages.b])
+    await session.run(v.assign(7.0))
+    assert await session.partial_run(handle, read) == 1
+
+
+async def test_feeding_alone_and_fetching_alone(session: Any, stages: Stages) -> None:
+    handle = await stages.setup(session)
+    assert await session.partial_run(handle, [], {stages.a: 1, stages.b: 2}) == []
+    assert await session.partial_run(handle, stages.first) == 3
+    assert await session.partial_run(handle, {}, {stages.c: 2}) == {}
+    assert await session.partial_run(handle, [stages.second]) == [6]
+
+
+async def test_a_feed_that_nothing_needs_is_fed_like_the_others(
+    session: Any, stages: Stages
+) -> None:
+    handle = await session.partial_run_setup(stages.first, stages.feeds)
+    assert await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 2}) == 3
+    assert counts(session)[0] == 1
+    assert await session.partial_run(handle, [], {stages.c: 2}) == []
+    assert counts(session) == (0, 0, 0)
+
+
+async def test_any_tensor_may_be_fed(session: Any, stages: Stages) -> None:
+    handle = await session.partial_run_setup(stages.second, [stages.first, stages.c])
+    assert await session.partial_run(handle, stages.second, {stages.first: 10, stages.c: 2}) == 20
+
+
+async def test_a_fetch_that_is_fed_in_the_same_call_gives_the_value_as_an_array(
+    session: Any, stages: Stages
+) -> None:
+    handle = await stages.setup(session)
+    fed, first = await session.partial_run(
+        handle, [stages.a, stages.first], {stages.a: 1, stages.b: 2}
+    )
+    assert isinstance(fed, np.ndarray)
+    assert [float(fed), first] == [1, 3]
+    with pytest.raises(InvalidArgumentError, match="fetch a:0 was not specified"):
+        await session.partial_run(handle, stages.a)
+
+
+async def test_an_operation_may_be_named_at_setup_and_runs_when_its_inputs_are_there(
+    session: Any, stages: Stages
+) -> None:
+    v = ops.Variable(np.float32(0))
+    await session.run(v.initializer)
+    update = v.assign_add(stages.a)
+    handle = await session.partial_run_setup([update.op, stages.first], [stages.a, stages.b])
+    await session.partial_run(handle, [], {stages.a: 5})
+    assert await session.run(v) == 5
+    assert await session.partial_run(handle, stages.first, {stages.b: 1}) == 6
+    assert await session.run(v) == 5
+
+
+async def test_operations_alone_make_a_partial_run(session: Any, stages: Stages) -> None:
+    v = ops.Variable(np.float32(0))
+    await session.run(v.initializer)
+    update = v.assign_add(stages.a)
+    handle = await session.partial_run_setup([update.op], [stages.a])
+    assert await session.partial_run(handle, [], {stages.a: 5}) == []
+    assert await session.run(v) == 5
+    assert counts(session) == (0, 0, 0)
+    handle = await session.partial_run_setup([v.initializer])  # complete before its first call
+    assert await session.partial_run(handle, []) == []
+    with pytest.raises(InvalidArgumentError, match="No partial run of this session"):
+        await session.partial_run(handle, [])
+
+
+# -- wrong setups ----------------------------------------------------------------------------------
+
+
+async def test_setup_without_fetches_and_targets_is_refused(session: Any, stages: Stages) -> None:
+    with pytest.raises(
+        InvalidArgumentError, match=r"at least one target.*feeds a:0 and no fetches"
+    ):
+        await session.partial_run_setup([], [stages.a])
+
+
+async def test_a_tensor_both_fed_and_fetched_is_refused(session: Any, stages: Stages) -> None:
+    with pytest.raises(InvalidArgumentError, match="a:0 is both fed and fetched"):
+        await session.partial_run_setup([stages.a, stages.first], stages.feeds)
+
+
+async def test_a_tensor_fed_twice_at_setup_is_refused(session: Any, stages: Stages) -> None:
+    with pytest.raises(InvalidArgumentError, match="'a:0' is fed more than once"):
+        await session.partial_run_setup(stages.first, [stages.a, stages.b, "a:0"])
+
+
+@pytest.mark.parametrize("feed", ["nowhere:0", "a", 3, None, {1}], ids=repr)
+async def test_a_bad_feed_key_is_a_type_error(session: Any, stages: Stages, feed: Any) -> None:
+    with pytest.raises(TypeError, match="feed_dict key"):
+        await session.partial_run_setup(stages.first, [feed])
+
+
+async def test_a_bad_fetch_is_refused_as_in_a_run(session: Any, stages: Stages) -> None:
+    with pytest.raises(ValueError, match="nowhere"):
+        await session.partial_run_setup("nowhere:0", stages.feeds)
+    with pytest.raises(TypeError, match="None"):
+        await session.partial_run_setup(None, stages.feeds)
+
+
+async def test_an_empty_graph_is_refused(session: Any) -> None:
+    with pytest.raises(RuntimeError, match="empty"):
+        await session.partial_run_setup([])
+
+
+async def test_a_device_that_does_not_exist_is_refused_at_setup(
+    session: Any, stages: Stages
+) -> None:
+    with get_default_graph().device("/job:nope"):
+        far = stages.a * 2.0
+    with pytest.raises(InvalidArgumentError, match="nope"):
+        await session.partial_run_setup(far, [stages.a])
+    assert counts(session) == (0, 0, 0)
+
+
+# -- wrong calls -----------------------------------------------------------------------------------
+
+# What is done before, the wrong call (fetches, feeds), and what the error says.
+WRONG: dict[str, Any] = {
+    "a feed not named at setup": ([], (["first"], ["a", "b", "first"]),
+        "feed first:0 was not specified.*feeds of .* are a:0, b:0, c:0"),
+    "a fetch not named at setup": ([], (["b"], ["a"]), "fetch b:0 was not specified.*are first:0, second:0"),
+    "a feed fed twice": ([([], ["a"])], ([], ["b", "a"]),
+        "feed a:0 has already been fed; still to be fed in .*: b:0, c:0"),
+    "a fetch fetched twice": ([(["first"], ["a", "b"])], (["first"], ["c"]),
+        "fetch first:0 has already been fetched; still .* second:0"),
+    "a fetch that needs a feed": ([], (["first"], ["a"]),
+        "Fetch first:0 can't be computed .* also needs b:0"),
+    "a fetch that needs feeds": ([([], ["a"])], (["second"], []), "Fetch second:0 .* also needs b:0, c:0"),
+}  # fmt: skip
+
+
+def by_name(stages: Stages, call: tuple[list[str], list[str]]) -> tuple[Any, Any]:
+    fetches, feeds = call
+    return [f"{name}:0" for name in fetches], {f"{name}:0": 1.0 for name in feeds}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+async def test_a_wrong_call_changes_nothing_and_the_handle_still_works(
+    session: Any, stages: Stages, wrong: str
+) -> None:
+    before, call, said = WRONG[wrong]
+    handle = await stages.setup(session)
+    for right in before:
+        await session.partial_run(handle, *by_name(stages, right))
+    left = counts(session)
+    for _ in range(2):
+        with pytest.raises(InvalidArgumentError, match=said):
+            await session.partial_run(handle, *by_name(stages, call))
+    assert counts(session) == left
+    fed = {name for _, feeds in before for name in feeds}
+    taken = {name for fetches, _ in before for name in fetches}
+    rest = [[n for n in ("first", "second") if n not in taken], [n for n in "abc" if n not in fed]]
+    values = await session.partial_run(handle, *by_name(stages, (rest[0], rest[1])))
+    assert values == [{"first": 2, "second": 2}[name] for name in rest[0]]
+    assert counts(session) == (0, 0, 0)
+
+
+async def test_feeds_are_checked_before_fetches_and_those_before_what_they_need(
+    session: Any, stages: Stages
+) -> None:
+    handle = await stages.setup(session)
+    await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1})
+    for fetches, feeds, said in [
+        (["b:0", "second:0"], {"a:0": 1}, "feed a:0 has already been fed"),
+        (["first:0"], {"first:0": 1, "a:0": 1}, "feed first:0 was not specified|both"),
+        (["second:0", "first:0"], {}, "fetch first:0 has already been fetched"),
+        (["second:0", "b:0"], {}, "fetch b:0 was not specified"),
+        (["second:0"], {}, "can't be computed"),
+    ]:
+        with pytest.raises(InvalidArgumentError, match=said):
+            await session.partial_run(handle, fetches, feeds)
+
+
+async def test_an_unknown_handle_is_refused(session: Any, stages: Stages) -> None:
+    with pytest.raises(
+        InvalidArgumentError, match="No partial run of this session has the handle 'nope'"
+    ):
+        await session.partial_run("nope", stages.first)
+    with pytest.raises(TypeError, match="string that partial_run_setup returned, got int"):
+        await session.partial_run(3, stages.first)
+
+
+async def test_another_sessions_handle_is_refused(make_session: Any, stages: Stages) -> None:
+    first, second = make_session(), make_session()
+    await stages.setup(first)
+    handle = await stages.setup(first)  # the other one has made fewer
+    await stages.setup(second)
+    with pytest.raises(InvalidArgumentError, match="No partial run"):
+        await second.partial_run(handle, [], {stages.a: 1})
+
+
+async def test_a_complete_handle_is_deleted_and_refused(session: Any, stages: Stages) -> None:
+    handle = await stages.setup(session)
+    assert counts(session)[:2] == (1, 1)
+    await session.partial_run(handle, stages.fetches, {"a:0": 1, "b:0": 2, "c:0": 3})
+    assert counts(session) == (0, 0, 0)
+    with pytest.raises(InvalidArgumentError, match="or is complete, failed, or given up"):
+        await session.partial_run(handle, stages.first)
+
+
+async def test_fetching_an_operation_is_a_runtime_error_and_changes_nothing(
+    session: Any, stages: Stages
+) -> None:
+    handle = await session.partial_run_setup([stages.first, stages.first.op], stages.feeds)
+    for fetches in (stages.first.op, [stages.first, "first"]):
+        with pytest.raises(
+            RuntimeError, match=r"takes no operations .* got first: name them in partial_run_setup"
+        ):
+            await session.partial_run(handle, fetches, {stages.a: 1})
+    assert await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1}) == 2
+
+
+async def test_a_placeholder_that_was_never_a_feed_fails_the_first_call_that_is_right(
+    session: Any, stages: Stages
+) -> None:
+    handle = await session.partial_run_setup(stages.fetches, [stages.a, stages.b])
+    with pytest.raises(InvalidArgumentError, match="feed c:0 was not specified"):
+        await session.partial_run(handle, [], {stages.c: 1})
+    with pytest.raises(
+        InvalidArgumentError, match="feed a value for placeholder tensor 'c'"
+    ) as caught:
+        await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 2})
+    assert caught.value.node == "c"
+    with pytest.raises(InvalidArgumentError, match="No partial run"):
+        await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 2})
+    assert counts(session) == (0, 0, 0)
+
+
+async def test_bad_keys_and_values_are_refused_as_in_a_run_and_change_nothing(
+    session: Any, stages: Stages
+) -> None:
+    handle = await stages.setup(session)
+    with pytest.raises(TypeError, match="nowhere"):
+        await session.partial_run(handle, [], {"nowhere:0": 1})
+    with pytest.raises(ValueError, match=r"shape \(2,\) for tensor 'b:0'"):
+        await session.partial_run(handle, [], {stages.a: 1, stages.b: [1, 2]})
+    with pytest.raises(ValueError, match="nowhere"):
+        await session.partial_run(handle, "nowhere:0", {stages.a: 1})
+    assert await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1}) == 2
+
+
+# -- errors inside the step ------------------------------------------------------------------------
+
+
+async def test_after_an_error_inside_the_step_the_handle_is_gone_and_the_session_is_not(
+    session: Any, stages: Stages
+) -> None:
+    divisor = ops.placeholder("int32", [], name="divisor")
+    quotient = ops.floordiv(ops.constant(6), divisor, name="quotient")
+    handle = await session.partial_run_setup(
+        [quotient, stages.first], [divisor, stages.a, stages.b]
+    )
+    with pytest.raises(InvalidArgumentError, match="division by zero") as caught:
+        await session.partial_run(handle, quotient, {divisor: 0})
+    assert caught.value.node == "quotient"
+    assert "test_partial_runs.py" in str(caught.value)
+    with pytest.raises(InvalidArgumentError, match="No partial run"):
+        await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1})
+    assert counts(session) == (0, 0, 0)
+    assert await session.run(quotient, {divisor: 2}) == 3
+    again = await session.partial_run_setup(quotient, divisor)
+    assert await session.partial_run(again, quotient, {divisor: 3}) == 2
+
+
+async def test_an_error_at_setup_is_told_by_the_first_call(session: Any, stages: Stages) -> None:
+    v = ops.Variable(np.float32(1), name="v")
+    handle = await session.partial_run_setup([v + 1.0, stages.first], stages.feeds)
+    with pytest.raises(FailedPreconditionError, match="v"):
+        await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1})
+    with pytest.raises(InvalidArgumentError, match="No partial run"):
+        await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1})
+
+
+async def test_an_error_of_an_operation_that_nobody_fetches_is_told_too(
+    session: Any, stages: Stages
+) -> None:
+    divisor = ops.placeholder("int32", [], name="divisor")
+    quotient = ops.constant(6) // divisor
+    handle = await session.partial_run_setup(
+        [quotient.op, stages.first], [divisor, stages.a, stages.b]
+    )
+    with pytest.raises(InvalidArgumentError, match="division by zero"):
+        await session.partial_run(handle, [], {divisor: 0})
+    assert counts(session) == (0, 0, 0)
+
+
+# -- whose memory it is ----------------------------------------------------------------------------
+
+
+async def test_fetched_arrays_are_the_callers_own(session: Any, graph: Graph) -> None:
+    p, q = ops.placeholder("float32", [3]), ops.placeholder("float32", [3])
+    v = ops.Variable(np.ones(3, np.float32))
+    await session.run(v.initializer)
+    made, passed, constant = p * 1.0, ops.identity(p), ops.constant([1.0, 2.0, 3.0])
+    read, total = ops.identity(v), made + q
+    fetches = [made, passed, constant, read, total, ops.identity(v)]
+    for _ in range(2):
+        handle = await session.partial_run_setup(fetches, [p, q])
+        taken = await session.partial_run(handle, fetches[:4], {p: np.ones(3, np.float32)})
+        np.testing.assert_array_equal(taken, [[1, 1, 1], [1, 1, 1], [1, 2, 3], [1, 1, 1]])
+        for array in taken:
+            array[:] = 99
+        rest = await session.partial_run(handle, fetches[4:], {q: np.zeros(3, np.float32)})
+        np.testing.assert_array_equal(rest, np.ones([2, 3]))
+    np.testing.assert_array_equal(await session.run(v), [1, 1, 1])
+
+
+async def test_fed_arrays_that_the_caller_changes_between_calls_change_nothing(
+    session: Any, graph: Graph
+) -> None:
+    p, q = ops.placeholder("float32", [3]), ops.placeholder("float32", [3])
+    passed, total = ops.identity(p), p + q
+    handle = await session.partial_run_setup([passed, total], [p, q])
+    fed = np.ones(3, np.float32)
+    await session.partial_run(handle, [], {p: fed})
+    fed[:] = 99
+    np.testing.assert_array_equal(await session.partial_run(handle, passed), [1, 1, 1])
+    np.testing.assert_array_equal(
+        await session.partial_run(handle, total, {q: [1, 1, 1]}), [2, 2, 2]
+    )
+
+
+async def test_strings_and_sparse_tensors_are_fed_as_in_a_run(session: Any, graph: Graph) -> None:
+    text, scalar = ops.placeholder("string", []), ops.placeholder("float32", [2])
+    fetches = [ops.identity(text), ops.reduce_sum(scalar)]
+    handle = await session.partial_run_setup(fetches, [text, scalar])
+    assert await session.partial_run(handle, fetches, {text: "é", scalar: [1, 2]}) == [
+        "é".encode(),
+        3,
+    ]
+
+
+class Pair:
+    """Two tensors under one key."""
+
+    def __init__(self, left: Tensor, right: Tensor) -> None:
+        self.parts = [left, right]
+
+
+async def test_objects_with_a_conversion_stand_for_their_tensors(
+    session: Any, stages: Stages
+) -> None:
+    register_session_run_conversion_functions(
+        Pair,
+        lambda pair: (pair.parts, tuple),
+        lambda pair, values: list(zip(pair.parts, values, strict=True)),
+        lambda pair: pair.parts,
+    )
+    try:
+        fed, fetched = Pair(stages.a, stages.b), Pair(stages.first, stages.second)
+        handle = await session.partial_run_setup(fetched, [fed, stages.c])
+        assert await session.partial_run(handle, [], {fed: (1, 2)}) == []
+        assert await session.partial_run(handle, fetched, {stages.c: 4}) == (3, 12)
+    finally:
+        del _CONVERSIONS[0]
+
+
+async def test_tensor_handles_are_fetched_and_fed_as_in_a_run(session: Any, stages: Stages) -> None:
+    kept = ops.get_session_handle(stages.first)
+    run = await session.partial_run_setup([kept, stages.second], stages.feeds)
+    handle = await session.partial_run(run, kept, {stages.a: 1, stages.b: 2})
+    assert handle.eval() == 3
+    assert await session.partial_run(run, stages.second, {stages.c: handle}) == 9
+
+
+# -- many ------------------------------------------------------------------------------------------
+
+
+async def test_handles_do_not_see_each_other(session: Any, stages: Stages) -> None:
+    handles = [await stages.setup(session) for _ in range(20)]
+    assert counts(session)[:2] == (20, 20)
+    for i, handle in enumerate(handles):
+        assert await session.partial_run(handle, stages.first, {stages.a: i, stages.b: 1}) == i + 1
+    for i, handle in reversed(list(enumerate(handles))):
+        assert await session.partial_run(handle, stages.second, {stages.c: 2}) == 2 * (i + 1)
+    assert counts(session) == (0, 0, 0)
+
+
+async def test_an_incomplete_handle_may_be_dropped(session: Any, stages: Stages) -> None:
+    await stages.setup(session)
+    handle = await stages.setup(session)
+    await session.partial_run(handle, [], {stages.a: 1})
+    assert await session.run(stages.first, {stages.a: 1, stages.b: 1}) == 2
+
+
+async def test_the_graph_may_grow_and_ordinary_runs_be_made_between_the_calls(
+    session: Any, stages: Stages
+) -> None:
+    handle = await stages.setup(session)
+    grown = stages.first + 100.0
+    assert await session.run(grown, {stages.a: 1, stages.b: 1}) == 102
+    assert await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 2}) == 3
+    assert await session.run(stages.first, {stages.a: 5, stages.b: 5}) == 10
+    other = await session.partial_run_setup(grown, stages.feeds[:2])
+    assert await session.partial_run(other, grown, {stages.a: 0, stages.b: 0}) == 100
+    assert await session.partial_run(handle, stages.second, {stages.c: 2}) == 6
+
+
+async def test_ordinary_and_partial_plans_are_kept_apart(session: Any, stages: Stages) -> None:
+    given = {stages.a: 1, stages.b: 2, stages.c: 3}
+    for _ in range(2):
+        assert await session.run(stages.fetches, given) == [3, 9]
+        for fetches, feeds in [
+            (stages.fetches, stages.feeds),
+            (stages.fetches[::-1], stages.feeds[::-1]),
+        ]:
+            handle = await session.partial_run_setup(fetches, feeds)
+            assert await session.partial_run(handle, stages.fetches[::-1], given) == [9, 3]
+    cache = session.session.statistics().cache
+    assert (cache.plans, cache.misses) == (1, 1)
+
+
+async def test_plans_beyond_the_limit_of_the_cache_are_made_again(
+    make_session: Any, stages: Stages
+) -> None:
+    face = make_session(ConfigProto(plan_cache_size=1))
+    handle = await stages.setup(face)
+    for _ in range(2):
+        for fetch in stages.fetches:
+            other = await face.partial_run_setup(fetch, stages.feeds)
+            assert await face.partial_run(other, fetch, {"a:0": 1, "b:0": 1, "c:0": 1}) == 2
+    assert await face.partial_run(handle, stages.fetches, {"a:0": 1, "b:0": 1, "c:0": 2}) == [2, 4]
+
+
+async def test_several_devices_each_get_the_feeds_they_read(
+    make_session: Any, stages: Stages
+) -> None:
+    face = make_session(ConfigProto(device_count={"CPU": 3}))
+    graph = get_default_graph()
+    y, z = stages.a, stages.b
+    for i in range(9):
+        with graph.device(f"/cpu:{i % 3}"):
+            y = y * 2.0 + stages.a
+            z = z + y + stages.c
+    half = y * 1.0
+    fetches = [half, z, stages.first]
+    expected = await face.run(fetches, {"a:0": 1, "b:0": 2, "c:0": 3})
+    handle = await face.partial_run_setup(fetches, stages.feeds)
+    assert await face.partial_run(handle, half, {stages.a: 1}) == expected[0]
+    assert await face.partial_run(handle, [], {stages.c: 3}) == []
+    assert await face.partial_run(handle, [z, stages.first], {stages.b: 2}) == expected[1:]
+    assert counts(face) == (0, 0, 0)
+
+
+async def test_many_children_have_runs_open_at_once() -> None:
+    graph = Graph()
+    with graph.as_default():
+        stages = Stages()
+    async with AsyncSession(graph=graph, config=ConfigProto(device_count={"CPU": 2})) as session:
+
+        async def child(i: int) -> None:
+            handle = await session.partial_run_setup(stages.fetches, stages.feeds)
+            await asyncio.sleep(0)
+            first = await session.partial_run(handle, stages.first, {stages.a: i, stages.b: 1})
+            await asyncio.sleep(0)
+            assert (
+                await session.partial_run(handle, stages.second, {stages.c: first}) == (i + 1) ** 2
+            )
+
+        async with asyncio.TaskGroup() as group:
+            for i in range(300):
+                group.create_task(child(i))
+        assert session.statistics().partial_runs == 0
+
+
+def test_thirty_two_threads_share_a_session() -> None:
+    graph = Graph()
+    with graph.as_default():
+        stages = Stages()
+    with Session(graph=graph, config=ConfigProto(device_count={"CPU": 2})) as session:
+
+        def work(index: int) -> None:
+            for i in range(20):
+                handle = session.partial_run_setup(stages.fetches, stages.feeds)
+                assert (
+                    session.partial_run(handle, stages.first, {stages.a: i, stages.b: index})
+                    == i + index
+                )
+                if index == 0 and i % 4 == 0:
+                    with graph.as_default():
+                        grown = stages.first + float(i)
+                    assert session.run(grown, {stages.a: 0, stages.b: 0}) == i
+                assert session.partial_run(handle, stages.second, {stages.c: 2}) == 2 * (i + index)
+
+        in_threads(32, work)
+        assert session.statistics().partial_runs == session.statistics().steps == 0
+
+
+def test_threads_that_race_for_one_handle_feed_it_once() -> None:
+    graph = Graph()
+    with graph.as_default():
+        stages = Stages()
+    with Session(graph=graph) as session:
+        handle = session.partial_run_setup(stages.fetches, stages.feeds)
+        refused: list[InvalidArgumentError] = []
+
+        def work(index: int) -> None:
+            try:
+                session.partial_run(handle, [], {stages.a: 1})
+            except InvalidArgumentError as error:
+                refused.append(error)
+
+        in_threads(8, work)
+        assert len(refused) == 7
+        assert session.partial_run(handle, stages.first, {stages.b: 1}) == 2
+
+
+# -- waiting ---------------------------------------------------------------------------------------
+
+LARGE = np.full([700, 700], 0.01, np.float32)
+
+
+class Dear:
+    """A chain of products that takes seconds, and a short way."""
+
+    def __init__(self) -> None:
+        self.x = ops.placeholder("float32", [700, 700], name="x")
+        self.s = ops.placeholder("float32", [], name="s")
+        y = self.x
+        for _ in range(400):
+            y = ops.matmul(y, self.x) * 0.01
+        self.product, self.short = y, self.s + 1.0
+        self.medium = ops.matmul(self.x, self.x)
+
+
+@pytest.fixture
+def dear(graph: Graph) -> Dear:
+    return Dear()
+
+
+async def offloaded(session: AsyncSession) -> None:
+    """Waits until the pool has taken a segment."""
+    while session.statistics().offloaded == 0:  # noqa: ASYNC110 - a counter has no event
+        await asyncio.sleep(0.001)
+
+
+async def test_dear_kernels_go_to_the_pool_and_several_calls_of_a_run_wait_at_once(
+    graph: Graph, dear: Dear
+) -> None:
+    async with AsyncSession(graph=graph) as session:
+        handle = await session.partial_run_setup([dear.medium, dear.short], [dear.x, dear.s])
+        waiting = asyncio.create_task(session.partial_run(handle, dear.medium, {dear.x: LARGE}))
+        await offloaded(session)
+        assert not waiting.done()
+        short = asyncio.create_task(session.partial_run(handle, dear.short, {dear.s: 1}))
+        np.testing.assert_allclose(await waiting, LARGE @ LARGE, rtol=1e-4)
+        assert await short == 2
+        assert session.statistics().partial_runs == 0
+
+
+async def test_cancelling_a_call_gives_up_that_run_only(graph: Graph, dear: Dear) -> None:
+    async with AsyncSession(graph=graph) as session:
+        other = await session.partial_run_setup([dear.short], [dear.s])
+        handle = await session.partial_run_setup([dear.product, dear.short], [dear.x, dear.s])
+        call = asyncio.create_task(session.partial_run(handle, dear.product, {dear.x: LARGE}))
+        await offloaded(session)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        statistics = session.statistics()
+        assert (statistics.partial_runs, statistics.steps) == (1, 1)
+        with pytest.raises(InvalidArgumentError, match="No partial run"):
+            await session.partial_run(handle, dear.short, {dear.s: 1})
+        assert await session.partial_run(other, dear.short, {dear.s: 1}) == 2
+        assert await session.run(dear.short, {dear.s: 2}) == 3
+
+
+async def test_a_limit_in_time_ends_the_run_with_deadline_exceeded_and_the_session_lives(
+    make_session: Any, dear: Dear
+) -> None:
+    face = make_session(ConfigProto(operation_timeout_in_ms=50))
+    handle = await face.partial_run_setup([dear.product, dear.short], [dear.x, dear.s])
+    with pytest.raises(DeadlineExceededError):
+        await face.partial_run(handle, dear.product, {dear.x: LARGE})
+    with pytest.raises(InvalidArgumentError, match="No partial run"):
+        await face.partial_run(handle, dear.short, {dear.s: 1})
+    assert counts(face) == (0, 0, 0)
+    again = await face.partial_run_setup(dear.short, dear.s)
+    assert await face.partial_run(again, dear.short, {dear.s: 1}) == 2
+
+
+async def test_the_limit_counts_for_each_call_and_not_for_the_time_between(
+    make_session: Any, stages: Stages
+) -> None:
+    face = make_session(ConfigProto(operation_timeout_in_ms=60_000))
+    handle = await stages.setup(face)
+    run = face.session._session.partial_runs._runs[handle]
+    assert await face.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1}) == 2
+    assert run.step._deadline is None
+
+
+async def test_closing_ends_what_waits_with_cancelled_and_later_calls_are_runtime_errors(
+    graph: Graph, dear: Dear
+) -> None:
+    session = AsyncSession(graph=graph)
+    idle = await session.partial_run_setup([dear.short], [dear.s])
+    handle = await session.partial_run_setup([dear.product, dear.short], [dear.x, dear.s])
+    call = asyncio.create_task(session.partial_run(handle, dear.product, {dear.x: LARGE}))
+    await offloaded(session)
+    await session.close()
+    with pytest.raises(CancelledError, match="closed"):
+        await call
+    assert session.statistics().partial_runs == session.statistics().steps == 0
+    with pytest.raises(RuntimeError, match="closed Session"):
+        await session.partial_run(idle, dear.short, {dear.s: 1})
+    with pytest.raises(RuntimeError, match="closed Session"):
+        await session.partial_run_setup(dear.short, dear.s)
+
+
+def test_closing_from_another_thread_ends_a_synchronous_call(graph: Graph, dear: Dear) -> None:
+    session = Session(graph=graph)
+    handle = session.partial_run_setup([dear.product], [dear.x])
+    run = session._session.partial_runs._runs[handle]
+    errors: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            session.partial_run(handle, dear.product, {dear.x: LARGE})
+        except CancelledError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    while not run.lock.locked():  # until the call is in the step
+        threading.Event().wait(0.001)
+    session.close()
+    thread.join()
+    assert "closed" in str(errors[0])
+    with pytest.raises(RuntimeError, match="closed Session"):
+        session.partial_run(handle, [], {})
+
+
+def test_ctrl_c_gives_the_run_up_and_the_session_lives(graph: Graph, dear: Dear) -> None:
+    """1. A dear call runs in the main thread. 2. SIGINT comes. 3. The call ends with KeyboardInterrupt and
+    its handle is gone. 4. The session is right."""
+    with Session(graph=graph) as session:
+        handle = session.partial_run_setup([dear.product, dear.short], [dear.x, dear.s])
+        timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            session.partial_run(handle, dear.product, {dear.x: LARGE})
+        timer.join()
+        with pytest.raises(InvalidArgumentError, match="No partial run"):
+            session.partial_run(handle, dear.short, {dear.s: 1})
+        assert session.statistics().steps == 0
+        assert session.run(dear.short, {dear.s: 1}) == 2
+
+
+async def test_without_a_kernel_pool_everything_runs_in_the_loops_own_thread(
+    make_session: Any, dear: Dear
+) -> None:
+    face = make_session(
+        ConfigProto(inter_op_parallelism_threads=-1, operation_timeout_in_ms=10_000)
+    )
+    handle = await face.partial_run_setup([dear.medium, dear.short], [dear.x, dear.s])
+    product = await face.partial_run(handle, dear.medium, {dear.x: LARGE})
+    np.testing.assert_allclose(product, LARGE @ LARGE, rtol=1e-4)
+    assert await face.partial_run(handle, dear.short, {dear.s: 1}) == 2
+    assert face.session.statistics().offloaded == 0
+
+
+async def test_reset_gives_partial_runs_up(session: Any, stages: Stages) -> None:
+    handle = await stages.setup(session)
+    await session.reset("")
+    assert counts(session)[0] == 0
+    with pytest.raises(CancelledError, match=r"closed|reset"):
+        await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1})
+
+
+# -- the end of runs that nobody ends --------------------------------------------------------------
+
+
+async def test_a_block_gives_an_incomplete_run_up(session: Any, stages: Stages) -> None:
+    async with session.partial(stages.fetches, stages.feeds) as p:
+        assert await p.run(stages.first, {stages.a: 1, stages.b: 2}) == 3
+        assert counts(session)[0] == 1
+        handle = p.handle
+    assert counts(session) == (0, 0, 0)
+    with pytest.raises(InvalidArgumentError, match="No partial run"):
+        await session.partial_run(handle, stages.second, {stages.c: 1})
+
+
+async def test_a_block_may_complete_its_run_or_end_with_an_error(
+    session: Any, stages: Stages
+) -> None:
+    async with session.partial(stages.first, stages.feeds[:2]) as p:
+        assert await p.run(stages.first, {stages.a: 1, stages.b: 2}) == 3
+    with pytest.raises(ZeroDivisionError):
+        async with session.partial(stages.first, stages.feeds):
+            raise ZeroDivisionError
+    assert counts(session) == (0, 0, 0)
+
+
+async def test_leaving_a_block_ends_the_calls_in_it_and_waits_for_their_kernels(
+    graph: Graph, dear: Dear
+) -> None:
+    async with AsyncSession(graph=graph) as session:
+        async with session.partial([dear.product, dear.short], [dear.x, dear.s]) as p:
+            step = session._session.partial_runs._runs[p.handle].step
+            call = asyncio.create_task(p.run(dear.product, {dear.x: LARGE}))
+            await offloaded(session)
+        assert step.done
+        with pytest.raises(CancelledError, match=r"block .* was left"):
+            await call
+        assert session.statistics().partial_runs == 0
+
+
+def test_a_block_is_entered_once_and_has_a_handle_inside(graph: Graph, stages: Stages) -> None:
+    with Session(graph=graph) as session:
+        p = session.partial(stages.first, stages.feeds)
+        assert repr(p) == "<PartialRun not entered>"
+        with pytest.raises(RuntimeError, match="has not begun"):
+            p.run(stages.first)
+        with p:
+            assert p.handle in repr(p)
+            with pytest.raises(RuntimeError, match="entered once"):
+                p.__enter__()
+
+
+async def test_a_dropped_object_gives_its_run_up(session: Any, stages: Stages) -> None:
+    p = session.partial(stages.fetches, stages.feeds)
+    await p.__aenter__()
+    assert counts(session)[:2] == (1, 1)
+    del p
+    gc.collect()
+    while counts(session)[0]:  # noqa: ASYNC110 - the thread that entered it may hold it a moment longer
+        await asyncio.sleep(0.001)
+    assert counts(session) == (0, 0, 0)
+
+
+async def test_a_run_that_nobody_continues_is_collected_after_its_idle_limit(
+    make_session: Any, stages: Stages
+) -> None:
+    face = make_session(ConfigProto(partial_run_idle_limit_in_ms=5000))
+    runs, clock = face.session._session.partial_runs, Clock()
+    runs.clock = clock
+    old, used = await stages.setup(face), await stages.setup(face)
+    clock.time = 4.0
+    await face.partial_run(used, [], {stages.a: 1})
+    runs.collect()
+    assert counts(face)[0] == 2
+    clock.time = 5.0
+    runs.collect()
+    assert counts(face)[:2] == (1, 1)
+    with pytest.raises(InvalidArgumentError, match="given up"):
+        await face.partial_run(old, [], {stages.a: 1})
+    clock.time = 9.0
+    runs.collect()
+    assert counts(face) == (0, 0, 0)
+
+
+async def test_the_default_idle_limit_is_ten_minutes(session: Any, stages: Stages) -> None:
+    runs, clock = session.session._session.partial_runs, Clock()
+    runs.clock = clock
+    await stages.setup(session)
+    clock.time = 599.9
+    runs.collect()
+    assert counts(session)[0] == 1
+    clock.time = 600.0
+    runs.collect()
+    assert counts(session) == (0, 0, 0)
+
+
+async def test_a_wrong_call_does_not_keep_a_run_alive(session: Any, stages: Stages) -> None:
+    runs, clock = session.session._session.partial_runs, Clock()
+    runs.clock = clock
+    handle = await stages.setup(session)
+    clock.time = 599.0
+    with pytest.raises(InvalidArgumentError):
+        await session.partial_run(handle, stages.first)
+    clock.time = 600.0
+    runs.collect()
+    assert counts(session)[0] == 0
+
+
+def test_a_run_that_a_thread_is_in_is_not_collected(graph: Graph, stages: Stages) -> None:
+    with Session(graph=graph) as session:
+        runs, clock = session._session.partial_runs, Clock()
+        runs.clock = clock
+        handle = session.partial_run_setup(stages.fetches, stages.feeds)
+        clock.time = 600.0
+        with runs._runs[handle].lock:  # as a call has it
+            runs.collect()
+        assert session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1}) == 2
+        runs.collect()
+        assert len(runs) == 1
+
+
+async def test_on_a_loop_a_timer_collects_and_exists_while_runs_are_open(
+    graph: Graph, stages: Stages
+) -> None:
+    async with AsyncSession(graph=graph) as session:
+        runs, clock = session._session.partial_runs, Clock()
+        runs.clock = clock
+        assert alarm(runs) is None
+        await session.partial_run_setup(stages.fetches, stages.feeds)
+        clock.time = 300.0
+        handle = await session.partial_run_setup(stages.fetches, stages.feeds)
+        clock.time = 600.0
+        alarm(runs).cancel()
+        runs._ring()  # as the loop would
+        assert len(runs) == 1
+        assert alarm(runs).when() > 0
+        await session.partial_run(handle, stages.fetches, {"a:0": 1, "b:0": 1, "c:0": 1})
+        assert alarm(runs) is None
+
+
+def test_without_a_loop_one_thread_collects_and_ends_once_no_run_is_open(
+    graph: Graph, stages: Stages
+) -> None:
+    """1. Two runs begin: one thread looks after them. 2. They are complete. 3. At its next look it ends.
+    4. The next run has one again. 5. Closing ends it."""
+    with Session(graph=graph) as session:
+        runs = session._session.partial_runs
+        assert watch_of(runs) is None
+        handles = [session.partial_run_setup(stages.fetches, stages.feeds) for _ in range(2)]
+        watch = watch_of(runs)
+        assert watch._thread.is_alive()
+        for handle in handles:
+            session.partial_run(handle, stages.fetches, {"a:0": 1, "b:0": 1, "c:0": 1})
+        assert not runs.keeps(watch)
+        watch.end()
+        session.partial_run_setup(stages.fetches, stages.feeds)
+        second = watch_of(runs)
+        assert second is not watch
+        assert runs.keeps(second)
+    assert not second._thread.is_alive()
+
+
+async def test_closing_the_session_collects_its_runs_with_their_rendezvous(
+    session: Any, stages: Stages
+) -> None:
+    handle = await stages.setup(session)
+    await session.partial_run(handle, [], {stages.a: 1, stages.b: 1})
+    assert counts(session) == (1, 1, 2)  # a receiver for c, and the first stage, which nobody took
+    await session.close()
+    assert counts(session) == (0, 0, 0)
+
+
+# -- other kinds of session ------------------------------------------------------------------------
+
+
+async def test_a_remote_session_says_that_it_makes_none(graph: Graph, stages: Stages) -> None:
+    session = AsyncSession("tcp://127.0.0.1:1", graph=graph)
+    with pytest.raises(UnimplementedError, match="makes no partial runs yet: only sessions in"):
+        await session.partial_run_setup(stages.first, stages.feeds)
+    with pytest.raises(UnimplementedError, match="makes no partial runs yet: only sessions in"):
+        await session.partial_run("h", stages.first)
+    await session.close()
+
+
+def test_a_remote_session_without_await_says_so_too(graph: Graph, stages: Stages) -> None:
+    with Session("tcp://127.0.0.1:1", graph=graph) as session:
+        with pytest.raises(UnimplementedError, match="makes no partial runs yet"):
+            session.partial_run_setup(stages.first, stages.feeds)
+        with pytest.raises(UnimplementedError, match="makes no partial runs yet"):
+            session.partial_run("h", stages.first)
+
+
+async def test_the_synchronous_face_inside_a_loop_says_which_class_to_use(
+    graph: Graph, stages: Stages
+) -> None:
+    session = Session(graph=graph)
+    with pytest.raises(RuntimeError, match="use AsyncSession"):
+        session.partial_run_setup(stages.first, stages.feeds)
+    with pytest.raises(RuntimeError, match="use AsyncSession"):
+        session.partial_run("h", stages.first)
+    session.close()
