@@ -192,7 +192,9 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
         nonlocal depth
         depth += 1
         if depth > _MAX_DEPTH or not _READ_FUNCTION:
-            raise ProtocolError(f"functions are nested more than {_MAX_DEPTH} deep, or unknown here")
+            raise ProtocolError(
+                f"functions are nested more than {_MAX_DEPTH} deep, or unknown here"
+            )
         value = msgpack.unpackb(body, ext_hook=extension, strict_map_key=False, timestamp=1)
         depth -= 1
         return _READ_FUNCTION[0](value)

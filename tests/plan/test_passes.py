@@ -22,6 +22,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.plan.compile import compile_partition
 from actorsession.plan.link import LinkedPartition
+from actorsession.runtime.resources import Variable
 from tests.plan.kit import CPU, Made, Step
 
 SIZE = 4

@@ -109,7 +109,9 @@ def test_a_cycle_is_refused_and_names_its_nodes() -> None:
 async def test_a_finalised_graph_says_which_line_finalised_it_and_still_runs(session: Any) -> None:
     x = ops.constant(1.0)
     x.graph.finalize()
-    with pytest.raises(RuntimeError, match=r"finalize\(\) was called at .*test_graph_growth.py:\d+"):
+    with pytest.raises(
+        RuntimeError, match=r"finalize\(\) was called at .*test_graph_growth.py:\d+"
+    ):
         ops.identity(x)
     assert await session.run(x) == 1.0
 

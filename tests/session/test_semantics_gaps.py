@@ -280,7 +280,7 @@ async def test_a_kernel_that_does_not_come_back_is_waited_for_no_longer_than_a_l
 
 
 async def test_signatures_share_the_state_of_kernels(session: Any) -> None:
-    """Two signatures that draw with one seeded node go through one sequence; another session begins it anew."""
+    """Two signatures that draw with one node go through one sequence; another session begins it anew."""
     drawn = ops.random_uniform([4], seed=7)
     doubled = drawn * 2.0
     first, second = await session.run(drawn), await session.run(doubled) / 2
