@@ -36,8 +36,8 @@ from actorsession.messages.session import (
 from actorsession.messages.worker import CleanupAll
 from actorsession.plan.place import DeviceSet
 from actorsession.runtime.device_filters import DeviceFilters
-from actorsession.runtime.pools import refuse_session_pools
 from actorsession.session.placement_log import log_devices
+from actorsession.session.remote_settings import refuse_local_settings
 
 __all__ = ["Master"]
 
@@ -93,7 +93,7 @@ class Master(Actor):
         self._requests.check(message.request_id)
         graph = GraphDef.from_wire(message.graph)
         config = ConfigProto.from_wire(message.config)
-        refuse_session_pools(config)
+        refuse_local_settings(config)
         filters = DeviceFilters(config.device_filters)
         deadline = _sooner(call.deadline)
         # The master's own task is always part of its sessions.

@@ -26,9 +26,12 @@ from actorsession.errors import FailedPreconditionError, OpError, UnknownError, 
 from actorsession.graph.device import task_name
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
+from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.runtime.devices import make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.pools import server_pool
 from actorsession.session.remote import shared_token
+from actorsession.session.remote_settings import refuse_local_settings
 from transports import Hello, Listener, TransportError, listen
 
 __all__ = ["Server", "ServerStatistics"]
@@ -45,7 +48,8 @@ class Server:
         cluster: the tasks and their addresses; this task's may have port 0.
         job_name: the job of this task.
         task_index: its index in the job.
-        config: settings of the process, such as ``device_count``.
+        config: settings of the process: ``device_count``, and the threads of its kernel pool and of
+            the BLAS library (``inter_op_parallelism_threads``, ``intra_op_parallelism_threads``).
         cluster_id: servers and clients of another id are refused; "" accepts clients and servers that
             have none.
         token: shared secret; needed to listen on anything but loopback. By default what
@@ -53,6 +57,7 @@ class Server:
 
     Raises:
         ValueError: if the task is not in the cluster.
+        InvalidArgumentError: for settings that only local sessions have.
     """
 
     def __init__(
@@ -67,6 +72,7 @@ class Server:
     ) -> None:
         self._spec = ClusterSpec(cluster)
         self._config = config or ConfigProto()
+        refuse_local_settings(self._config)
         self._bind_to = self._spec.tasks().get(task_name(job_name, task_index))
         if self._bind_to is None:
             self._spec.task_address(job_name, task_index)  # says what would be valid
@@ -83,6 +89,7 @@ class Server:
         self._master: Master | None = None
         self._worker: Worker | None = None
         self._pool: KernelPool | None = None
+        self._blas: BlasThreads | None = None
         self._stopping = asyncio.Event()
 
     # -- life ----------------------------------------------------------------------------------
@@ -111,8 +118,9 @@ class Server:
         registry.publish(self.target, self._serves[MASTER])
 
     def _make_actors(self) -> None:
-        threads = self._config.inter_op_parallelism_threads
-        self._pool = None if threads < 0 else KernelPool(threads)
+        self._pool = server_pool(self._config)
+        threads = self._config.intra_op_parallelism_threads
+        self._blas = hold_blas_threads(threads) if threads else None
         devices = make_devices(self.task, self._config.device_count)
         self._worker = Worker(
             self.task, self.incarnation, devices, self._cache.push, self._cache.learn,
@@ -187,6 +195,7 @@ class Server:
         await self._worker.aclose(why)
         if self._pool is not None:
             self._pool.shutdown(wait=False)
+        self._blas = None  # the library gets its own number back with the last holder
 
     async def __aenter__(self) -> Server:
         await self.start()

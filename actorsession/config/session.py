@@ -102,16 +102,17 @@ class GraphOptions:
 
     Attributes:
         optimizer_options: which optimisations are made.
-        build_cost_model: number of steps whose times and sizes feed the session's cost model; 0 for no
-            model.
-        build_cost_model_after: steps to leave out before that, while caches are cold.
+        build_cost_model: every that-many-th run of a plan feeds the session's cost model with its times
+            and sizes; 0 for no model; refused for remote sessions.
+        build_cost_model_after: runs of each plan to leave out before that, while caches are cold.
         infer_shapes: attach what is known of each output's shape to the partition graphs that a run
             reports, as attribute ``_output_shapes``. Shapes are inferred in any case.
         place_pruned_graph: place only what a run needs, so that a bad device on another node is no
-            error.
+            error; without effect in remote sessions.
         enable_bfloat16_sendrecv: send float32 tensors from task to task as bfloat16, at half the bytes
             and 8 bits of precision; nothing changes within one task.
-        timeline_step: record the timeline of every ``timeline_step``-th step; 0 for none.
+        timeline_step: record the timeline of every ``timeline_step``-th step; 0 for none; refused for
+            remote sessions.
         enable_recv_scheduling: refused: values are pushed as soon as they exist.
     """
 
@@ -247,7 +248,7 @@ class ConfigProto:
         session_inter_op_thread_pool: pools that runs choose from by ``RunOptions.inter_op_thread_pool``;
             refused for remote sessions.
         placement_period: number of steps after which nodes without a device of their own are placed
-            anew by the cost model, if there is one; 0 for never.
+            anew by the cost model, if there is one; 0 for never; refused for remote sessions.
         device_filters: partial device names; the session sees only devices that match one of them, and
             its client device. A remote session waits only for tasks that match, and sees all devices
             of its master's own task.

@@ -20,7 +20,7 @@ from actorsession.config.environment import environment_number
 from actorsession.errors import InvalidArgumentError
 from actorsession.runtime.kernel_pool import KernelPool, PoolThreads, processors
 
-__all__ = ["NUM_THREADS_VARIABLES", "SessionPools", "refuse_session_pools"]
+__all__ = ["NUM_THREADS_VARIABLES", "SessionPools", "server_pool"]
 
 NUM_THREADS_VARIABLES = ("ACTORSESSION_NUM_INTEROP_THREADS", "TF_NUM_INTEROP_THREADS")
 """The environment variables that size pools whose settings do not; the first that is set counts."""
@@ -149,20 +149,15 @@ def _listed(options: ThreadPoolOptionProto, index: int, default: int) -> KernelP
     return KernelPool(PoolThreads(number, f"actorsession-kernel-{index}"))
 
 
-def refuse_session_pools(config: ConfigProto) -> None:
-    """Refuses settings of a remote session that ask for thread pools.
+def server_pool(config: ConfigProto) -> KernelPool | None:
+    """The kernel pool of a server: threads of its own, for all of its sessions.
 
-    Raises:
-        InvalidArgumentError: as TensorFlow's masters do, which know no such pools.
+    Args:
+        config: the server's settings; its ``inter_op_parallelism_threads`` counts, and after it the
+            environment.
+
+    Returns:
+        The pool; ``None`` where kernels run in the loop's own thread.
     """
-    asked = [
-        name
-        for name in ("use_per_session_threads", "session_inter_op_thread_pool")
-        if getattr(config, name)
-    ]
-    if asked:
-        raise InvalidArgumentError(
-            f"{' and '.join(asked)} cannot be had in a remote session: kernels run in the pools of the "
-            "servers, which all sessions share; size those by inter_op_parallelism_threads of each "
-            "server's config"
-        )
+    number = config.inter_op_parallelism_threads or environment_number(*NUM_THREADS_VARIABLES)
+    return None if number < 0 else KernelPool(number)

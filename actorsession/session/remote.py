@@ -61,7 +61,7 @@ from actorsession.messages.session import (
 )  # fmt: skip
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.device_filters import DeviceFilters
-from actorsession.runtime.pools import refuse_session_pools
+from actorsession.session.remote_settings import refuse_local_settings
 from transports import AuthenticationError, Hello, ProtocolError, TransportError, WrongPeer, connect
 
 __all__ = ["TOKEN_VARIABLE", "RemotePlan", "RemoteSession", "RemoteStatistics", "shared_token"]
@@ -118,11 +118,11 @@ class RemoteSession:
         config: settings; sent to the master.
 
     Raises:
-        InvalidArgumentError: for thread pools of the session's own, or a malformed device filter.
+        InvalidArgumentError: for settings that only local sessions have, or a malformed device filter.
     """
 
     def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
-        refuse_session_pools(config)
+        refuse_local_settings(config)
         DeviceFilters(config.device_filters)  # the master reads them; a malformed one is told here
         self._graph = graph
         self._target = target

@@ -25,6 +25,7 @@ from actorsession.errors import DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.messages.session import CreateSession
+from actorsession.runtime.blas_threads import blas_threads
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W0, W1, InProcess, free_ports, in_process, on, soon
 
@@ -35,25 +36,48 @@ def device(task: str, index: int = 0) -> str:
     return f"{task}/device:CPU:{index}"
 
 
-# -- thread pools ----------------------------------------------------------------------------------
+# -- what only local sessions have -----------------------------------------------------------------
 
-POOLS = {
+LOCAL = {
     "use_per_session_threads": ConfigProto(use_per_session_threads=True),
     "session_inter_op_thread_pool": ConfigProto(
         session_inter_op_thread_pool=[ThreadPoolOptionProto(num_threads=1)]
     ),
+    "placement_period": ConfigProto(placement_period=2),
+    "graph_options.build_cost_model": ConfigProto(graph_options=GraphOptions(build_cost_model=1)),
+    "graph_options.build_cost_model_after": ConfigProto(
+        graph_options=GraphOptions(build_cost_model_after=1)
+    ),
+    "graph_options.timeline_step": ConfigProto(graph_options=GraphOptions(timeline_step=1)),
 }
 
 
-@pytest.mark.parametrize("name", POOLS)
+@pytest.mark.parametrize("name", LOCAL)
 @pytest.mark.parametrize("kind", [AsyncSession, Session])
-def test_a_remote_session_cannot_have_pools_of_its_own(name: str, kind: Any, graph: Graph) -> None:
-    with pytest.raises(InvalidArgumentError, match=f"{name} cannot be had in a remote session"):
-        kind("tcp://127.0.0.1:1", graph=graph, config=POOLS[name])
+def test_a_remote_session_refuses_what_only_local_ones_have(
+    name: str, kind: Any, graph: Graph
+) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"{name} cannot be had in a remote session: "):
+        kind("tcp://127.0.0.1:1", graph=graph, config=LOCAL[name])
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_a_server_refuses_them_for_itself(name: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"{name} cannot be had in a remote session: "):
+        Server({"worker": ["127.0.0.1:0"]}, "worker", config=LOCAL[name])
+
+
+@pytest.mark.skipif(blas_threads() is None, reason="numpy's BLAS is no OpenBLAS here")
+async def test_a_server_holds_the_number_of_blas_threads_that_it_was_given_until_it_stops() -> None:
+    before = blas_threads()
+    config = ConfigProto(intra_op_parallelism_threads=1)
+    async with Server({"worker": ["127.0.0.1:0"]}, "worker", config=config):
+        assert blas_threads() == 1
+    assert blas_threads() == before
 
 
 REFUSED = {
-    **{name: (config, f"{name} cannot be had") for name, config in POOLS.items()},
+    **{name: (config, f"{name} cannot be had") for name, config in LOCAL.items()},
     "device_filters": (ConfigProto(device_filters=["nonsense::"]), "invalid device filter"),
 }
 
@@ -87,14 +111,15 @@ async def test_device_count_of_a_remote_session_is_ignored(
         assert [d.name for d in await session.list_devices()] == [device(W0), device(W1)]
 
 
-async def test_place_pruned_graph_of_a_remote_session_is_ignored(
-    cluster: InProcess, graph: Graph
+async def test_place_pruned_graph_of_a_remote_session_is_left_out_with_a_warning(
+    cluster: InProcess, graph: Graph, caplog: pytest.LogCaptureFixture
 ) -> None:
     y = ops.constant(1.0) + 1.0
     with on("/job:nowhere"):
         _ = y + 1.0
     config = ConfigProto(graph_options=GraphOptions(place_pruned_graph=True))
     session = AsyncSession(cluster.target(), graph=graph, config=config)
+    assert "place_pruned_graph has no effect in a remote session" in caplog.text
     with pytest.raises(InvalidArgumentError, match="/job:nowhere"):
         await soon(session.run(y))
     await session.close()

@@ -11,7 +11,7 @@ from actorsession.config import ConfigProto, RunOptions, ThreadPoolOptionProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.runtime import pools as module
 from actorsession.runtime.kernel_pool import processors
-from actorsession.runtime.pools import NUM_THREADS_VARIABLES, SessionPools
+from actorsession.runtime.pools import NUM_THREADS_VARIABLES, SessionPools, server_pool
 
 OURS, TENSORFLOWS = NUM_THREADS_VARIABLES
 
@@ -214,3 +214,18 @@ def test_a_session_that_could_not_be_made_holds_no_pool() -> None:
         )
     assert named("fresh", 5).sizes == (5,)
     kept.shutdown()
+
+
+# -- servers ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "environment", "threads"),
+    [(3, "5", 3), (0, "5", 5), (0, "", processors()), (-1, "5", None), (0, "-1", None)],
+)
+def test_a_server_has_one_pool_of_the_size_that_its_settings_or_the_environment_say(
+    asked: int, environment: str, threads: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(OURS, environment)
+    pool = server_pool(ConfigProto(inter_op_parallelism_threads=asked))
+    assert (pool.threads if pool is not None else None) == threads

@@ -1,0 +1,63 @@
+"""Settings that act in local sessions only, and why no remote session has them.
+
+Called by the remote session before anything is sent, by masters, which cannot know who asks them, and by
+servers for their own settings.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from actorsession.config import ConfigProto
+from actorsession.errors import InvalidArgumentError
+
+__all__ = ["refuse_local_settings"]
+
+_log = logging.getLogger("actorsession.session")
+
+_ONE_POOL = (
+    "kernels run in the pool of each server, which all sessions share; size it by "
+    "inter_op_parallelism_threads of the server's own config"
+)
+_NO_MEASURE = (
+    "a master measures only the runs that ask for it, by "
+    "RunOptions(trace_level=TraceLevel.FULL_TRACE)"
+)
+_NO_MOVES = "a master has no cost model to place nodes anew by; name the devices of the nodes that should move"
+
+_SESSION = {
+    "use_per_session_threads": _ONE_POOL,
+    "session_inter_op_thread_pool": _ONE_POOL,
+    "placement_period": _NO_MOVES,
+}
+_GRAPH_OPTIONS = {
+    "build_cost_model": _NO_MEASURE,
+    "build_cost_model_after": _NO_MEASURE,
+    "timeline_step": _NO_MEASURE,
+}
+
+
+def refuse_local_settings(config: ConfigProto) -> None:
+    """Refuses what masters and servers cannot do; warns of what they leave out, as TensorFlow does.
+
+    Raises:
+        InvalidArgumentError: for thread pools of the session's own (TensorFlow's class), or a setting that
+            would have no effect.
+    """
+    asked = {name: why for name, why in _SESSION.items() if getattr(config, name)}
+    options = config.graph_options
+    asked |= {
+        f"graph_options.{name}": why
+        for name, why in _GRAPH_OPTIONS.items()
+        if getattr(options, name)
+    }
+    if asked:
+        reasons = dict.fromkeys(asked.values())
+        raise InvalidArgumentError(
+            f"{' and '.join(asked)} cannot be had in a remote session: {'; '.join(reasons)}"
+        )
+    if options.place_pruned_graph:
+        _log.warning(
+            "graph_options.place_pruned_graph has no effect in a remote session: a master places the "
+            "whole graph"
+        )
