@@ -11,12 +11,13 @@ import numpy as np
 from . import mlp
 
 __all__ = [
-    "HOPS", "LAYERS", "QUESTIONS", "TRAINED_STEPS", "WIDTH", "Question", "WrongAnswerError",
+    "HOPS", "ITERATIONS", "LAYERS", "QUESTIONS", "TRAINED_STEPS", "WIDTH", "Question", "WrongAnswerError",
 ]  # fmt: skip
 
 # 20,000 nodes as a program makes them: neither one long chain nor all side by side.
 WIDTH, LAYERS = 100, 198
 HOPS = 20
+ITERATIONS = 1000
 # So many steps are compared with numpy's before a training row is timed.
 TRAINED_STEPS = 3
 # 64 MB of float32 whose values are their own indices: all of them are exact.
@@ -85,6 +86,18 @@ def _chain(shape: tuple[int, ...]) -> Question:
     for _ in range(500):
         y = y * given["factor"] + given["term"]
     return Question(given, [y], rtol=1e-3)
+
+
+def _loop() -> Question:
+    """1,000 times ``x * factor + term``, counting."""
+    want = 3.0
+    for _ in range(ITERATIONS):
+        want = want * 0.999 + 0.01
+    return Question({"x": 3.0, "factor": 0.999, "term": 0.01}, [want])
+
+
+def _partial() -> Question:
+    return Question({"a": 3.0, "b": 4.0}, [4.0, 16.0])
 
 
 def _products() -> Question:
@@ -159,6 +172,7 @@ def _start() -> Question:
 
 QUESTIONS: dict[str, Callable[[], Question]] = {
     "feed-add": _add,
+    "callable-add": _add,
     "constant": _constant,
     "assign-add": _assign_add,
     "chain-scalar": lambda: _chain(()),
@@ -168,6 +182,8 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "matmul-2048": _matmul,
     "mlp-sgd": lambda: _train(128, 0.1, adam=False),
     "mlp-adam": lambda: _train(128, 0.001, adam=True),
+    "while-loop": _loop,
+    "partial-run": _partial,
     "graph-20000": _graph,
     "remote-step": _add,
     "two-workers": _two_workers,

@@ -51,7 +51,7 @@ class Row:
 
 ROWS = (
     Row("feed-add", "local", "feed two scalars, add, fetch", Budget(0.15)),
-    Row("callable-add", "local", "the same through make_callable", Budget(0.10), lacks="callables"),
+    Row("callable-add", "local", "the same through make_callable", Budget(0.10)),
     Row("constant", "local", "fetch a constant", Budget(0.3)),
     Row("assign-add", "local", "add 1 to a variable, fetch its new value", Budget(0.3)),
     Row("chain-scalar", "local", "chain of 1,000 scalar ops", Budget(0.3)),
@@ -63,8 +63,8 @@ ROWS = (
     Row("mlp-adam", "local", "MLP 784-256-10, batch 128, Adam step", Budget(0.9)),
     Row("cnn-sgd", "local", "two 5x5 convolutions, batch 32, SGD step", Budget(2.0),
         lacks="convolutions"),
-    Row("while-loop", "local", "while_loop of 1,000 iterations", Budget(0.2), lacks="while_loop"),
-    Row("partial-run", "local", "partial run in two stages", Budget(0.2), lacks="partial runs"),
+    Row("while-loop", "local", "while_loop of 1,000 iterations", Budget(0.2)),
+    Row("partial-run", "local", "partial run in two stages", Budget(0.2)),
     Row("graph-20000", "graph", "build a graph of 20,000 nodes, first run", Budget(0.15),
         whole=True),
     Row("remote-step", "remote", "feed two scalars, add, fetch, on one worker", Budget(0.3)),

@@ -22,7 +22,7 @@ from .blas_kernel import blas_kernel
 from .case import Case, SyncCase
 from .mlp import WEIGHTS
 from .network_actorsession import build_network
-from .questions import LAYERS, TRAINED_STEPS, WIDTH, Question
+from .questions import ITERATIONS, LAYERS, TRAINED_STEPS, WIDTH, Question
 from .side import Side, serve
 
 __all__ = ["main"]
@@ -78,6 +78,16 @@ def _feed_add(question: Question) -> Case:
         a, b = (acts.placeholder(acts.float32, []) for _ in range(2))
         total = a + b
     return _case(graph, total, {a: question.given["a"], b: question.given["b"]})
+
+
+def _callable_add(question: Question) -> Case:
+    with acts.Graph().as_default() as graph:
+        a, b = (acts.placeholder(acts.float32, []) for _ in range(2))
+        total = a + b
+    session = acts.Session(graph=graph)
+    add = session.make_callable(total, [a, b])
+    given = question.given["a"], question.given["b"]
+    return SyncCase(step=lambda: add(*given), answers=lambda: [add(*given)], closes=session.close)
 
 
 def _constant(question: Question) -> Case:
@@ -148,6 +158,35 @@ def _train(question: Question) -> Case:
     return _case(graph, network.step, network.feeds, answers=trained, first=[initialize])
 
 
+def _loop(question: Question) -> Case:
+    with acts.Graph().as_default() as graph:
+        x = acts.placeholder(acts.float32, [])
+        factor, term = (question.given[name] for name in ("factor", "term"))
+        _, result = acts.while_loop(
+            lambda i, _: i < ITERATIONS,
+            lambda i, value: (i + 1, value * factor + term),
+            [acts.constant(0), x],
+        )
+    return _case(graph, result, {x: question.given["x"]})
+
+
+def _partial(question: Question) -> Case:
+    with acts.Graph().as_default() as graph:
+        a, b = (acts.placeholder(acts.float32, []) for _ in range(2))
+        first = a + 1.0
+        second = first * b
+    session = acts.Session(graph=graph)
+
+    def both() -> list[Any]:
+        handle = session.partial_run_setup([first, second], [a, b])
+        return [
+            session.partial_run(handle, first, {a: question.given["a"]}),
+            session.partial_run(handle, second, {b: question.given["b"]}),
+        ]
+
+    return SyncCase(step=both, answers=both, closes=session.close)
+
+
 def _big_graph(question: Question) -> Case:
     sessions: list[acts.Session] = []
 
@@ -176,6 +215,7 @@ def _big_graph(question: Question) -> Case:
 
 LOCAL: dict[str, Callable[[Question], Case]] = {
     "feed-add": _feed_add,
+    "callable-add": _callable_add,
     "constant": _constant,
     "assign-add": _assign_add,
     "chain-scalar": _chain,
@@ -185,5 +225,7 @@ LOCAL: dict[str, Callable[[Question], Case]] = {
     "matmul-2048": _matmul,
     "mlp-sgd": _train,
     "mlp-adam": _train,
+    "while-loop": _loop,
+    "partial-run": _partial,
     "graph-20000": _big_graph,
 }

@@ -14,7 +14,7 @@ from . import cluster_tensorflow as cluster
 from .case import Case, SyncCase
 from .mlp import WEIGHTS
 from .network_tensorflow import build_network
-from .questions import LAYERS, TRAINED_STEPS, WIDTH, Question
+from .questions import ITERATIONS, LAYERS, TRAINED_STEPS, WIDTH, Question
 from .side import Side, serve
 from .tensorflow_module import tf
 
@@ -66,6 +66,16 @@ def _feed_add(question: Question) -> Case:
         a, b = (tf.placeholder(tf.float32, []) for _ in range(2))
         total = a + b
     return _case(graph, total, {a: question.given["a"], b: question.given["b"]})
+
+
+def _callable_add(question: Question) -> Case:
+    with tf.Graph().as_default() as graph:
+        a, b = (tf.placeholder(tf.float32, []) for _ in range(2))
+        total = a + b
+    session = tf.Session(graph=graph)
+    add = session.make_callable(total, [a, b])
+    given = question.given["a"], question.given["b"]
+    return SyncCase(step=lambda: add(*given), answers=lambda: [add(*given)], closes=session.close)
 
 
 def _constant(question: Question) -> Case:
@@ -136,6 +146,35 @@ def _train(question: Question) -> Case:
     return _case(graph, network.step, network.feeds, answers=trained, first=[initialize])
 
 
+def _loop(question: Question) -> Case:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [])
+        factor, term = (question.given[name] for name in ("factor", "term"))
+        _, result = tf.while_loop(
+            lambda i, _: i < ITERATIONS,
+            lambda i, value: (i + 1, value * factor + term),
+            [tf.constant(0), x],
+        )
+    return _case(graph, result, {x: question.given["x"]})
+
+
+def _partial(question: Question) -> Case:
+    with tf.Graph().as_default() as graph:
+        a, b = (tf.placeholder(tf.float32, []) for _ in range(2))
+        first = a + 1.0
+        second = first * b
+    session = tf.Session(graph=graph)
+
+    def both() -> list[Any]:
+        handle = session.partial_run_setup([first, second], [a, b])
+        return [
+            session.partial_run(handle, first, {a: question.given["a"]}),
+            session.partial_run(handle, second, {b: question.given["b"]}),
+        ]
+
+    return SyncCase(step=both, answers=both, closes=session.close)
+
+
 def _big_graph(question: Question) -> Case:
     sessions: list[Any] = []
 
@@ -164,6 +203,7 @@ def _big_graph(question: Question) -> Case:
 
 LOCAL: dict[str, Callable[[Question], Case]] = {
     "feed-add": _feed_add,
+    "callable-add": _callable_add,
     "constant": _constant,
     "assign-add": _assign_add,
     "chain-scalar": _chain,
@@ -173,5 +213,7 @@ LOCAL: dict[str, Callable[[Question], Case]] = {
     "matmul-2048": _matmul,
     "mlp-sgd": _train,
     "mlp-adam": _train,
+    "while-loop": _loop,
+    "partial-run": _partial,
     "graph-20000": _big_graph,
 }
