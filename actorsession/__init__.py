@@ -9,7 +9,16 @@ from __future__ import annotations
 import logging
 
 from actorsession import errors, ops, train
-from actorsession.cluster import ClusterSpec, LocalCluster, Server
+from actorsession.cluster import (
+    ClusterResolver,
+    ClusterSpec,
+    FileClusterResolver,
+    LocalCluster,
+    SecurityConfig,
+    Server,
+    SimpleClusterResolver,
+    TFConfigClusterResolver,
+)
 from actorsession.config import (
     ConfigProto,
     DebugOptions,
@@ -95,6 +104,7 @@ __all__ = [
     "AdamOptimizer",
     "AsyncInteractiveSession",
     "AsyncSession",
+    "ClusterResolver",
     "ClusterSpec",
     "ConfigProto",
     "DType",
@@ -109,6 +119,7 @@ __all__ = [
     "DeviceFactory",
     "DeviceSpec",
     "Experimental",
+    "FileClusterResolver",
     "GradientDescentOptimizer",
     "Graph",
     "GraphDef",
@@ -126,12 +137,15 @@ __all__ = [
     "RPCOptions",
     "RunMetadata",
     "RunOptions",
+    "SecurityConfig",
     "Server",
     "Session",
     "SessionFactory",
     "SessionMetadata",
     "SessionOptions",
+    "SimpleClusterResolver",
     "StepStats",
+    "TFConfigClusterResolver",
     "Tensor",
     "TensorHandle",
     "TensorShape",

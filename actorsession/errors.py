@@ -12,6 +12,7 @@ never replaces a real one.
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any, ClassVar
 
 __all__ = [
@@ -278,12 +279,12 @@ def error_from_wire(value: Any) -> OpError:
     """
     if not (isinstance(value, (list, tuple)) and len(value) == 7 and isinstance(value[6], bool)):
         raise ProtocolError(
-            f"a wire error is a list of 7 values ending in a bool, got {value!r:.200}"
+            f"a wire error is a list of 7 values ending in a bool, got {reprlib.repr(value)}"
         )
     name, message, *where = value[:6]
     strings = isinstance(name, str) and isinstance(message, str)
     if not strings or not all(w is None or isinstance(w, str) for w in where):
-        raise ProtocolError(f"a wire error holds strings or nothing, got {value!r:.200}")
+        raise ProtocolError(f"a wire error holds strings or nothing, got {reprlib.repr(value)}")
     kind = _WIRE_CLASSES.get(name, UnknownError)
     node, device, task, source = where
     return kind(message, node=node, device=device, task=task, source=source, derived=value[6])

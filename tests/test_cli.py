@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from actorsession import cli
 from tests.cluster.script import command, environment
 
 ONE = json.dumps({"worker": ["127.0.0.1:0"]})
+TWO = json.dumps({"ps": ["127.0.0.1:0"], "worker": ["127.0.0.1:0", "127.0.0.1:0"]})
 
 
 def worker(*words: str) -> int:
@@ -44,9 +46,14 @@ def test_without_a_command_the_commands_are_shown(capsys: pytest.CaptureFixture[
     assert err == ""
 
 
-def test_a_worker_needs_a_job_and_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--job" in refused(capsys, "--cluster", ONE)
-    assert "--cluster" in refused(capsys, "--job", "worker")
+def test_a_worker_needs_a_cluster(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    assert worker("--job", "worker") == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == (
+        "actorsession worker: which cluster? give --cluster or --config, or set TF_CONFIG\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +63,6 @@ def test_a_worker_needs_a_job_and_a_cluster(capsys: pytest.CaptureFixture[str]) 
         ("", "not JSON"),
         ('["127.0.0.1:0"]', "a cluster is a JSON object from job name to addresses"),
         ("5", "a cluster is a JSON object from job name to addresses, got 5"),
-        ('{"worker": {"first": "127.0.0.1:0"}}', "the tasks of job 'worker' have numbers"),
     ],
 )
 def test_a_cluster_that_is_no_cluster_is_called_wrongly(
@@ -72,7 +78,12 @@ def test_a_cluster_that_is_no_cluster_is_called_wrongly(
         (["--job", "chief", "--cluster", ONE], "no job 'chief' in the cluster; it has ['worker']"),
         (["--job", "worker", "--task", "4", "--cluster", ONE], "no task 4 in job 'worker'"),
         (["--job", "worker", "--cluster", '{"worker": 5}'], "a list or dict of addresses, got 5"),
-        (["--job", "worker", "--cluster", '{"worker": [5]}'], "not an index with an address"),
+        (["--job", "worker", "--cluster", '{"worker": [5]}'], "task 0 is a string, got 5"),
+        (["--cluster", '{"worker": {"first": "127.0.0.1:0"}}'], "tasks have numbers, got 'first'"),
+        (["--cluster", TWO], "which job is this? give job_name, one of ['ps', 'worker']"),
+        (["--job", "worker", "--cluster", TWO], "give task_index, one of [0, 1]"),
+        (["--config", "/no/such/file"], "No such file or directory: '/no/such/file'"),
+        (["--cluster", ONE, "--port-file", "/no/such/folder/file"], "No such file or directory"),
         (
             ["--job", "worker", "--cluster", '{"worker": ["host"]}'],
             "'tcp://host' is not an address",
@@ -89,12 +100,27 @@ def test_a_worker_that_cannot_serve_says_why_in_one_line(
     assert complaint in failed(capsys, *words)
 
 
+@pytest.mark.parametrize("name", ["worker", "master", "cluster", "status", "stop"])
+def test_help_says_what_a_command_does_and_how_it_ends(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    with pytest.raises(SystemExit) as info:
+        cli.main([name, "--help"])
+    out, err = capsys.readouterr()
+    assert (info.value.code, err) == (0, "")
+    assert f"usage: actorsession {name}" in out
+    assert "exit status: 0 " in out
+    assert "; 1 " in out
+    assert "2\ncalled wrongly" in out or "2 called wrongly" in out
+
+
 @pytest.mark.process
 def test_the_package_is_a_command() -> None:
     done = subprocess.run(
-        command("worker", "--help"), env=environment(), capture_output=True, text=True, check=True
+        command("--help"), env=environment(), capture_output=True, text=True, check=True
     )
-    assert "serve one task of a cluster" in done.stdout or "--cluster-id" in done.stdout
+    for line in ("serve one task of a cluster", "end a server", "exit status: 0 done, 1 failed"):
+        assert line in done.stdout
     assert done.stderr == ""
 
 

@@ -57,6 +57,15 @@ def test_a_configuration_does_not_change() -> None:
         config.plan_cache_size = 3  # type: ignore[misc]
 
 
+def test_a_configuration_does_not_change_with_what_it_was_made_of() -> None:
+    count, filters = {"CPU": 1}, ["/job:a"]
+    config = ConfigProto(device_count=count, device_filters=filters)
+    count["CPU"] = 9
+    filters.append("/job:b")
+    assert config.device_count == {"CPU": 1}
+    assert config.device_filters == ("/job:a",)
+
+
 def test_the_operation_timeout_is_given_in_seconds() -> None:
     assert ConfigProto(operation_timeout_in_ms=1500).operation_timeout == 1.5
 
@@ -71,6 +80,15 @@ def test_the_operation_timeout_is_given_in_seconds() -> None:
         ("intra_op_parallelism_threads", -1, "intra_op_parallelism_threads is at least 0, got -1"),
         ("device_filters", "/job:ps", "device_filters is a list of device names, got '/job:ps'"),
         ("device_filters", [1], "device_filters is a list of device names"),
+        ("device_filters", 3, "device_filters is a list of device names, got 3"),
+        ("device_filters", None, "device_filters is a list of device names, got None"),
+        ("placement_period", -1, "placement_period is at least 0, got -1"),
+        ("intra_op_parallelism_threads", 2**31, "is at most 2147483647, got 2147483648"),
+        (
+            "operation_timeout_in_ms",
+            2**70,
+            "operation_timeout_in_ms is a number of 64 bits, got one of 71",
+        ),
     ],
 )
 def test_a_value_that_makes_no_sense_is_refused(field: str, value: Any, said: str) -> None:
@@ -107,8 +125,8 @@ def test_a_nested_value_that_makes_no_sense_is_refused(
     ("settings", "field", "value", "said"),
     [
         (ConfigProto, "gpu_options", object(), "there are no GPU devices here"),
-        (ConfigProto, "cluster_def", {"job": []}, "start the servers with it"),
         (GraphOptions, "enable_recv_scheduling", True, "no receive to schedule"),
+        (GraphOptions, "rewrite_options", {"remapping": 1}, "no Grappler here"),
         (OptimizerOptions, "global_jit_level", JitLevel.ON_1, "no optimising compiler here"),
         (OptimizerOptions, "global_jit_level", 2, "no optimising compiler here"),
         (OptimizerOptions, "cpu_global_jit", True, "no optimising compiler here"),
@@ -129,6 +147,7 @@ def test_what_cannot_be_followed_is_refused_with_the_reason(
         (ConfigProto, "gpu_options", None),
         (ConfigProto, "cluster_def", None),
         (GraphOptions, "enable_recv_scheduling", False),
+        (GraphOptions, "rewrite_options", None),
         (OptimizerOptions, "global_jit_level", JitLevel.OFF),
         (OptimizerOptions, "cpu_global_jit", False),
         (Experimental, "use_tfrt", False),
@@ -144,6 +163,42 @@ def test_what_asks_for_nothing_is_accepted(settings: Any, field: str, value: Any
         (ConfigProto, "graph_options", {}, "graph_options holds GraphOptions, got {}"),
         (ConfigProto, "experimental", None, "experimental holds Experimental, got None"),
         (ConfigProto, "session_inter_op_thread_pool", [2], "holds ThreadPoolOptionProto, got 2"),
+        (
+            ConfigProto,
+            "session_inter_op_thread_pool",
+            ThreadPoolOptionProto(),
+            "session_inter_op_thread_pool is a list of ThreadPoolOptionProto, got ThreadPool",
+        ),
+        (
+            ConfigProto,
+            "device_count",
+            3,
+            "device_count is a mapping from device type to number, got 3",
+        ),
+        (
+            ConfigProto,
+            "device_count",
+            {1: 2},
+            "device_count has device types as keys, such as 'CPU', got 1",
+        ),
+        (
+            ConfigProto,
+            "device_count",
+            {"CPU": "3"},
+            r"device_count\['CPU'\] is of type int, got '3'",
+        ),
+        (
+            ConfigProto,
+            "device_count",
+            {"CPU": 2.5},
+            r"device_count\['CPU'\] is of type int, got 2.5",
+        ),
+        (
+            ConfigProto,
+            "device_count",
+            {"CPU": True},
+            r"device_count\['CPU'\] is of type int, got True",
+        ),
         (ConfigProto, "allow_soft_placement", "yes", "is of type bool, got 'yes'"),
         (ConfigProto, "use_per_session_threads", 2, "is of type bool, got 2"),
         (ConfigProto, "inter_op_parallelism_threads", "2", "is of type int, got '2'"),
@@ -259,7 +314,7 @@ def test_fields_left_out_on_the_wire_take_their_defaults() -> None:
         ({"session_inter_op_thread_pool": 3}, "bad ConfigProto"),
         ({"graph_options": None}, "graph_options holds GraphOptions, got None"),
         ({"graph_options": {"timeline_step": -1}}, "timeline_step is at least 0"),
-        ({"device_filters": 3}, "bad ConfigProto"),
+        ({"device_filters": 3}, "device_filters is a list of device names, got 3"),
         ({"gpu_options": {"allow_growth": True}}, "gpu_options=.* is refused"),
         ({"experimental": {"use_tfrt": True}}, "use_tfrt=True is refused"),
         (None, "is a map"),

@@ -1,14 +1,14 @@
 """Moves frames between processes and knows nothing of sessions.
 
-`connect` and `listen` are the two doors; an address (`tcp://host:port`, `unix:///path`,
-`inproc://name`) chooses the transport. What goes through is a `Frame`: a header and the arrays
-beside it. Both sides say who they are first, prove a token if there is one, and refuse each other
-with a reason.
+`connect` and `listen` are the two doors; an address (`tcp://host:port`, `tls://host:port`,
+`unix:///path`, `inproc://name`) chooses the transport. What goes through is a `Frame`: a header and
+the arrays beside it. Both sides say who they are first, prove a token if there is one, and refuse
+each other with a reason.
 
 The rooms, ground floor first: `errors`, `address`, `frame`, `decoder`, `hello`, `handshake` (no
-input or output in any of them), `connection` and `listener` (what every transport promises),
-`inproc`, `sockets`, `stream`, `stream_transport`, and `registry`, which chooses. Nothing here
-imports `actorsession`.
+input or output in any of them), `security` (what TLS takes), `connection` and `listener` (what
+every transport promises), `inproc`, `sockets`, `stream`, `tls`, `stream_transport`,
+`tls_transport`, and `registry`, which chooses. Nothing here imports `actorsession`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from transports.hello import SUPPORTED, Hello
 from transports.inproc import InprocTransport
 from transports.listener import Listener
 from transports.registry import Transport, connect, listen, register_transport, transport_schemes
+from transports.security import SecurityConfig
 from transports.stream_transport import TcpTransport, UnixTransport
+from transports.tls_transport import TlsTransport
 
 __all__ = [
     "SUPPORTED",
@@ -47,6 +49,7 @@ __all__ = [
     "Hello",
     "Listener",
     "ProtocolError",
+    "SecurityConfig",
     "Transport",
     "TransportError",
     "WrongPeer",
@@ -60,4 +63,5 @@ __all__ = [
 
 register_transport("inproc", InprocTransport())
 register_transport("tcp", TcpTransport())
+register_transport("tls", TlsTransport())
 register_transport("unix", UnixTransport())

@@ -17,8 +17,8 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
 # host:port with the host in brackets where it is an IPv6 address. The port is matched loosely: what
 # is wrong with it is better said by _parse_port than by "does not match".
 _HOST_PORT = re.compile(r"(?:\[(?P<v6>[^\[\]]*)\]|(?P<host>[^\[\]:/]*)):(?P<port>[^:/]*)")
-_FIXED_SHAPES = {"tcp": "host:port", "unix": "path", "inproc": "name"}
-_EXAMPLES = "valid are tcp://host:port, unix:///absolute/path and inproc://name"
+_FIXED_SHAPES = {"tcp": "host:port", "tls": "host:port", "unix": "path", "inproc": "name"}
+_EXAMPLES = "valid are tcp://host:port, tls://host:port, unix:///absolute/path and inproc://name"
 _MAX_PORT = 65535
 
 

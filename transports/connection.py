@@ -3,8 +3,9 @@
 Callers hold a `Connection` and need to know no more than this file; `stream` and `inproc` implement
 it, and one conformance suite holds them to it. It imports `errors`, `frame` and `hello`.
 
-Invariants. Frames arrive whole, in the order written, once. `write` never waits; who writes faster
-than the peer reads is asked to `drain`. A connection ends once, by us or by the peer, and every
+Invariants. Frames arrive whole and once; those written as urgent in their order, those written as bulk in
+theirs. An urgent frame may pass bulk ones, and never waits for more than the high-water mark. `write` never
+waits; who writes faster than the peer reads is asked to `drain`. A connection ends once, by us or by the peer, and every
 later call says which. Cancelling a `recv` or a `drain` loses nothing: the next call goes on where
 it stood.
 """
@@ -80,21 +81,36 @@ class Connection(ABC):
         """Whether it has ended, as far as this end has noticed."""
 
     @abstractmethod
-    def write(self, frame: Frame) -> None:
+    def write(self, frame: Frame, *, bulk: bool = False) -> None:
         """Queue a frame to be sent after those written before; never blocks.
 
         Args:
             frame: Borrowed until it is sent: its buffers must not change before `drain` or the
                 peer's answer says so. Over inproc the peer receives this very object.
+            bulk: Whether frames that are not may pass it, because it is large and nothing in it is
+                urgent.
 
         Raises:
             ConnectionClosed: The connection has ended.
             ValueError: The frame is larger than any receiver takes, or not C-contiguous.
         """
 
+    @property
     @abstractmethod
-    async def drain(self) -> None:
+    def unsent(self) -> int:
+        """How many bytes were written that have not left this process, or for inproc are not taken."""
+
+    @property
+    def congested(self) -> bool:
+        """Whether more is unsent than the high-water mark: `drain` may wait."""
+        return self.unsent > HIGH_WATER
+
+    @abstractmethod
+    async def drain(self, above: int = HIGH_WATER) -> None:
         """Wait while more is unsent than the high-water mark; return at once otherwise.
+
+        Args:
+            above: Wait only while more than this is unsent, in bytes; not less than the mark.
 
         There is no deadline in it: it ends when the peer reads on or the connection ends.
         Cancelling it unsends nothing.

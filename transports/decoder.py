@@ -5,8 +5,11 @@ imports `frame` and `errors`.
 
 Invariants. What comes out depends on the bytes alone, never on how they were chopped: frames before
 a bad byte are delivered, then the error is raised, and again on every later call. A segment is
-copied once, from the chunk fed into a bytearray of exactly its size. Nothing is allocated for a
-length that is over the limits.
+copied once, from the bytes fed into a bytearray of exactly its size, whether it comes in chunks or
+not. Nothing is allocated for a length that is over the limits.
+
+Chunks are a stream within the stream, for which there is a second decoder; a frame that comes in them
+is there when its last byte is, after the frames that passed it.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ from struct import Struct, unpack_from
 
 from transports.errors import ProtocolError
 from transports.frame import (
+    CHUNK_FLAG,
     MAGIC,
+    MAX_CHUNK,
     MAX_FRAME,
     MAX_HEADER,
     MAX_SEGMENT,
@@ -34,6 +39,11 @@ from transports.frame import (
 _FAST_PREFIX = Struct("!4sII")
 
 
+# What a segment is given at once. A length alone, which is eight bytes, must not make us fill memory
+# with zeros: 8 GiB held the loop for seconds.
+FIRST_ROOM = 16 * 2**20
+
+
 class FrameDecoder:
     """Cuts a byte stream into frames, however the stream was chopped.
 
@@ -43,8 +53,8 @@ class FrameDecoder:
     """
 
     __slots__ = (
-        "_filled", "_head", "_header", "_lengths", "_need", "_segments", "_start", "_target",
-        "_version", "error", "max_frame", "max_header", "max_segment", "max_segments",
+        "_chunk_left", "_chunk_start", "_chunked", "_filled", "_head", "_header", "_lengths", "_need",
+        "_segments", "_start", "_target", "_version", "error", "max_frame", "max_header", "max_segment", "max_segments",
     )  # fmt: skip
 
     def __init__(
@@ -55,6 +65,7 @@ class FrameDecoder:
         max_segment: int = MAX_SEGMENT,
         max_segments: int = MAX_SEGMENTS,
         max_frame: int = MAX_FRAME,
+        chunks: bool = True,
     ) -> None:
         """Make a decoder that stands before the first byte of a frame.
 
@@ -64,6 +75,7 @@ class FrameDecoder:
             max_segment: The longest segment accepted, in bytes.
             max_segments: The most segments accepted in one frame.
             max_frame: The most bytes of header and segments together.
+            chunks: Whether frames may come in chunks.
         """
         self._version = version
         self._start = PREFIX.pack(MAGIC, version, 0, 0, 0)[:4]
@@ -72,8 +84,16 @@ class FrameDecoder:
         self.max_segments = max_segments
         self.max_frame = max_frame
         self.error: ProtocolError | None = None
-        # Three states: a segment is being filled (_target is set), a head is incomplete (_head is
-        # not empty), or the next byte starts a frame (neither).
+        self._chunk_start = PREFIX.pack(MAGIC, version, CHUNK_FLAG, 0, 0)[:4]
+        self._chunked: FrameDecoder | None = None
+        if chunks:
+            self._chunked = FrameDecoder(
+                version=version, max_header=max_header, max_segment=max_segment,
+                max_segments=max_segments, max_frame=max_frame, chunks=False,
+            )  # fmt: skip
+        self._chunk_left = 0
+        # Four states: a segment is being filled (_target is set), a chunk is (_chunk_left), a head is
+        # incomplete (_head is not empty), or the next byte starts a frame or chunk (none of these).
         self._target: memoryview | None = None
         self._filled = 0
         self._header = b""
@@ -114,14 +134,21 @@ class FrameDecoder:
         """
         if self.error is None and self._target is not None:
             self.error = ProtocolError(
-                f"truncated: the stream ended after {self._filled} of {len(self._target)} bytes of "
-                f"segment {len(self._segments)} of {len(self._lengths)}"
+                f"truncated: the stream ended after {self._filled} of "
+                f"{self._lengths[len(self._segments) - 1]} bytes of segment {len(self._segments)} of "
+                f"{len(self._lengths)}"
+            )
+        elif self.error is None and self._chunk_left:
+            self.error = ProtocolError(
+                f"truncated: the stream ended {self._chunk_left} bytes before the end of a chunk"
             )
         elif self.error is None and self._head:
             self.error = ProtocolError(
                 f"truncated: the stream ended after {len(self._head)} of at least {self._need} "
                 "bytes of a frame's head"
             )
+        elif self.error is None and self._chunked is not None:
+            self._chunked.finish()
         if self.error is not None:
             raise self.error
 
@@ -132,6 +159,8 @@ class FrameDecoder:
         while at < end:
             if self._target is not None:
                 at = self._fill_segment(self._target, data, at, frames)
+            elif self._chunk_left:
+                at = self._take_chunk(data, at, frames)
             elif self._head:
                 at = self._extend_head(data, at, frames)
             else:
@@ -143,6 +172,9 @@ class FrameDecoder:
         need = PREFIX.size
         while end - at >= PREFIX.size:
             start, length, count = _FAST_PREFIX.unpack_from(data, at)
+            if start == self._chunk_start and self._chunked is not None:
+                self._begin_chunk(length, count)
+                return at + PREFIX.size
             if start != self._start or length > self.max_header or count > self.max_segments:
                 self._parse_prefix(data, at)  # raises, and says why
             body = at + PREFIX.size + 8 * count
@@ -168,11 +200,32 @@ class FrameDecoder:
         self._head += memoryview(data)[at:stop]
         if len(self._head) < self._need:
             return stop
+        if self._head.startswith(self._chunk_start) and self._chunked is not None:
+            head, self._head = self._head, bytearray()
+            self._take_heads(head, 0, frames)
+            return stop
         length, count = self._parse_prefix(self._head, 0)
         self._need = PREFIX.size + 8 * count + length
         if len(self._head) == self._need:
             head, self._head = self._head, bytearray()
             self._take_heads(head, 0, frames)
+        return stop
+
+    def _begin_chunk(self, length: int, count: int) -> None:
+        """Check the numbers of a chunk."""
+        if not 0 < length <= MAX_CHUNK or count:
+            raise ProtocolError(
+                f"chunk of {length} bytes and {count} segments announced; it has 1 to {MAX_CHUNK} bytes "
+                "and no segments"
+            )
+        self._chunk_left = length
+
+    def _take_chunk(self, data: Buffer, at: int, frames: list[Frame]) -> int:
+        """Hand the second stream what data has of it; the decoder of that copies it."""
+        assert self._chunked is not None
+        stop = min(at + self._chunk_left, len(data))
+        self._chunk_left -= stop - at
+        self._chunked._feed(memoryview(data)[at:stop], frames)
         return stop
 
     def _parse_prefix(self, data: Buffer, at: int) -> Prefix:
@@ -201,8 +254,8 @@ class FrameDecoder:
     def _open_segment(self, frames: list[Frame]) -> None:
         """Allocate the next segment that has bytes; without one the frame is complete.
 
-        One after the other and not all at once, so that a peer has to send what it makes us
-        allocate, but for one.
+        One after the other and not all at once, and a large one as it comes: a peer has to send a
+        quarter of what it makes us hold, but for the first `FIRST_ROOM`.
         """
         for length in self._lengths[len(self._segments) :]:
             segment = _allocate(length)
@@ -220,18 +273,34 @@ class FrameDecoder:
         self._filled += take
         if self._filled == len(target):
             target.release()  # the bytearray is the receiver's own: it may resize it
-            self._open_segment(frames)
+            length = self._lengths[len(self._segments) - 1]
+            if self._filled < length:
+                self._target = _grow(self._segments[-1], length)
+            else:
+                self._open_segment(frames)
         return at + take
 
 
+def _grow(segment: bytearray, length: int) -> memoryview:
+    """Give a segment that is full four times the room, up to its length."""
+    more = min(length, 4 * len(segment)) - len(segment)
+    try:
+        segment.extend(bytes(more))
+    except MemoryError:
+        raise ProtocolError(
+            f"segment of {length} bytes announced, memory does not hold it"
+        ) from None
+    return memoryview(segment)
+
+
 def _allocate(length: int) -> bytearray:
-    """Allocate a segment, or say whose number it was that did not fit into memory.
+    """Allocate the beginning of a segment, or say whose number it was that did not fit into memory.
 
     A bytearray and not an anonymous mmap, which would save zeroing: the allocator reuses pages, and
     page faults cost ten times what zeroing costs (4 MiB: 72 us against 3.1 ms).
     """
     try:
-        return bytearray(length)
+        return bytearray(min(length, FIRST_ROOM))
     except MemoryError:
         raise ProtocolError(
             f"segment of {length} bytes announced, memory does not hold it"

@@ -6,7 +6,7 @@ children. This file imports nothing of ours, so that everything may import it.
 The distinctions that matter to a caller each have a class: could not get there (`ConnectError`),
 could not offer a place (`BindError`), the link ended (`ConnectionClosed`, by us or not), the peer
 broke the rules (`ProtocolError`), the peer is somebody else (`WrongPeer`), the peer could not prove
-the token (`AuthenticationError`).
+the token or that its certificate is good (`AuthenticationError`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class ConnectError(TransportError):
         errno: The operating system's error number, or None where it was not an OSError.
         attempts: How many attempts the message speaks of; a transport makes one, a caller that
             retries says so here.
-        phase: "connect" until the byte stream stands, "hello" until both sides accepted each other.
+        phase: "security" if our own TLS files did not do; "connect" until the byte stream stands, "tls"
+            until it is encrypted, "hello" until both sides accepted each other.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class WrongPeer(TransportError):
 
 
 class AuthenticationError(TransportError):
-    """The token challenge failed: one side has no token, or not the same one."""
+    """One side has no token or not the same one, or a certificate that the other does not accept."""
 
 
 def _errno_words(errno: int | None) -> str:

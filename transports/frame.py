@@ -9,6 +9,10 @@ A frame on the wire, integers in network order:
     magic 2 bytes | wire version u8 | flags u8 (0) | header length u32 | number of segments u32
     segment lengths, u64 each | header | segments
 
+Large frames may travel in chunks, between which small ones pass, so that nothing urgent waits behind an
+array. A chunk has flags 1, its length in place of the header's, and 0 segments; the bytes of all chunks,
+put together, are a second stream of frames like the first, without chunks in it.
+
 Invariants. A large segment is never copied on its way out. A frame that no receiver would take is
 refused where it is made. Wire version 0 is reserved for handshake frames, whose layout never
 changes, so that peers of any version can tell each other why not.
@@ -41,6 +45,12 @@ MAX_SEGMENTS = 2**16
 MAX_SEGMENT = 8 * 2**30
 # Everything that one frame makes the receiver hold.
 MAX_FRAME = 16 * 2**30
+
+# The flags of a chunk. Its size is what one read takes: smaller ones cost more calls, and larger ones make
+# what is urgent wait longer. The limit is for peers that choose another size.
+CHUNK_FLAG = 1
+CHUNK_SIZE = 2**18
+MAX_CHUNK = 2**20
 
 # Pieces below this are joined: copying 8 KiB takes under a microsecond, another system call takes
 # several.
@@ -141,6 +151,16 @@ def encode_frame(frame: Frame, version: int = WIRE_VERSION) -> list[Buffer]:
     prefix = PREFIX.pack(MAGIC, version, 0, len(header), len(segments))
     lengths = pack(f"!{len(segments)}Q", *map(len, segments))
     return _join_small([prefix, lengths, header, *segments])
+
+
+def encode_chunk_prefix(length: int, version: int = WIRE_VERSION) -> bytes:
+    """Return what goes in front of a chunk.
+
+    Args:
+        length: How many bytes of the second stream follow, up to `MAX_CHUNK`.
+        version: The wire version that both sides agreed upon.
+    """
+    return PREFIX.pack(MAGIC, version, CHUNK_FLAG, length, 0)
 
 
 def parse_prefix(

@@ -18,7 +18,7 @@ accepted.
 A proof is HMAC-SHA256 with the token as key over the role and the bytes of both hellos, nonces
 included: it holds for this connection and these identities only, and cannot be sent back as the
 other side's. The token itself never travels. What follows the handshake is neither encrypted nor
-signed; that is TLS's to do.
+signed; that is TLS's to do (`tls`), which runs below all of this.
 
 Invariants: `receive` after the end raises; an illegal message fails the handshake, whatever it is.
 """
@@ -187,7 +187,7 @@ class Handshake:
                 )
             return step(self, message, header)
         except TransportError as error:
-            return [_refusal(error), *self._fail(error)]
+            return [refusal(error), *self._fail(error)]
 
     def _own_hello(self) -> Send:
         """Make our hello and keep its bytes for the proofs."""
@@ -352,8 +352,8 @@ def check_token(token: str | None) -> None:
         raise ValueError("the token is empty; give a secret, or None to do without authentication")
 
 
-def _refusal(error: TransportError) -> Send:
-    """Tell the peer why."""
+def refusal(error: TransportError) -> Send:
+    """Return what tells the peer why it is not welcome."""
     code = next(code for code, kind in _CODES.items() if isinstance(error, kind))
     reason = str(error)[:MAX_REASON]
     return Send(msgpack.packb({"type": "refusal", "code": code, "reason": reason}))

@@ -32,6 +32,8 @@ class Hello:
         task: Its task, such as "/job:worker/replica:0/task:0", or "client".
         incarnation: 64 bits that differ each time the task is started.
         pid: Its process id.
+        pulse: Where those at the other end can see whether the process lives when nothing comes from
+            it; "" if nowhere. Of no meaning here.
         wire_versions: The frame layouts it speaks; the highest that both speak is taken.
     """
 
@@ -39,6 +41,7 @@ class Hello:
     task: str
     incarnation: int
     pid: int
+    pulse: str = ""
     wire_versions: tuple[int, ...] = SUPPORTED
 
     def __post_init__(self) -> None:
@@ -49,6 +52,7 @@ class Hello:
         """
         _check_name("cluster_id", self.cluster_id)
         _check_name("task", self.task)
+        _check_name("pulse", self.pulse)
         if not self.task:
             raise ValueError("task is empty; valid is a task name, or 'client'")
         _check_range("incarnation", self.incarnation, 0, 2**64 - 1)

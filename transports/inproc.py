@@ -36,6 +36,7 @@ from transports.frame import Frame, measure_frame
 from transports.handshake import NONCE_SIZE, Establish, Fail, Handshake, Instruction, Role, Send
 from transports.hello import Hello
 from transports.listener import Listener, OnConnection, logger
+from transports.security import SecurityConfig
 
 # Besides bytes, frames are counted: an empty one is 12 bytes on the wire and 200 as an object.
 HIGH_WATER_FRAMES = 4096
@@ -79,8 +80,8 @@ class InprocConnection(Connection):
         """Whether it has ended; not while frames wait that the peer wrote before its end."""
         return self._closed_by_us is not None and not self._incoming
 
-    def write(self, frame: Frame) -> None:
-        """Queue a frame at the other end."""
+    def write(self, frame: Frame, *, bulk: bool = False) -> None:
+        """Queue a frame at the other end; none passes another, for none takes any time."""
         if self._closed_by_us is not None:
             raise self._end(by_us=self._closed_by_us)
         size = measure_frame(frame)
@@ -88,10 +89,20 @@ class InprocConnection(Connection):
         self._bytes_sent += size
         self._other._take(frame, size)
 
-    async def drain(self) -> None:
-        """Wait while the other end has more to take than the high-water mark."""
+    @property
+    def unsent(self) -> int:
+        """How many bytes the other end has to take."""
+        return self._other._incoming_bytes
+
+    @property
+    def congested(self) -> bool:
+        """Whether the other end has more to take than the high-water mark, in bytes or frames."""
+        return self._other._is_above(HIGH_WATER, HIGH_WATER_FRAMES)
+
+    async def drain(self, above: int = HIGH_WATER) -> None:
+        """Wait while the other end has more to take than the high-water mark, or another one."""
         other = self._other
-        if self._closed_by_us is None and other._is_above(HIGH_WATER, HIGH_WATER_FRAMES):
+        if self._closed_by_us is None and other._is_above(above, HIGH_WATER_FRAMES):
             drainer = asyncio.get_running_loop().create_future()
             other._drainers.add(drainer)
             try:
@@ -144,7 +155,7 @@ class InprocConnection(Connection):
             frames_received=self._frames_received,
             bytes_sent=self._bytes_sent,
             bytes_received=self._bytes_received,
-            send_buffer=self._other._incoming_bytes,
+            send_buffer=self.unsent,
         )
 
     def _take(self, frame: Frame, size: int) -> None:
@@ -230,7 +241,7 @@ class InprocListener(Listener):
             raise outcome.error
         ends = InprocConnection.pair(self.address, hello, self._hello, outcome.wire_version)
         name = f"connection of {self.address} from {hello.task}"
-        self._own_child(self._serve(ends[1]), name, ends[1].abort)
+        _ = self._own_child(self._serve(ends[1]), name, ends[1].abort)
         return ends[0]
 
 
@@ -246,6 +257,7 @@ class InprocTransport:
         expect_task: str | None,
         expect_cluster: str | None,
         token: str | None,
+        security: SecurityConfig | None = None,
     ) -> Connection:
         """Connect to a listener of this loop; see `transports.connect`."""
         listener = _listeners.get(address.name)
@@ -280,6 +292,7 @@ class InprocTransport:
         token: str | None,
         handshake_timeout: float,
         sock: socket.socket | None,
+        security: SecurityConfig | None = None,
     ) -> Listener:
         """Listen under a name; see `transports.listen`."""
         if sock is not None:

@@ -97,8 +97,8 @@ class Listener(ABC):
 
     def _own_child(
         self, work: Coroutine[None, None, None], name: str, abandon: Callable[[], None]
-    ) -> None:
-        """Start a child that this listener owns.
+    ) -> asyncio.Task[None]:
+        """Start a child that this listener owns, and return it.
 
         Args:
             work: What it does.
@@ -110,6 +110,7 @@ class Listener(ABC):
         self._children.add(child)
         child.add_done_callback(self._children.discard)
         child.add_done_callback(lambda _: abandon())
+        return child
 
     async def _serve(self, connection: Connection) -> None:
         """Run the handler over a connection; called by a child of ours."""

@@ -18,6 +18,7 @@ from transports.connection import Connection
 from transports.handshake import check_token
 from transports.hello import Hello
 from transports.listener import Listener, OnConnection
+from transports.security import SecurityConfig
 
 
 class Transport(Protocol):
@@ -32,6 +33,7 @@ class Transport(Protocol):
         expect_task: str | None,
         expect_cluster: str | None,
         token: str | None,
+        security: SecurityConfig | None,
     ) -> Connection:
         """Make one attempt to connect and shake hands, in `connect_timeout` seconds."""
 
@@ -44,6 +46,7 @@ class Transport(Protocol):
         token: str | None,
         handshake_timeout: float,
         sock: socket.socket | None,
+        security: SecurityConfig | None,
     ) -> Listener:
         """Bind and serve."""
 
@@ -84,6 +87,7 @@ async def connect(
     expect_task: str | None = None,
     expect_cluster: str | None = None,
     token: str | None = None,
+    security: SecurityConfig | None = None,
 ) -> Connection:
     """Connect to a listener and shake hands; one attempt, no retry.
 
@@ -96,15 +100,16 @@ async def connect(
         expect_task: The task that must answer, or None for any.
         expect_cluster: The cluster that whoever answers must belong to, or None for any.
         token: The secret that both sides must have, or None where the listener asks for none.
+        security: Our CA, certificate and key, for `tls://`; other schemes do not look at it.
 
     Returns:
         The connection, the caller's to close.
 
     Raises:
         ConnectError: Nobody answered, or not in time; `phase` says whether to the connect or to the
-            hello.
+            hello; "security" where our own TLS files do not do.
         WrongPeer: Somebody else answered, or the listener does not want us.
-        AuthenticationError: The tokens differ.
+        AuthenticationError: The tokens differ, or one side does not accept the other's certificate.
         ProtocolError: What answered does not speak this protocol.
         ValueError: The address is malformed, its scheme not registered, or the token empty.
     """
@@ -117,6 +122,7 @@ async def connect(
         expect_task=expect_task,
         expect_cluster=expect_cluster,
         token=token,
+        security=security,
     )
 
 
@@ -128,6 +134,7 @@ async def listen(
     token: str | None = None,
     handshake_timeout: float = 10.0,
     sock: socket.socket | None = None,
+    security: SecurityConfig | None = None,
 ) -> Listener:
     """Listen at an address and serve every peer that shakes hands.
 
@@ -138,15 +145,17 @@ async def listen(
         on_connection: Serves one connection, as a child of the listener; the connection is closed
             when it returns. Its exceptions are logged by the logger "transports".
         token: The secret that every dialler must have, or None to ask for none; without one only
-            this machine's own addresses can be listened on.
+            this machine's own addresses can be listened on, except by `tls://`.
         handshake_timeout: Seconds after which a stranger who has not shaken hands is dropped.
         sock: A bound socket to take over in place of binding one; the listener closes it.
+        security: Our CA, certificate and key, for `tls://`; other schemes do not look at it.
 
     Returns:
         The listener, the caller's to close.
 
     Raises:
-        BindError: The address is taken or not ours, or must not be listened on without a token.
+        BindError: The address is taken or not ours, or must not be listened on without a token; or
+            our TLS files do not do.
         ValueError: The address is malformed, its scheme not registered, or the token empty.
     """
     check_token(token)
@@ -158,6 +167,7 @@ async def listen(
         token=token,
         handshake_timeout=handshake_timeout,
         sock=sock,
+        security=security,
     )
 
 

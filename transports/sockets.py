@@ -89,7 +89,8 @@ def require_loopback(address: Address, sock: socket.socket) -> None:
     if not (mapped or found).is_loopback:
         raise BindError(
             f"{host} is not a loopback address and there is no token: whoever reaches it would be "
-            "served; give a token, or listen on 127.0.0.1",
+            "served; set a token (ACTORSESSION_TOKEN, the same for all), or use tls://, or listen on "
+            "127.0.0.1",
             address=str(address),
         )
 

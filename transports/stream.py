@@ -1,12 +1,14 @@
 """A connection over an asyncio stream, and the handshake that it begins with.
 
-`stream_transport` makes these for tcp and unix. All decisions are taken by `decoder` and
-`handshake`; this file reads, writes, waits and hangs up. It imports those, `connection`, `frame`,
-`hello` and `errors`.
+`stream_transport` makes these for tcp and unix, and over TLS. All decisions are taken by `decoder`
+and `handshake`; this file reads, writes, waits and hangs up. It imports those, `bytestream`,
+`connection`, `frame`, `hello` and `errors`.
 
 Reading: one `read` of whatever has come feeds the decoder, and frames that are decoded are returned
 without awaiting, so that a burst of small frames costs one wake-up. Writing: pieces go to the
 transport as they are, large ones uncopied (the transport keeps them until they are sent).
+
+Large frames that are written as bulk go through `bulk`, in chunks, and others pass them.
 
 Closing is more than `close()`. A socket that is closed while the peer still sends makes the kernel
 answer with a reset, which throws away what was queued for the peer: the very error message that
@@ -14,7 +16,7 @@ explains why we hang up. So `aclose` ends its own direction, reads on and discar
 has ended its own or patience does, and closes then.
 
 Invariants: after the end is noted (`_ended`), no call touches the stream but the closing child,
-which is the only one ever created here and is awaited by every `aclose`.
+which is awaited by every `aclose`, and the bulk lane's, which ends before that or is dropped.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ import asyncio
 from collections import deque
 from contextlib import suppress
 
+from transports.bulk import BulkLane
+from transports.bytestream import ByteReader, ByteWriter
 from transports.connection import (
     CLOSE_GRACE,
     HIGH_WATER,
@@ -32,9 +36,16 @@ from transports.connection import (
     ConnectionStatistics,
 )
 from transports.decoder import FrameDecoder
-from transports.errors import ConnectionClosed, ProtocolError
-from transports.frame import HANDSHAKE_VERSION, PREFIX, Frame, encode_frame, parse_prefix
-from transports.handshake import MAX_MESSAGE, Establish, Fail, Handshake, Send
+from transports.errors import ConnectionClosed, ProtocolError, TransportError
+from transports.frame import (
+    CHUNK_SIZE,
+    HANDSHAKE_VERSION,
+    PREFIX,
+    Frame,
+    encode_frame,
+    parse_prefix,
+)
+from transports.handshake import MAX_MESSAGE, Establish, Fail, Handshake, Role, Send, refusal
 from transports.hello import Hello
 
 # How much a stream reader holds before it makes the peer wait (twice this): a large array keeps
@@ -51,13 +62,17 @@ READ_SIZE = 2**18
 LINGER = 0.25
 
 
+# How the records of TLS begin: of a handshake, and of the alert that answers what is no TLS.
+TLS_HANDSHAKE, TLS_ALERT = b"\x16\x03", b"\x15\x03"
+
+
 class StreamConnection(Connection):
-    """A connection over one `StreamReader` and `StreamWriter`."""
+    """A connection over one reader and writer."""
 
     def __init__(
         self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        reader: ByteReader,
+        writer: ByteWriter,
         *,
         local_address: str,
         peer_address: str,
@@ -73,6 +88,7 @@ class StreamConnection(Connection):
         self._writer = writer
         self._transport = writer.transport
         self._transport.set_write_buffer_limits(high=HIGH_WATER, low=LOW_WATER)
+        self._bulk = BulkLane(writer, wire_version)
         self._decoder = FrameDecoder(version=wire_version)
         self._ready: deque[Frame] = deque()
         self._burst = 0
@@ -87,21 +103,40 @@ class StreamConnection(Connection):
         """Whether it has ended; not while frames wait that the peer wrote before its end."""
         return not self._ready and (self._ended is not None or self._transport.is_closing())
 
-    def write(self, frame: Frame) -> None:
-        """Hand a frame to the transport."""
+    def write(self, frame: Frame, *, bulk: bool = False) -> None:
+        """Hand a frame to the transport, or to the bulk lane."""
         if self._ended is not None or self._transport.is_closing():
             raise self._closed_error()
         pieces = encode_frame(frame, self.wire_version)
+        self._frames_sent += 1
+        if bulk and self._takes_time(size := sum(map(len, pieces))):
+            self._bytes_sent += size
+            self._bulk.put(pieces)
+            return
         # Not writelines(): on the stock loop of Python 3.11 it joins the pieces, however large they
         # are. uvloop sends separate writes of one iteration together anyway.
         for piece in pieces:
             self._transport.write(piece)
             self._bytes_sent += len(piece)
-        self._frames_sent += 1
 
-    async def drain(self) -> None:
-        """Wait while the transport asks for it."""
+    def _takes_time(self, size: int) -> bool:
+        """Say whether others could be held up by a bulk frame that is written as it is."""
+        return (
+            size > CHUNK_SIZE
+            or self._bulk.nbytes > 0
+            or self._transport.get_write_buffer_size() > LOW_WATER
+        )
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes wait in the bulk lane and the transport."""
+        return self._bulk.nbytes + self._transport.get_write_buffer_size()
+
+    async def drain(self, above: int = HIGH_WATER) -> None:
+        """Wait while the bulk lane or the transport asks for it."""
         if self._ended is None:
+            await self._bulk.wait_for_room(above)
+        if self._ended is None and (above <= HIGH_WATER or self.unsent > above):
             try:
                 await self._writer.drain()
             except OSError as error:
@@ -137,6 +172,11 @@ class StreamConnection(Connection):
     def abort(self) -> None:
         """Drop the connection; a closing child notices and ends."""
         self._note_end(by_us=True)
+        self._drop()
+
+    def _drop(self) -> None:
+        """Let what is not sent go, and the stream."""
+        self._bulk.drop()
         self._transport.abort()
 
     def statistics(self) -> ConnectionStatistics:
@@ -144,9 +184,9 @@ class StreamConnection(Connection):
         return ConnectionStatistics(
             frames_sent=self._frames_sent,
             frames_received=self._frames_received,
-            bytes_sent=self._bytes_sent,
+            bytes_sent=self._bytes_sent + self._bulk.overhead,
             bytes_received=self._bytes_received,
-            send_buffer=self._transport.get_write_buffer_size(),
+            send_buffer=self.unsent,
         )
 
     async def _receive_more(self) -> None:
@@ -218,7 +258,7 @@ class StreamConnection(Connection):
     def _lost(self, detail: str) -> ConnectionClosed:
         """Note that the peer is gone, and drop what nobody will read."""
         self._note_end(by_us=False, detail=detail)
-        self._transport.abort()
+        self._drop()
         return self._closed_error()
 
     def _at_eof(self) -> ConnectionClosed:
@@ -234,7 +274,7 @@ class StreamConnection(Connection):
     def _broken(self, error: ProtocolError) -> ProtocolError:
         """End because the peer's bytes make no sense."""
         self._note_end(by_us=True, detail=f"it sent what is no frame: {error}")
-        self._transport.abort()
+        self._drop()
         return ProtocolError(
             f"{self.peer.task} at {self.peer_address}: {error}", address=self.peer_address
         )
@@ -246,23 +286,23 @@ class StreamConnection(Connection):
             if not self._transport.is_closing():
                 await self._linger(grace)
         finally:
-            self._transport.abort()
+            self._drop()
+        await self._bulk.flush()
         with suppress(OSError):
             await self._writer.wait_closed()
 
     async def _linger(self, grace: float) -> None:
         """End our direction, and read on until the peer has ended its own."""
-        queued = self._transport.get_write_buffer_size()
+        queued = self.unsent
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(grace if queued else min(grace, LINGER)):
+                await self._bulk.flush()
                 self._transport.write_eof()
                 while await self._reader.read(READ_SIZE):
                     pass
 
 
-async def shake_hands(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, core: Handshake
-) -> Establish:
+async def shake_hands(reader: ByteReader, writer: ByteWriter, core: Handshake) -> Establish:
     """Run one side of the handshake over a stream.
 
     There is no deadline in it, callers have one. Whatever it raises, the caller hangs up.
@@ -291,31 +331,65 @@ async def shake_hands(
                     raise error
                 case Establish():
                     return instruction
-        instructions = core.receive(await _read_message(reader))
+        try:
+            prefix = await reader.readexactly(PREFIX.size)
+        except asyncio.IncompleteReadError as error:  # an alert is shorter than a prefix
+            _check_plain(error.partial, writer, core.role)
+            raise
+        _check_plain(prefix, writer, core.role)
+        instructions = core.receive(await _read_message(reader, prefix))
 
 
-async def _read_message(reader: asyncio.StreamReader) -> bytes:
-    """Read one handshake frame; its limits are a stranger's."""
-    prefix = parse_prefix(
-        await reader.readexactly(PREFIX.size),
-        version=HANDSHAKE_VERSION,
-        max_header=MAX_MESSAGE,
-        max_segments=0,
-    )
+async def _read_message(reader: ByteReader, start: bytes) -> bytes:
+    """Read one handshake frame, whose prefix is there; its limits are a stranger's."""
+    prefix = parse_prefix(start, version=HANDSHAKE_VERSION, max_header=MAX_MESSAGE, max_segments=0)
     return await reader.readexactly(prefix.header_length)
 
 
-async def hang_up(writer: asyncio.StreamWriter) -> None:
-    """Close a stream that became no connection; a refusal that was written goes out first.
+def _check_plain(start: bytes, writer: ByteWriter, role: Role) -> None:
+    """Tell a peer that speaks TLS, where nobody does, from one that speaks nothing of ours.
+
+    Raises:
+        ProtocolError: It does; a dialler was told.
+    """
+    if role is Role.DIALLER and start.startswith(TLS_ALERT):
+        raise ProtocolError("it speaks TLS; dial it as tls://")
+    if role is Role.LISTENER and start.startswith(TLS_HANDSHAKE):
+        error = ProtocolError("the dialler speaks TLS and this port does not; dial it as tcp://")
+        refuse(writer, error)
+        raise error
+
+
+def refuse(writer: ByteWriter, error: TransportError) -> None:
+    """Tell a peer that has sent no hello why there will be none; unencrypted, if the writer is.
 
     Args:
+        writer: Where it reads.
+        error: Its class and words are sent.
+    """
+    writer.writelines(encode_frame(Frame(refusal(error).header), HANDSHAKE_VERSION))
+
+
+async def hang_up(reader: ByteReader, writer: ByteWriter) -> None:
+    """Close a stream that became no connection; a refusal that was written goes out first.
+
+    As with a connection's `aclose`, the peer's end is waited for, or the kernel might throw the
+    refusal away.
+
+    Args:
+        reader: The stream's.
         writer: The stream's; closed afterwards, within `LINGER` seconds.
     """
-    writer.close()
+    transport = writer.transport
     try:
         async with asyncio.timeout(LINGER):
-            await writer.wait_closed()
+            if not transport.is_closing():
+                transport.write_eof()
+                while await reader.read(READ_SIZE):
+                    pass
     except (OSError, TimeoutError):
         pass
     finally:
-        writer.transport.abort()
+        transport.abort()
+    with suppress(OSError):
+        await writer.wait_closed()

@@ -1,7 +1,8 @@
 """The lease of a link: when to give a sign of life, and when to give up on the peer.
 
-Owns the decision as plain code without a loop: ``Link`` asks it once per beat. A peer is lost when
-nothing has come from it for ``seconds``, not even the bytes of an unfinished frame.
+Owns the decision as plain code without a loop: ``Link`` asks it once per beat. The lease is over when
+nothing has come from the peer for ``seconds``, not even the bytes of an unfinished frame. Whether
+the peer is lost then, or only busy, is for ``watch`` to see, where it can.
 
 Time in which our own process stood still does not count: it was stopped, or its loop was held, and
 what the peer sent meanwhile lies unread. It shows as a look that comes later than the beat it was
@@ -18,9 +19,7 @@ __all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "Lease", "Look"]
 
 BEAT_SECONDS = 1.0
 
-# Long, because a peer that holds its interpreter in one kernel does not beat either. It can become
-# 5 s once a busy peer can be told from a dead one.
-LEASE_SECONDS = 10.0
+LEASE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +77,5 @@ class Lease:
         beat_due = sent == self._sent
         self._sent = sent + beat_due  # the beat that is sent now is no sign of other traffic
         silence = now - self._heard
-        return Look(beat_due, silence, silence >= self.seconds)
+        # After a late look, what lies unread is read first.
+        return Look(beat_due, silence, silence >= self.seconds and late <= self.beat)

@@ -36,7 +36,10 @@ from actorsession.messages import (
     UnreadableMessage,
 )
 
-__all__ = ["PendingCalls"]
+__all__ = ["MAX_PENDING", "PendingCalls"]
+
+MAX_PENDING = 10_000
+"""Asks of one link that may wait for an answer; more wait for room. Below what the other end takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +74,22 @@ class PendingCalls:
         self._send = send
         self._ids = itertools.count()
         self._calls: dict[int, _PendingCall] = {}
+        self._room = asyncio.Event()
         self.sent = 0
 
     def __len__(self) -> int:
         return len(self._calls)
+
+    @property
+    def full(self) -> bool:
+        """Whether one more ask has to wait."""
+        return len(self._calls) >= MAX_PENDING
+
+    async def wait_for_room(self) -> None:
+        """Waits until an ask may be made, or the link is over."""
+        while self.full:
+            self._room.clear()
+            await self._room.wait()
 
     async def ask(self, target: str, message: Any, deadline: Deadline) -> Any:
         """Sends a call and awaits its answer; cancelling it cancels the handler at the peer.
@@ -110,6 +125,7 @@ class PendingCalls:
             raise
         finally:
             self._calls.pop(call_id, None)
+            self._room.set()
             if timer is not None:
                 timer.cancel()
 
@@ -157,6 +173,7 @@ class PendingCalls:
             make_error: makes the error for a call, of what was asked.
         """
         calls, self._calls = self._calls, {}
+        self._room.set()
         for call in calls.values():
             call.fail(make_error(str(call)))
 

@@ -7,9 +7,33 @@ directly, pushed by their producer.
 
 from __future__ import annotations
 
+from actorsession.cluster.inquiry import read_cluster, read_statistics, stop_server, update_cluster
 from actorsession.cluster.local import LocalCluster
+from actorsession.cluster.resolvers import (
+    ClusterResolver,
+    FileClusterResolver,
+    SimpleClusterResolver,
+    TFConfigClusterResolver,
+)
 from actorsession.cluster.server import Server
-from actorsession.cluster.spec import ClusterSpec
-from actorsession.cluster.statistics import ServerStatistics, read_statistics
+from actorsession.cluster.spec import ClusterDef, ClusterSpec, JobDef
+from actorsession.cluster.statistics import ServerStatistics
+from transports import SecurityConfig
 
-__all__ = ["ClusterSpec", "LocalCluster", "Server", "ServerStatistics", "read_statistics"]
+__all__ = [
+    "ClusterDef",
+    "ClusterResolver",
+    "ClusterSpec",
+    "FileClusterResolver",
+    "JobDef",
+    "LocalCluster",
+    "SecurityConfig",
+    "Server",
+    "ServerStatistics",
+    "SimpleClusterResolver",
+    "TFConfigClusterResolver",
+    "read_cluster",
+    "read_statistics",
+    "stop_server",
+    "update_cluster",
+]

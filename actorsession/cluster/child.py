@@ -1,9 +1,9 @@
 """A worker process: a server that lives as long as its parent wants.
 
-Run by ``python -m actorsession worker``. With ``--announce`` it is a child of a ``LocalCluster`` and speaks
-lines of JSON with it: it writes its real address to standard output, reads the whole cluster from standard
-input, writes that it knows it, and serves until that input ends, which it does when the parent closes it
-or dies, however it dies.
+Run by ``python -m actorsession worker`` and ``master``. With ``--announce`` it is a child of a
+``LocalCluster`` and speaks lines of JSON with it: it writes its real address to standard output, reads the
+whole cluster from standard input, writes that it knows it, and serves until that input ends, which it does
+when the parent closes it or dies, however it dies.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
+from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server import Server
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
-from actorsession.graph.device import task_name
+from transports import SecurityConfig
 
 __all__ = ["WorkerOptions", "serve"]
 
@@ -38,57 +41,124 @@ class WorkerOptions:
     """What a worker process is told on its command line.
 
     Attributes:
-        job: its job.
-        index: its index in the job.
-        cluster: the tasks and their addresses.
+        job: its job; ``None`` if the cluster says which.
+        index: its index in the job, likewise.
+        cluster: the tasks and their addresses, or who knows them.
         cluster_id: identity of the cluster.
         device_count: devices by type.
         announce: whether it is the child of a local cluster.
+        role: ``worker`` or ``master``: what it says it is.
+        json: whether it says where it serves as JSON.
+        port_file: where it writes its address once it is bound.
+        security: its TLS files; those of the environment if left out.
+        snapshot_dir: where it keeps snapshots of its variables, if it does.
+        snapshot_every: seconds between two of them.
+        lease: seconds of silence after which it takes a peer for lost.
+        beat: seconds between signs of life.
+        companion: whether it has a companion on loopback too.
     """
 
-    job: str
-    index: int
-    cluster: dict[str, Any]
+    job: str | None
+    index: int | None
+    cluster: ClusterSpec | Mapping[str, Any] | ClusterResolver
     cluster_id: str = ""
     device_count: dict[str, int] = field(default_factory=dict)
     announce: bool = False
+    role: str = "worker"
+    json: bool = False
+    port_file: str | None = None
+    security: SecurityConfig | None = None
+    snapshot_dir: str | None = None
+    snapshot_every: float = 60.0
+    lease: float = LEASE_SECONDS
+    beat: float = BEAT_SECONDS
+    companion: bool = False
 
 
 async def serve(options: WorkerOptions) -> None:
-    """Serves one task until a signal or the end of the parent.
+    """Serves one task until a signal, the end of the parent, or somebody who asks it to stop.
 
     Raises:
-        ValueError: for a task that is not in the cluster, or a parent that speaks nonsense.
+        ValueError: for a task that is not said, or a parent that speaks nonsense.
         TypeError: for a cluster in another form.
-        UnknownError: if the address cannot be had.
+        OSError: if the address cannot be written where it should.
+        OpError: for what ``Server`` raises, such as an address that cannot be had.
     """
     loop = asyncio.get_running_loop()
     server = Server(
         options.cluster, options.job, options.index,
         config=ConfigProto(device_count=options.device_count), cluster_id=options.cluster_id,
+        security=options.security, snapshot_dir=options.snapshot_dir,
+        snapshot_every=options.snapshot_every, lease=options.lease, beat=options.beat,
+        companion=options.companion,
     )  # fmt: skip
     ended = asyncio.Event()
     parent = _Parent(loop, server, ended.set)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, ended.set)
     async with server:
-        if options.announce:
-            _say({"address": server.target, "pid": os.getpid()})
-            parent.start()
-        else:
-            name = task_name(options.job, options.index)
-            sys.stdout.write(f"{name} serves at {server.target}; Ctrl-C ends it\n")
-            sys.stdout.flush()
-        await ended.wait()
+        with _port_file(options.port_file, server.target):
+            if options.announce:
+                _say_json({"address": server.target, "pid": os.getpid()})
+                parent.start()
+            else:
+                _introduce(server, options)
+            await _until_ended(server, ended)
         _end_in(_LAST_GRACE)
     if parent.nonsense:
         raise ValueError(f"the parent should tell the cluster as JSON; {parent.nonsense}")
 
 
-def _say(value: dict[str, Any]) -> None:
-    """Writes a line to the parent; one that is gone needs none."""
+async def _until_ended(server: Server, ended: asyncio.Event) -> None:
+    """Waits until we shall end, or somebody has told the server to."""
+
+    async def watch() -> None:
+        await server.serve_forever()
+        ended.set()
+
+    async with asyncio.TaskGroup() as group:
+        watching = group.create_task(watch(), name="told to stop")
+        await ended.wait()
+        watching.cancel()
+
+
+@contextlib.contextmanager
+def _port_file(path: str | None, address: str) -> Iterator[None]:
+    """Has a file with the address for as long as somebody serves there; never half of it."""
+    if path is None:
+        yield
+        return
+    new = f"{path}.{os.getpid()}"
+    Path(new).write_text(address + "\n", encoding="ascii")
+    os.replace(new, path)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _introduce(server: Server, options: WorkerOptions) -> None:
+    if options.json:
+        _say_json(
+            {
+                "task": server.task, "role": options.role, "address": server.target,
+                "pid": os.getpid(),
+            }
+        )  # fmt: skip
+        return
+    what = "serves" if options.role == "worker" else "is a master"
+    _say(f"{server.task} {what} at {server.target}; Ctrl-C ends it")
+
+
+def _say_json(value: dict[str, Any]) -> None:
+    _say(json.dumps(value))
+
+
+def _say(line: str) -> None:
+    """Writes a line to whoever reads; one that is gone needs none."""
     with contextlib.suppress(BrokenPipeError):
-        sys.stdout.write(json.dumps(value) + "\n")
+        sys.stdout.write(line + "\n")
         sys.stdout.flush()
 
 
@@ -129,7 +199,7 @@ class _Parent:
 
     def _learn(self, cluster: ClusterSpec) -> None:
         self._server.learn_peers(cluster)
-        _say({"ready": True})
+        _say_json({"ready": True})
 
     def _wait_for_end(self, pipe: int) -> None:
         """Returns when the parent has closed its end of the pipe, or is gone.

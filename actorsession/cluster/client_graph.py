@@ -10,7 +10,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from actorsession.errors import OpError
 from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import is_registered, lookup
+from actorsession.plan.partial import PartialParts
 from actorsession.plan.partition import Partition
 from actorsession.plan.prune import ARG
 from actorsession.plan.signature import RunSignature
@@ -46,18 +49,26 @@ class ClientGraph:
         parts: one per task that has anything to do.
         here: the part of the master's own task, if it has one.
         partitions: all of them, for those who ask to see.
+        partial: what may be fed and fetched, if it is one of partial runs.
+        failure: why no such partial run can succeed, told by its first call.
         registration: ends when every part is registered, or with the error that prevented it.
         users: steps that run it or wait for its registration.
         dropped: whether the cache has let it go; the last user releases it then.
+        may_wait: whether an op of it may wait for anything, such as another step.
+        nbytes: bytes that its latest step has fetched and sent from task to task.
     """
 
     signature: RunSignature
     parts: list[TaskPart]
     here: int | None = None
     partitions: Sequence[Partition] = ()
+    partial: PartialParts | None = None
+    failure: OpError | None = None
     registration: asyncio.Task[None] | None = field(default=None, repr=False)
     users: int = 0
     dropped: bool = False
+    may_wait: bool = False
+    nbytes: int = 0
 
     @property
     def registered(self) -> bool:
@@ -83,7 +94,10 @@ def split_by_task(
         by_task.setdefault(partition.task, []).append(partition)
     parts = [_part(task, members) for task, members in by_task.items()]
     here = next((i for i, part in enumerate(parts) if part.task == master), None)
-    return ClientGraph(signature, parts, here, partitions)
+    may_wait = any(
+        is_registered(node.op) and lookup(node.op).blocks for p in partitions for node in p.nodes
+    )
+    return ClientGraph(signature, parts, here, partitions, may_wait=may_wait)
 
 
 def _part(task: str, members: Sequence[Partition]) -> TaskPart:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
@@ -42,6 +42,8 @@ class ClientGraphs:
         build: makes the client graph of a signature; raises what is wrong with it.
         limit: how many different graphs are kept.
         children: of the session; own registrations and releases.
+        renew: called before anything is registered at a task; opens the session there again if its side
+            of it was lost.
     """
 
     def __init__(
@@ -51,7 +53,9 @@ class ClientGraphs:
         build: Callable[[RunSignature], ClientGraph],
         limit: int,
         children: Children,
+        renew: Callable[[str, Deadline], Awaitable[None]] | None = None,
     ) -> None:
+        self._renew = renew
         self._handle = session_handle
         self._workers = workers
         self._build = build
@@ -100,6 +104,15 @@ class ClientGraphs:
         if graph.dropped and not graph.users:
             self._drop(graph)
 
+    def forget(self, tasks: Collection[str]) -> None:
+        """Lets go of the graphs that have a part at one of some tasks, which have left or restarted."""
+
+        def is_stale(graph: ClientGraph) -> bool:
+            return any(part.task in tasks for part in graph.parts)
+
+        for graph in self._cache.discard_if(is_stale):
+            self._evicted(graph)
+
     # -- registration --------------------------------------------------------------------------
 
     async def _register(self, graph: ClientGraph) -> None:
@@ -120,8 +133,11 @@ class ClientGraphs:
         message = RegisterGraph(
             session_handle=self._handle, partitions=[p.to_wire() for p in part.partitions]
         )
+        deadline = Deadline.after(CONNECT_TIMEOUT)
         try:
-            answer = await self._workers[part.task].ask(message, Deadline.after(CONNECT_TIMEOUT))
+            if self._renew is not None:
+                await self._renew(part.task, deadline)
+            answer = await self._workers[part.task].ask(message, deadline)
         except OpError as error:
             raise error.locate(task=part.task) from error.__cause__
         part.graph_handle = answer.graph_handle

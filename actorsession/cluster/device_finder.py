@@ -15,7 +15,7 @@ from actorsession.errors import DeadlineExceededError, OpError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.messages.worker import GetStatus, WorkerStatus
 
-__all__ = ["FoundTask", "find_tasks"]
+__all__ = ["FoundTask", "find_tasks", "look_for_tasks"]
 
 # Seconds between attempts: a process that is being started is found soon after it listens.
 _RETRY = 0.1
@@ -27,17 +27,20 @@ class FoundTask:
     """A task that answered.
 
     Attributes:
-        task: its name.
+        task: what it is called here; in a cluster that a client brought along that need not be the name
+            that it was started with, nor that of its devices.
         incarnation: of its present life.
-        devices: what it has.
+        devices: what it has, by the names that they have here.
+        restored: the snapshot that its variables come from, in wire form, if they do.
     """
 
-    __slots__ = ("devices", "incarnation", "task")
+    __slots__ = ("devices", "incarnation", "restored", "task")
 
-    def __init__(self, status: WorkerStatus) -> None:
-        self.task = status.task
+    def __init__(self, task: str, status: WorkerStatus) -> None:
+        self.task = task
         self.incarnation = status.incarnation
-        self.devices = [DeviceAttributes.from_wire(d) for d in status.devices]
+        self.restored = status.restored
+        self.devices = [DeviceAttributes.from_wire(d).renamed(task) for d in status.devices]
 
 
 class _Search:
@@ -55,7 +58,7 @@ class _Search:
             self.attempts += 1
             attempt = Deadline.after(_ATTEMPT).earliest(deadline)
             try:
-                self.found = FoundTask(await self.worker.ask(GetStatus(), attempt))
+                self.found = FoundTask(self.task, await self.worker.ask(GetStatus(), attempt))
                 return
             except DeadlineExceededError as exc:
                 if attempt.at == deadline.at:
@@ -88,19 +91,32 @@ async def find_tasks(
         DeadlineExceededError: if some task did not answer; names each with address, attempts and last
             error.
     """
+    found, missing = await look_for_tasks(addresses, worker, deadline)
+    if missing:
+        raise DeadlineExceededError(
+            f"{len(missing)} of {len(addresses)} tasks did not answer in time: "
+            f"{'; '.join(missing.values())}",
+            task=next(iter(missing)),
+        )
+    return found
+
+
+async def look_for_tasks(
+    addresses: Mapping[str, str], worker: Callable[[str], Ref], deadline: Deadline
+) -> tuple[Sequence[FoundTask], Mapping[str, str]]:
+    """``find_tasks`` for those who go on with the tasks that answer.
+
+    Returns:
+        The tasks that answered, in order; and for each other one what was tried, in words.
+    """
     searches = [_Search(task, worker(task)) for task in addresses]
     async with asyncio.TaskGroup() as group:
         for search in searches:
             group.create_task(search.run(deadline), name=f"find {search.task}")
-    missing = [s for s in searches if s.found is None]
-    if missing:
-        lines = "; ".join(
-            f"{s.task} at {addresses[s.task]} ({s.attempts} attempt{'s' * (s.attempts > 1)}, "
-            f"last: {s.last})"
-            for s in missing
-        )
-        raise DeadlineExceededError(
-            f"{len(missing)} of {len(searches)} tasks did not answer in time: {lines}",
-            task=missing[0].task,
-        )
-    return [s.found for s in searches if s.found is not None]
+    missing = {
+        s.task: f"{s.task} at {addresses[s.task]} ({s.attempts} attempt{'s' * (s.attempts > 1)}, "
+        f"last: {s.last})"
+        for s in searches
+        if s.found is None
+    }
+    return [s.found for s in searches if s.found is not None], missing

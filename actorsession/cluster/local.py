@@ -16,7 +16,7 @@ import secrets
 import signal
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,11 +24,13 @@ from typing import Any
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.blas import core_type
+from actorsession.cluster.inquiry import read_statistics, update_cluster
 from actorsession.cluster.spec import ClusterSpec
-from actorsession.cluster.statistics import ServerStatistics, read_statistics
+from actorsession.cluster.statistics import ServerStatistics
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
 from actorsession.graph.device import task_name
+from transports import SecurityConfig
 
 __all__ = ["LocalCluster", "WorkerProcess"]
 
@@ -45,9 +47,10 @@ class WorkerProcess:
         address: where it listens, once it is up.
     """
 
-    def __init__(self, job: str, index: int) -> None:
+    def __init__(self, job: str, index: int, security: SecurityConfig | None = None) -> None:
         self.job = job
         self.index = index
+        self._security = security
         self.task = task_name(job, index)
         self.address = ""
         self._process: asyncio.subprocess.Process | None = None
@@ -55,19 +58,22 @@ class WorkerProcess:
         self._children = Children(f"process of {self.task}")
         self._stderr: asyncio.Task[None] | None = None
 
-    async def start(self, cluster: Mapping[str, Any], cluster_id: str, devices: int) -> None:
-        """Spawns the process; ``announced`` waits for its address."""
+    async def start(
+        self, cluster: Mapping[str, Any], cluster_id: str, devices: int, more: Sequence[str] = ()
+    ) -> None:
+        """Spawns the process, with more words on its command line; ``announced`` waits for its address."""
         command = [
             sys.executable, "-m", "actorsession", "worker", "--job", self.job,
             "--task", str(self.index), "--cluster", json.dumps(cluster),
             "--cluster-id", cluster_id, "--devices", str(devices), "--announce",
+            *more,
         ]  # fmt: skip
         self._process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=_environment(),
+            env=_environment(self._security),
             # Of a session of its own: Ctrl-C at the terminal is for the parent, which ends its children.
             start_new_session=True,
         )
@@ -138,6 +144,14 @@ class WorkerProcess:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(number)
 
+    async def wait_ended(self) -> int:
+        """Waits for the end of the process, however it comes.
+
+        Returns:
+            Its exit code; the negative number of the signal that killed it.
+        """
+        return await self._running().wait()
+
     @property
     def pid(self) -> int:
         """The process id."""
@@ -185,11 +199,13 @@ def _close_pipes(process: asyncio.subprocess.Process) -> None:
         transport.close()
 
 
-def _environment() -> dict[str, str]:
+def _environment(security: SecurityConfig | None) -> dict[str, str]:
     """The child's environment: ours, with the package importable however we imported it."""
     root = str(Path(__file__).resolve().parents[2])
     path = os.environ.get("PYTHONPATH", "")
     out = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
+    if security is not None:
+        out |= security.to_environment()
     kernels = core_type()
     if kernels is not None:
         out["OPENBLAS_CORETYPE"] = kernels
@@ -203,19 +219,36 @@ class LocalCluster:
         jobs: number of tasks of each job, such as ``{"ps": 1, "worker": 2}``.
         devices: CPU devices per task.
         start_timeout: seconds for all processes to come up.
+        security: CA, certificate and key, for ``tls://`` between all processes and with sessions; the
+            certificate names 127.0.0.1. By default those of the environment, if it names any.
+        snapshot_dir: where all tasks keep snapshots of their variables, which a task that is started again
+            begins with; ``None`` for no snapshots.
+        snapshot_every: seconds between two of them.
 
     Raises:
         ValueError: for no task at all, or a number below 0.
     """
 
     def __init__(
-        self, jobs: Mapping[str, int], *, devices: int = 1, start_timeout: float = CONNECT_TIMEOUT
+        self,
+        jobs: Mapping[str, int],
+        *,
+        devices: int = 1,
+        start_timeout: float = CONNECT_TIMEOUT,
+        security: SecurityConfig | None = None,
+        snapshot_dir: str | os.PathLike[str] | None = None,
+        snapshot_every: float = 60.0,
     ) -> None:
         if not jobs or min(jobs.values()) < 0 or not sum(jobs.values()):
             raise ValueError(f"a cluster has at least one task, got {dict(jobs)}")
         self._jobs = dict(jobs)
         self._devices = devices
         self._start_timeout = start_timeout
+        self._security = security
+        self._more: tuple[str, ...] = ()
+        if snapshot_dir is not None:
+            every = str(snapshot_every)
+            self._more = ("--snapshot-dir", os.fspath(snapshot_dir), "--snapshot-every", every)
         self._cluster_id = secrets.token_hex(8)
         self.processes: dict[str, WorkerProcess] = {}
 
@@ -229,7 +262,7 @@ class LocalCluster:
         placeholder = {job: ["127.0.0.1:0"] * count for job, count in self._jobs.items() if count}
         for job, count in self._jobs.items():
             for index in range(count):
-                process = WorkerProcess(job, index)
+                process = WorkerProcess(job, index, self._security)
                 self.processes[process.task] = process
         deadline = Deadline.after(self._start_timeout)
         try:
@@ -241,19 +274,21 @@ class LocalCluster:
     async def _bring_up(self, placeholder: Mapping[str, Any]) -> None:
         processes = list(self.processes.values())
         for process in processes:
-            await process.start(placeholder, self._cluster_id, self._devices)
+            await process.start(placeholder, self._cluster_id, self._devices, self._more)
         for process in processes:
             await process.announced()
         cluster = self.spec.as_dict()
         await asyncio.gather(*[process.tell_cluster(cluster) for process in processes])
 
     @property
+    def cluster_id(self) -> str:
+        """What its servers know each other by; for a server outside that is to drive them."""
+        return self._cluster_id
+
+    @property
     def spec(self) -> ClusterSpec:
         """The tasks and their real addresses."""
-        jobs: dict[str, list[str]] = {}
-        for process in self.processes.values():
-            jobs.setdefault(process.job, []).append(process.address)
-        return ClusterSpec(jobs)
+        return ClusterSpec.of_tasks({p.task: p.address for p in self.processes.values()})
 
     def target(self, job: str, index: int = 0) -> str:
         """The address of a task, for sessions whose master it is to be.
@@ -274,6 +309,94 @@ class LocalCluster:
             raise ValueError(f"no task {index} in job {job!r}; there are {sorted(self.processes)}")
         return found
 
+    # -- changes -------------------------------------------------------------------------------
+
+    async def restart(self, job: str, index: int = 0) -> WorkerProcess:
+        """Starts a task again at its address, with another incarnation; kills its process if it runs.
+
+        What the task had is gone, unless it keeps snapshots. ``processes`` has the new process then.
+
+        Returns:
+            The new process.
+
+        Raises:
+            ValueError: for an unknown task.
+            UnavailableError: if it does not come up; the message has its last lines.
+            DeadlineExceededError: if that takes too long.
+        """
+        former = self.process(job, index)
+        await former.stop(0.0)
+        return await self._begin(job, index, former.address)
+
+    async def add(self, job: str) -> WorkerProcess:
+        """Starts one more task of a job and tells all others; sessions can use it from their next plan on.
+
+        Its index is the lowest that is free; the job may be a new one.
+
+        Returns:
+            The new process.
+
+        Raises:
+            UnavailableError: if it does not come up, or naming the tasks that could not be told.
+            DeadlineExceededError: if coming up takes too long.
+        """
+        index = 0
+        while task_name(job, index) in self.processes:
+            index += 1
+        process = await self._begin(job, index, "127.0.0.1:0")
+        await self._tell(p for p in self.processes.values() if p is not process)
+        return process
+
+    async def remove(self, job: str, index: int = 0, *, grace: float = _GRACE) -> None:
+        """Takes a task out of the cluster: all others are told, then its process ends.
+
+        Args:
+            job: its job.
+            index: its index there.
+            grace: seconds for the process to end by itself.
+
+        Raises:
+            ValueError: for an unknown task, or the last one.
+            UnavailableError: naming the tasks that could not be told; it is done nevertheless.
+        """
+        process = self.process(job, index)
+        if len(self.processes) == 1:
+            raise ValueError(f"{process.task} is the last task; stop the cluster instead")
+        del self.processes[process.task]
+        try:
+            await self._tell(self.processes.values())
+        finally:
+            await process.stop(grace)
+
+    async def _begin(self, job: str, index: int, address: str) -> WorkerProcess:
+        """Starts one more process, for a task that is to have an address."""
+        process = WorkerProcess(job, index, self._security)
+        cluster = ClusterSpec.of_tasks({**self.spec.tasks(), process.task: address}).as_dict()
+        try:
+            await process.start(cluster, self._cluster_id, self._devices, self._more)
+            deadline = Deadline.after(self._start_timeout)
+            await deadline.wait(process.announced(), what=f"the process of {process.task}")
+            tasks = {**self.spec.tasks(), process.task: process.address}
+            told = process.tell_cluster(ClusterSpec.of_tasks(tasks).as_dict())
+            await deadline.wait(told, what=f"the process of {process.task}")
+        except BaseException:
+            await process.stop(0.0)
+            raise
+        self.processes[process.task] = process
+        return process
+
+    async def _tell(self, processes: Iterable[WorkerProcess]) -> None:
+        """Tells processes which tasks there are; those that are gone need not know."""
+        alive = [p for p in processes if p.alive]
+        tasks = self.spec.tasks()
+        telling = [update_cluster(p.address, tasks, security=self._security) for p in alive]
+        outcomes = await asyncio.gather(*telling, return_exceptions=True)
+        faults = [
+            f"{p.task}: {o}" for p, o in zip(alive, outcomes, strict=True) if o is not None
+        ]
+        if faults:
+            raise UnavailableError(f"could not be told of the change: {'; '.join(faults)}")
+
     async def statistics(self) -> dict[str, ServerStatistics]:
         """The counters of every task whose process runs, by task name.
 
@@ -282,7 +405,8 @@ class LocalCluster:
             DeadlineExceededError: if that takes too long.
         """
         alive = [p for p in self.processes.values() if p.alive]
-        found = await asyncio.gather(*[read_statistics(p.address) for p in alive])
+        asking = [read_statistics(p.address, security=self._security) for p in alive]
+        found = await asyncio.gather(*asking)
         return {process.task: counters for process, counters in zip(alive, found, strict=True)}
 
     async def stop(self, grace: float = _GRACE) -> None:

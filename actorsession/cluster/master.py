@@ -10,18 +10,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections import Counter
 from typing import Any
 
 from actorsession.actors.actor import Actor, handles
+from actorsession.actors.admission import Admission
 from actorsession.actors.context import LOCAL_TELL, CallContext
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.ref import Ref
-from actorsession.cluster.device_finder import FoundTask, find_tasks
 from actorsession.cluster.master_session import MasterSession
-from actorsession.cluster.recent_requests import RecentRequests
-from actorsession.config import ConfigProto
-from actorsession.errors import AbortedError, OpError
+from actorsession.cluster.members import Home, Members
+from actorsession.cluster.recent_requests import Creations
+from actorsession.config import MAX_SERVER_STEPS, ConfigProto
+from actorsession.errors import AbortedError, OpError, UnavailableError
 from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
@@ -29,13 +30,15 @@ from actorsession.messages.session import (
     CreateSession,
     ExtendSession,
     ListDevices,
+    PartialRun,
+    PartialRunDrop,
+    PartialRunSetup,
+    ReattachSession,
     ResetContainers,
     RunStep,
     SessionCreated,
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
-from actorsession.plan.place import DeviceSet
-from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.session.placement_log import log_devices
 from actorsession.session.remote_settings import refuse_local_settings
 
@@ -44,33 +47,31 @@ __all__ = ["Master"]
 _log = logging.getLogger("actorsession.cluster")
 # Seconds kept back of a client's limit to tell it why nothing came of its call.
 _TELL_MARGIN = 0.25
-_OF_SESSIONS = frozenset({RunStep, ExtendSession, ListDevices})
+_OF_PARTIAL_RUNS = frozenset({PartialRunSetup, PartialRun, PartialRunDrop})
+_OF_SESSIONS = frozenset({RunStep, ExtendSession, ListDevices, ReattachSession}) | _OF_PARTIAL_RUNS
 
 
 class Master(Actor):
     """Creates and finds the sessions of clients.
 
     Args:
-        task: this server's task.
-        incarnation: of this life of it.
-        addresses: of all tasks of the cluster; read anew for each session.
-        worker: from a task, and the life of it that is meant, to its worker's ref.
+        home: what this server is, and what it knows of its cluster.
+        idle_limit: seconds after which a session that nobody asks anything is closed; 0 for never.
+        max_inflight_steps: steps of all sessions that may be under way at once; where more are asked for,
+            sessions take turns.
     """
 
     def __init__(
-        self,
-        task: str,
-        incarnation: int,
-        addresses: Callable[[], Mapping[str, str]],
-        worker: Callable[[str, int | None], Ref],
+        self, home: Home, idle_limit: float = 0.0, max_inflight_steps: int = MAX_SERVER_STEPS
     ) -> None:
-        super().__init__(f"master {task}")
-        self._task = task
-        self._incarnation = incarnation
-        self._addresses = addresses
-        self._worker = worker
+        super().__init__(f"master {home.task}")
+        self._home = home
+        self._idle_limit = idle_limit
+        self._admission = Admission(max_inflight_steps)
+        self._alarm: asyncio.TimerHandle | None = None
         self._sessions: dict[str, MasterSession] = {}
-        self._requests = RecentRequests()
+        self._creations = Creations(lambda made: made.session_handle in self._sessions)
+        self._clients: Counter[str] = Counter()  # links over which each session was asked for
         self._closing = False
 
     # -- messages ------------------------------------------------------------------------------
@@ -89,63 +90,72 @@ class Master(Actor):
 
     @handles(CreateSession)
     async def on_create_session(self, message: CreateSession, call: CallContext) -> SessionCreated:
-        """Creates a session once every task that its device filters allow has answered."""
-        self._requests.check(message.request_id)
+        """Creates a session once every task that its device filters allow has answered.
+
+        A repeat is given the same session, which then lives as long as the link of either.
+        """
+        created: SessionCreated = await self._creations.once(
+            message.request_id, lambda: self._create(message, call.deadline), call.deadline
+        )
+        handle = created.session_handle
+        self._clients[handle] += 1
+        call.on_gone(lambda: self._collect(handle))
+        return created
+
+    async def _create(self, message: CreateSession, limit: Deadline) -> SessionCreated:
         graph = GraphDef.from_wire(message.graph)
         config = ConfigProto.from_wire(message.config)
         refuse_local_settings(config)
-        filters = DeviceFilters(config.device_filters)
-        deadline = _sooner(call.deadline)
-        # The master's own task is always part of its sessions.
-        wanted = {
-            task: address
-            for task, address in self._addresses().items()
-            if task == self._task or filters.allows(task)
-        }
-        found = await find_tasks(wanted, lambda task: self._worker(task, None), deadline)
-        session = self._new_session(config, found, filters)
+        handle = secrets.token_hex(8)
+        members = Members(handle, config, self._home, message.target)
+        await members.join(_sooner(limit))
         try:
+            if config.log_device_placement:
+                log_devices(members.devices.devices)
+            session = MasterSession(handle, config, members, self._admission)
             version = session.extend(graph)
-            await session.create_worker_sessions(
-                self._task, self._incarnation, self._addresses(), deadline
-            )
         except BaseException:
-            await session.close("the session could not be created")
+            await members.leave()
             raise
-        self._sessions[session.handle] = session
-        call.on_gone(lambda: self._collect(session.handle))
-        return SessionCreated(session_handle=session.handle, graph_version=version)
-
-    def _new_session(
-        self, config: ConfigProto, found: Iterable[FoundTask], filters: DeviceFilters
-    ) -> MasterSession:
-        tasks = {task.task: task for task in found}
-        devices = [
-            device
-            for task in tasks.values()
-            for device in task.devices
-            if task.task == self._task or filters.allows(device.name)
-        ]
-        if config.log_device_placement:
-            log_devices(devices)
-        client = next(d.name for d in tasks[self._task].devices if d.device_type == "CPU")
-        workers = {name: self._worker(name, task.incarnation) for name, task in tasks.items()}
-        return MasterSession(secrets.token_hex(8), config, DeviceSet(devices, client), workers)
+        self._sessions[handle] = session
+        self._watch_idle()
+        return SessionCreated(session_handle=handle, graph_version=version)
 
     def _collect(self, handle: str) -> None:
-        """Closes a session whose client is gone."""
+        """Closes a session whose client is gone, unless it has asked for it over another link too."""
+        self._clients[handle] -= 1
+        if self._clients[handle] > 0:
+            return
+        del self._clients[handle]
         session = self._sessions.pop(handle, None)
         if session is not None and not self._closing:
             _log.info("closing session %s: its client is gone", handle)
             _ = self.children.start(session.close("its client is gone"), name=f"collect {handle}")
 
+    def _watch_idle(self) -> None:
+        """Sees to it that idle sessions are closed, while there are any sessions."""
+        if self._idle_limit and self._alarm is None and self._sessions and not self._closing:
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(self._idle_limit / 4, self._collect_idle)
+
+    def _collect_idle(self) -> None:
+        self._alarm = None
+        now = time.monotonic()
+        for handle, session in list(self._sessions.items()):
+            if session.idle_for(now) > self._idle_limit:
+                del self._sessions[handle]
+                why = f"the session was idle for {self._idle_limit:g} s"
+                _log.info("closing session %s: %s", handle, why)
+                _ = self.children.start(session.close(why), name=f"collect {handle}")
+        self._watch_idle()
+
     def _session(self, handle: str) -> MasterSession:
         session = self._sessions.get(handle)
         if session is None:
             raise AbortedError(
-                f"session {handle!r} is not known to the master {self._task}: it was closed, or the "
-                "master restarted",
-                task=self._task,
+                f"session {handle!r} is not known to the master {self._home.task}: it was closed, was idle "
+                "for longer than the server allows, or the master restarted",
+                task=self._home.task,
             )
         return session
 
@@ -153,40 +163,67 @@ class Master(Actor):
     async def on_close_session(self, message: CloseSession, call: CallContext) -> Done:
         """Closes a session, cancelling its steps; one that is closed already is fine."""
         session = self._sessions.pop(message.session_handle, None)
+        self._clients.pop(message.session_handle, None)
         if session is not None:
-            await session.close("Session has been closed.")
+            # Whoever asked may hang up meanwhile, which must not leave the session half closed.
+            closing = session.close("Session has been closed.")
+            await asyncio.shield(self.children.start(closing, name=f"close {session.handle}"))
         return Done()
 
     @handles(ResetContainers)
     async def on_reset(self, message: ResetContainers, call: CallContext) -> Done:
-        """Closes every session and clears containers on all tasks that answer."""
-        await self._close_all("the master was reset")
+        """Closes every session and clears containers on all tasks.
+
+        Raises:
+            UnavailableError: naming the tasks whose containers were not cleared; the sessions are closed
+                and the containers of the others cleared in any case.
+        """
         deadline = _sooner(call.deadline)
-        async with asyncio.TaskGroup() as group:
-            for task in self._addresses():
-                clearing = self._clear(task, message.containers, deadline)
-                group.create_task(clearing, name=f"clear containers of {task}")
+        ending = self._close_all("the master was reset")
+        closing = self.children.start(ending, name="close all sessions")
+        # Steps end before their variables go. A worker that does not answer delays that, within limits.
+        left = deadline.time_left
+        await asyncio.wait([closing], timeout=None if left is None else left / 2)
+        tasks = list(self._home.addresses())
+        clearing = [self._clear(task, message.containers, deadline) for task in tasks]
+        faults = zip(tasks, await asyncio.gather(*clearing), strict=True)
+        told = "; ".join(f"{task}: {fault}" for task, fault in faults if fault is not None)
+        if told:
+            raise UnavailableError(
+                f"the sessions of {self._home.task} are closed, but containers were not cleared on "
+                f"{told}"
+            )
         return Done()
 
-    async def _clear(self, task: str, containers: list[str], deadline: Deadline) -> None:
+    async def _clear(self, task: str, containers: list[str], deadline: Deadline) -> OpError | None:
+        """Clears the containers of a task; the error if that failed."""
         try:
-            await self._worker(task, None).ask(CleanupAll(containers=containers), deadline)
+            await self._home.worker(task, None).ask(CleanupAll(containers=containers), deadline)
         except OpError as error:
-            _log.warning("containers of %s were not cleared: %s", task, error)
+            return error
+        return None
 
     # -- the end -------------------------------------------------------------------------------
 
     async def aclose(self, why: str) -> None:
         """Stops, and closes all sessions at once."""
         self._closing = True
+        if self._alarm is not None:
+            self._alarm.cancel()
         await self.stop(why)
         await self._close_all(why)
 
     async def _close_all(self, why: str) -> None:
         sessions, self._sessions = self._sessions, {}
+        self._clients.clear()
         async with asyncio.TaskGroup() as group:
             for session in sessions.values():
                 group.create_task(session.close(why), name=f"close {session.handle}")
+
+    @property
+    def waiting(self) -> int:
+        """How many steps wait until fewer are under way."""
+        return sum(session.inflight.waiting for session in self._sessions.values())
 
     @property
     def sessions(self) -> int:

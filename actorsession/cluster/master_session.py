@@ -7,39 +7,50 @@ runs steps: each is a ``MasterStep`` over the client graph of its run signature.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+import time
+from collections.abc import Awaitable
 from typing import Any
 
 from actorsession.actors.actor import Actor, handles
+from actorsession.actors.admission import Admission, AdmissionStatistics, bytes_held
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.ref import Ref
 from actorsession.cluster.client_graph import ClientGraph, split_by_task
-from actorsession.cluster.client_graphs import ClientGraphs, ask_to_drop
+from actorsession.cluster.client_graphs import ClientGraphs
+from actorsession.cluster.losses import VARIABLE, losses, named
 from actorsession.cluster.master_step import MasterStep
+from actorsession.cluster.members import Changes, Members
+from actorsession.cluster.partial_runs import MasterPartialRuns, build_partial
 from actorsession.cluster.recent_requests import RecentRequests
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions, StepStats
 from actorsession.errors import (
     AbortedError,
+    CancelledError,
     FailedPreconditionError,
     InvalidArgumentError,
-    first_error,
-    from_exception,
-)  # fmt: skip
-from actorsession.graph.node import GraphDef
+    WorkerRestartedError,
+    error_from_wire,
+)
+from actorsession.graph.node import GraphDef, NodeDef
+from actorsession.messages.done import Done
 from actorsession.messages.session import (
     DeviceList,
     ExtendSession,
     ListDevices,
+    PartialRun,
+    PartialRunDrop,
+    PartialRunReady,
+    PartialRunSetup,
+    ReattachSession,
     RunStep,
     SessionExtended,
+    SessionReattached,
     StepDone,
 )  # fmt: skip
-from actorsession.messages.worker import CreateWorkerSession, DeleteWorkerSession
 from actorsession.plan.optimise import optimise, optimiser_settings
-from actorsession.plan.partition import partition
-from actorsession.plan.place import DeviceSet, Placer
-from actorsession.plan.prune import GraphView, prune
+from actorsession.plan.partition import Partition, partition
+from actorsession.plan.place import Placer
+from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.report import partition_graphs
 from actorsession.plan.signature import RunSignature
 from actorsession.session.placement_log import log_placement
@@ -47,6 +58,9 @@ from actorsession.session.placement_log import log_placement
 __all__ = ["MasterSession"]
 
 _NO_OPTIONS = RunOptions()
+# Requests that do something, and those of them whose small answers are given again to a repeat.
+_ONCE = frozenset({RunStep, ExtendSession, ReattachSession, PartialRunSetup, PartialRun})
+_KEPT = frozenset({ExtendSession, PartialRunSetup})
 
 
 class MasterSession(Actor):
@@ -55,27 +69,54 @@ class MasterSession(Actor):
     Args:
         handle: its name.
         config: the client's settings.
-        devices: what the session may use.
-        workers: the worker of each task that has devices in it.
+        members: its tasks, once they have joined.
+        admission: of the steps of all sessions of the master; the session has a share of it.
     """
 
     def __init__(
-        self, handle: str, config: ConfigProto, devices: DeviceSet, workers: Mapping[str, Ref]
-    ) -> None:
+        self, handle: str, config: ConfigProto, members: Members,
+        admission: Admission | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(f"master session {handle}")
         self.handle = handle
         self._config = config
         self._infer_shapes = config.graph_options.infer_shapes
-        self._devices = devices
-        self._workers = workers
+        self._members = members
+        self._workers = members.workers
         self._view = GraphView()
-        self._placer = Placer(devices, allow_soft_placement=config.allow_soft_placement)
+        self._placer = Placer(members.devices, allow_soft_placement=config.allow_soft_placement)
         self._version = 0
         self._graphs = ClientGraphs(
-            handle, workers, self._build, config.plan_cache_size, self.children
+            handle, members.workers, self._build, config.plan_cache_size, self.children, members.renew
         )
+        self._partials = MasterPartialRuns(
+            handle, members, self._build_partial, config, self.children
+        )
+        members.on_lapse = self._lapse
         self._requests = RecentRequests()
+        admission = admission or Admission(config.max_inflight_steps)
+        self._inflight = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
+        self._used = time.monotonic()
         self._closed = False
+
+    def idle_for(self, now: float) -> float:
+        """Seconds since anything was asked of the session; 0 while something is under way or open."""
+        busy = self.statistics().in_flight or len(self._partials)
+        return 0.0 if busy else now - self._used
+
+    def submit(self, message: Any, context: CallContext) -> Any:
+        """Asks; a request that was seen before is not run again."""
+        self._used = time.monotonic()
+        kind = type(message)
+        if kind not in _ONCE or not message.request_id:
+            return super().submit(message, context)
+        repeat = self._requests.repeat(message.request_id)
+        if repeat is not None:
+            return repeat
+        answer = super().submit(message, context)
+        if isinstance(answer, asyncio.Future) or kind in _KEPT:
+            self._requests.answered(message.request_id, answer, keep=kind in _KEPT)
+        return answer
 
     # -- graph ---------------------------------------------------------------------------------
 
@@ -86,33 +127,38 @@ class MasterSession(Actor):
             InvalidArgumentError: for a node that exists, that reads what does not, or that asks for a
                 device that is not there.
         """
-        known: set[str] = set()
-        for node in graph.nodes:
-            if node.name in known or node.name in self._view:
-                raise InvalidArgumentError(
-                    f"a node named {node.name!r} exists in the session's graph", node=node.name
-                )
-            inputs = (*(name for name, _ in node.inputs), *node.control_inputs)
-            missing = next((n for n in inputs if n not in known and n not in self._view), None)
-            if missing is not None:
-                raise InvalidArgumentError(
-                    f"node {node.name!r} reads {missing!r}, which the graph does not have before it",
-                    node=node.name,
-                    source=node.source,
-                )
-            known.add(node.name)
-        placed = self._placer.place(graph.nodes)
-        self._view.extend(graph.nodes)
+        checked = self._view.checked(graph.nodes)
+        try:
+            placed = self._placer.place(graph.nodes)
+        except InvalidArgumentError as error:
+            raise self._members.explained(error) from error
+        self._view.add(checked)
         self._version += 1
         if self._config.log_device_placement:
             log_placement(graph.nodes, placed)
         return self._version
 
     @handles(ExtendSession)
-    def on_extend(self, message: ExtendSession, call: CallContext) -> SessionExtended:
+    def on_extend(
+        self, message: ExtendSession, call: CallContext
+    ) -> SessionExtended | Awaitable[SessionExtended]:
         """Takes in nodes that the client added, if it knew the present version."""
         self._check_open()
-        self._requests.check(message.request_id)
+        if self._members.changed:
+            return self._extend_later(message, call.deadline)
+        try:
+            return self._extend(message)
+        except InvalidArgumentError:
+            if not self._members.missing:
+                raise
+            return self._extend_later(message, call.deadline)
+
+    async def _extend_later(self, message: ExtendSession, deadline: Deadline) -> SessionExtended:
+        """New nodes may ask for devices of tasks that have joined, or answer by now."""
+        self._adopt(await self._members.follow(deadline))
+        return self._extend(message)
+
+    def _extend(self, message: ExtendSession) -> SessionExtended:
         if message.current_graph_version != self._version:
             raise AbortedError(
                 f"the session's graph has version {self._version}, the extension was made for "
@@ -123,21 +169,33 @@ class MasterSession(Actor):
     @handles(ListDevices)
     def on_list_devices(self, message: ListDevices, call: CallContext) -> DeviceList:
         """What the session may use, the client device first."""
-        first = self._devices.client_device
-        ordered = sorted(self._devices.devices, key=lambda d: d.name != first)
+        first = self._members.devices.client_device
+        ordered = sorted(self._members.devices.devices, key=lambda d: d.name != first)
         return DeviceList(devices=[d.to_wire() for d in ordered])
 
     def _build(self, signature: RunSignature) -> ClientGraph:
         if not (signature.fetches or signature.targets):
             raise InvalidArgumentError("a step needs a fetch or a target, got neither")
+        _, parts = self._cut(signature, optimised=True)
+        return split_by_task(signature, parts, self._members.task)
+
+    def _build_partial(self, signature: RunSignature) -> ClientGraph:
+        return build_partial(signature, self._view, self._members.devices, self._cut)
+
+    def _cut(
+        self, signature: RunSignature, *, optimised: bool = False
+    ) -> tuple[StepGraph, tuple[Partition, ...]]:
         graph = prune(self._view, signature)
-        placed, client = self._placer.placed, self._devices.client_device
+        self._placer.check_there(graph.nodes.values())
+        devices = self._members.devices
+        placed, client = self._placer.placed, devices.client_device
         device_of = {n: placed[n].device if n in placed else client for n in graph.nodes}
         options = self._config.graph_options
-        graph, device_of = optimise(graph, device_of, optimiser_settings(options.optimizer_options))
+        if optimised:
+            settings = optimiser_settings(options.optimizer_options)
+            graph, device_of = optimise(graph, device_of, settings)
         narrow = options.enable_bfloat16_sendrecv
-        parts = partition(graph, device_of, self._devices, bfloat16_transfers=narrow)
-        return split_by_task(signature, parts, client.rpartition("/device:")[0])
+        return graph, partition(graph, device_of, devices, bfloat16_transfers=narrow)
 
     # -- steps ---------------------------------------------------------------------------------
 
@@ -148,19 +206,29 @@ class MasterSession(Actor):
         A step that is wholly on this task, and ends without waiting, is answered at once.
         """
         self._check_open()
-        self._requests.check(message.request_id)
         signature = RunSignature(
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
         )
         options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
         deadline = _limited(call.deadline, options)
-        graph = self._graphs.ready(signature)
+        graph = None if self._members.changed else self._graphs.ready(signature)
         if graph is None or graph.here is None or len(graph.parts) > 1:
             return self._run(graph, message, signature, options, deadline)
+        nbytes = _bytes_of(graph, message)
+        if not self._inflight.enter_nowait(nbytes):
+            return self._run(graph, message, signature, options, deadline)
         step = self._step(graph, message, options, deadline)
-        if step.begin():
-            return _done(graph, step, signature, options, self._infer_shapes)
-        return self._finish(step, graph, signature, options)
+        try:
+            ended = step.begin()
+        except BaseException:
+            self._inflight.leave(nbytes)
+            raise
+        if not ended:
+            # Not by who waits for the step: a child that is cancelled before its first turn does nothing.
+            step.on_begun_ended(lambda: self._inflight.leave(nbytes))
+            return self._finish(step, graph, signature, options)
+        self._inflight.leave(nbytes)
+        return _done(graph, step, signature, options, self._infer_shapes)
 
     def _step(
         self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline
@@ -175,60 +243,148 @@ class MasterSession(Actor):
         options: RunOptions, deadline: Deadline,
     ) -> StepDone:  # fmt: skip
         """A step that other tasks take part in, or the first of its signature."""
-        if graph is None:
-            graph = await self._graphs.acquire(signature, deadline)
-        else:
-            self._graphs.hold(graph)
         try:
-            step = self._step(graph, message, options, deadline)
-            await step.run(self.children)
-        finally:
-            self._graphs.release(graph)
+            if graph is None:
+                await self._follow(deadline)
+                graph = await self._graphs.acquire(signature, deadline)
+            else:
+                self._graphs.hold(graph)
+            try:
+                nbytes = _bytes_of(graph, message)
+                if not self._inflight.enter_nowait(nbytes):
+                    await self._inflight.enter(deadline, nbytes)
+                try:
+                    step = self._step(graph, message, options, deadline)
+                    await step.run(self.children)
+                finally:
+                    self._inflight.leave(nbytes)
+                graph.nbytes = step.nbytes
+            finally:
+                self._graphs.release(graph)
+        except WorkerRestartedError as error:
+            raise await self._with_losses(error) from error
         return _done(graph, step, signature, options, self._infer_shapes)
 
     async def _finish(
         self, step: MasterStep, graph: ClientGraph, signature: RunSignature, options: RunOptions
     ) -> StepDone:
         await step.finish(self.children)
+        graph.nbytes = step.nbytes
         return _done(graph, step, signature, options, self._infer_shapes)
 
-    # -- workers -------------------------------------------------------------------------------
+    # -- partial runs --------------------------------------------------------------------------
 
-    async def create_worker_sessions(
-        self, master_task: str, incarnation: int, peers: Mapping[str, str], deadline: Deadline
-    ) -> None:
-        """Opens the session at every worker.
-
-        Raises:
-            OpError: why a worker refused, or could not be asked.
-        """
-        message = CreateWorkerSession(
-            session_handle=self.handle,
-            master_task=master_task,
-            master_incarnation=incarnation,
-            isolate_session_state=self._config.isolate_session_state,
-            peers=dict(peers),
+    @handles(PartialRunSetup)
+    async def on_partial_run_setup(
+        self, message: PartialRunSetup, call: CallContext
+    ) -> PartialRunReady:
+        """Starts a step that is fed and fetched in several calls."""
+        self._check_open()
+        signature = RunSignature(
+            tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
         )
-        asks = [worker.ask(message, deadline) for worker in self._workers.values()]
-        outcomes = await asyncio.gather(*asks, return_exceptions=True)
-        error = first_error([from_exception(o) for o in outcomes if isinstance(o, Exception)])
-        if error is not None:
-            raise error
+        await self._follow(call.deadline)
+        handle = await self._partials.open(signature, call.deadline)
+        return PartialRunReady(partial_run_handle=handle)
+
+    @handles(PartialRun)
+    def on_partial_run(
+        self, message: PartialRun, call: CallContext
+    ) -> StepDone | Awaitable[StepDone]:
+        """Feeds and fetches in a partial run."""
+        self._check_open()
+        limit = message.timeout_in_ms / 1000 if message.timeout_in_ms else DEFAULT_STEP_TIMEOUT
+        return self._partials.call(message, Deadline.after(limit).earliest(call.deadline))
+
+    @handles(PartialRunDrop)
+    def on_partial_run_drop(self, message: PartialRunDrop, call: CallContext) -> Done:
+        """Gives a partial run up."""
+        self._partials.give_up(message.partial_run_handle, error_from_wire(message.error))
+        return Done()
+
+    @property
+    def partial_runs(self) -> int:
+        """How many partial runs are open."""
+        return len(self._partials)
+
+    @property
+    def inflight(self) -> AdmissionStatistics:
+        """How many steps are under way and wait to be."""
+        return self._inflight.statistics()
+
+    # -- members -------------------------------------------------------------------------------
+
+    async def _follow(self, deadline: Deadline) -> None:
+        """Takes in how the cluster has changed, if it has."""
+        if self._members.changed:
+            self._adopt(await self._members.follow(deadline))
+
+    def _adopt(self, changes: Changes) -> None:
+        if changes:
+            self._placer.use(self._members.devices)
+            self._graphs.forget(changes.stale)
+            self._partials.graphs.forget(changes.stale)
+
+    def _lapse(self, task: str) -> None:
+        """What was registered at a task went with its side of the session."""
+        self._graphs.forget({task})
+        self._partials.graphs.forget({task})
+
+    @handles(ReattachSession)
+    async def on_reattach(self, message: ReattachSession, call: CallContext) -> SessionReattached:
+        """Goes on with the tasks that there are now; those that have restarted begin without state."""
+        self._check_open()
+        changes = await self._members.follow(call.deadline, everybody=True)
+        self._adopt(changes)
+        lost: list[str] = []
+        restored: list[str] = []
+        for task in changes.restarted:
+            back, gone = losses(self._variables_of(task), self._members.restored(task))
+            restored += back
+            lost += gone
+        return SessionReattached(
+            added=list(changes.added), removed=list(changes.removed),
+            restarted=list(changes.restarted), lost=lost, restored=restored,
+        )  # fmt: skip
+
+    def _variables_of(self, task: str) -> list[NodeDef]:
+        """The variables that the session's graph has on a task."""
+        return [
+            self._view[name]
+            for name, where in self._placer.placed.items()
+            if where.device.startswith(f"{task}/") and self._view[name].op == VARIABLE
+        ]
+
+    async def _with_losses(self, error: WorkerRestartedError) -> WorkerRestartedError:
+        """The error with the variables that went with the worker, and those that came back."""
+        task = error.task or ""
+        restored = await self._members.ask_restored(task)
+        back, lost = losses(self._variables_of(task), restored)
+        words = [f"Variables lost: {named(lost)}"]
+        if restored is not None:
+            words.append(
+                f"back from the snapshot after {restored.get('steps')} steps: {named(back)}"
+            )
+        return WorkerRestartedError(f"{error.message}. {'; '.join(words)}", task=task)
 
     async def close(self, why: str) -> None:
         """Cancels what runs and drops the session at its workers; bounded, may be called twice."""
         if self._closed:
             return
         self._closed = True
+        self._inflight.close(CancelledError(why))
+        self._partials.close(CancelledError(why))
         await self.stop(why)
-        message = DeleteWorkerSession(session_handle=self.handle)
-        async with asyncio.TaskGroup() as group:
-            for worker in self._workers.values():
-                group.create_task(ask_to_drop(worker, message), name=f"close at {worker.name}")
+        await self._members.leave()
 
     def _check_open(self) -> None:
         if self._closed:
             raise FailedPreconditionError(f"session {self.handle} is closed")
+
+
+def _bytes_of(graph: ClientGraph, message: RunStep) -> int:
+    """What a step counts for: what it is fed, and what the latest one of its kind fetched and sent."""
+    return 0 if graph.may_wait else graph.nbytes + bytes_held(message.feeds.values())
 
 
 def _limited(deadline: Deadline, options: RunOptions) -> Deadline:

@@ -15,9 +15,10 @@ import asyncio
 import itertools
 import logging
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from actorsession.actors.admission import bytes_held
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import LocalRef, Ref
@@ -105,6 +106,17 @@ class MasterStep:
         self._take(here, answer)
         return len(self.answers) == 1
 
+    def on_begun_ended(self, callback: Callable[[], None]) -> None:
+        """Calls ``callback`` when the part has ended that ``begin`` has begun, however it does."""
+        assert self._local is not None  # it has not ended at once
+        self._local.add_done_callback(lambda _: callback())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that a step which has ended well fetched and sent from task to task; 0 if they are few."""
+        answers = [answer for answer in self.answers if answer is not None]
+        return sum(bytes_held(answer.values) + answer.pushed for answer in answers)
+
     async def run(self, children: Children) -> None:
         """Begins the step, and sees to its end; cancelling it gives the step up everywhere.
 
@@ -128,6 +140,14 @@ class MasterStep:
         except BaseException as exc:
             self._clean_up(exc)
             raise
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """The tasks whose part has not ended."""
+        ended = {i for i, answer in enumerate(self.answers) if answer is not None}
+        if self._graph.here is not None and self._local is not None and self._local.done():
+            ended.add(self._graph.here)
+        return tuple(part.task for i, part in enumerate(self._graph.parts) if i not in ended)
 
     # -- parts ---------------------------------------------------------------------------------
 

@@ -1,41 +1,51 @@
 """The worker of a task: its devices, its sessions, and the tensors that come and go.
 
 An actor. Calls that name a session go straight to that session's actor; pushes go straight into the
-rendezvous table. It keeps master sessions apart by (master task, incarnation): a master that restarted
-comes back with another incarnation, and what its earlier life left here is dropped. So is what belongs to
-a master whose link is lost.
+rendezvous table. Which sessions there are is the session manager's to know; what a master that restarted
+left here is dropped, and so is what belongs to a master whose link is lost.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from actorsession.actors.actor import Actor, handles
 from actorsession.actors.context import LOCAL_TELL, CallContext
+from actorsession.cluster.held_steps import Room
+from actorsession.cluster.owed_values import OwedValues, Peers
+from actorsession.cluster.rpc_log import RpcLog
+from actorsession.cluster.session_mgr import SessionMgr
 from actorsession.cluster.worker_rendezvous import Push, RendezvousTable
-from actorsession.cluster.worker_session import WorkerParts, WorkerSession
+from actorsession.cluster.worker_session import HoldStep, WorkerParts, WorkerSession
 from actorsession.errors import (
     AbortedError,
     CancelledError,
-    InvalidArgumentError,
     OpError,
     ProtocolError,
     error_from_wire,
+    error_to_wire,
     from_exception,
 )  # fmt: skip
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
+    AskOwed,
     CleanupAll,
     CleanupGraph,
     CreateWorkerSession,
     DeleteWorkerSession,
     DeregisterGraph,
     GetStatus,
+    LoggingReply,
+    LoggingRequest,
     PushTensors,
     RegisterGraph,
     RunGraph,
+    UpdateCluster,
+    UpdateWorkerSession,
+    ValuesLost,
     WorkerStatus,
 )  # fmt: skip
 from actorsession.runtime.devices import Device
@@ -45,7 +55,7 @@ from actorsession.runtime.kernel_pool import KernelPool
 __all__ = ["Worker"]
 
 _log = logging.getLogger("actorsession.cluster")
-_OF_SESSIONS = frozenset({RunGraph, RegisterGraph})
+_OF_SESSIONS = frozenset({RunGraph, RegisterGraph, HoldStep})
 
 
 class Worker(Actor):
@@ -55,10 +65,16 @@ class Worker(Actor):
         task: its task name.
         incarnation: of this life of the task.
         devices: its devices.
-        push: delivers a message to the worker of another task.
+        push: delivers a message to the worker of another task, by its name or peer key.
         learn_peers: takes in the addresses of other tasks.
         statistics: the counters of the server in wire form.
         pool: threads for kernels.
+        update_cluster: takes in the tasks of the server's cluster; raises what is wrong with them.
+        peers: the other tasks, to be asked for values that they owe; without it nobody is.
+        room: the links to them; steps that send where no more should be sent wait. Without it none does.
+
+    Attributes:
+        restored: the snapshot that the variables come from, in wire form.
     """
 
     def __init__(
@@ -70,23 +86,36 @@ class Worker(Actor):
         learn_peers: Callable[[dict[str, str]], None],
         statistics: Callable[[], dict[str, Any]],
         pool: KernelPool | None,
+        update_cluster: Callable[[Mapping[str, str]], None] | None = None,
+        peers: Peers | None = None,
+        room: Room | None = None,
     ) -> None:
         super().__init__(f"worker {task}")
+        self._update_cluster = update_cluster
+        self.restored: dict[str, Any] | None = None
         self._incarnation = incarnation
         self._learn_peers = learn_peers
         self._statistics = statistics
         self._closing = False
+        self._push = push
+        self._log = RpcLog()
         executors = {d.name: Executor(d) for d in devices}
-        self._parts = WorkerParts(task, devices, executors, RendezvousTable(task, push), pool)
-        self._sessions: dict[str, WorkerSession] = {}
-        self._of_master: dict[str, tuple[int, set[str]]] = {}
+        table = RendezvousTable(task, self._send_push)
+        self._parts = WorkerParts(task, devices, executors, table, pool, room=room)
+        self._sessions = SessionMgr(self._parts, self._send_push, self._lost_push)
+        incarnations = [d.attributes.incarnation for d in devices]
+        self._owed = OwedValues(table, incarnations, peers, self._give_up) if peers else None
+        self._watch: object = None
+        self._unwatch: dict[str, Callable[[], None]] = {}  # the links of the sessions' masters
 
     # -- messages ------------------------------------------------------------------------------
 
     def submit(self, message: Any, context: CallContext) -> Any:
         """Asks; what concerns one session goes straight to that session's actor."""
         if type(message) in _OF_SESSIONS:
-            return self._session(message.session_handle).submit(message, context)
+            if self._log.enabled and type(message) is RunGraph:
+                self._log.note(message.step_id, "RunGraph", context.peer, message.feeds)
+            return self._sessions.find(message.session_handle).submit(message, context)
         return super().submit(message, context)
 
     def deliver(
@@ -98,6 +127,8 @@ class Worker(Actor):
         """
         if type(message) is PushTensors:
             self._take_push(message, context)
+        elif type(message) is ValuesLost and self._owed is not None:
+            self._owed.lost(message)
         elif type(message) is CleanupGraph:
             super().deliver(message, context, posted=posted)
         else:
@@ -111,7 +142,24 @@ class Worker(Actor):
             incarnation=self._incarnation,
             devices=[d.attributes.to_wire() for d in self._parts.devices],
             statistics=self._statistics(),
+            restored=self.restored,
         )
+
+    @handles(UpdateCluster)
+    def on_update_cluster(self, message: UpdateCluster, call: CallContext) -> Done:
+        """Takes in which tasks the cluster has now."""
+        if self._update_cluster is None:
+            raise self.unimplemented(message)
+        self._update_cluster(message.cluster)
+        return Done()
+
+    @handles(AskOwed)
+    def on_ask_owed(self, message: AskOwed, call: CallContext) -> Done:
+        """Tells the asker of values that will not come any more."""
+        if self._owed is None:
+            raise self.unimplemented(message)
+        self._owed.asked(message)
+        return Done()
 
     # -- sessions ------------------------------------------------------------------------------
 
@@ -119,72 +167,79 @@ class Worker(Actor):
     async def on_create_session(self, message: CreateWorkerSession, call: CallContext) -> Done:
         """Opens this worker's side of a session."""
         handle = message.session_handle
-        if not handle:
-            raise InvalidArgumentError("a worker session needs a session handle, got an empty one")
-        if handle in self._sessions:
-            raise InvalidArgumentError(f"worker session {handle!r} exists already")
-        stale = self._stale(message.master_task, message.master_incarnation)
-        self._learn_peers(message.peers)
-        isolated = message.isolate_session_state
-        self._sessions[handle] = WorkerSession(handle, self._parts, isolated=isolated)
-        self._of_master[message.master_task][1].add(handle)
-        call.on_gone(lambda: self._collect(handle))
+        stale = self._sessions.create(message)
+        if self._owed is not None and self._watch is None:
+            self._watch = self.children.start(self._owed.watch(self.children), name="owed values")
+        if not message.task:
+            self._learn_peers(message.peers)
+        session = self._sessions.find(handle)
+        self._unwatch[handle] = call.on_gone(lambda: self._collect(handle, session))
         for old in stale:
             _log.info("dropping session %s of an earlier life of %s", old, message.master_task)
-            await self._drop(old, AbortedError(f"the master {message.master_task} restarted"))
+        error = AbortedError(f"the master {message.master_task} restarted")
+        dropping = [self._start_to_drop(old, error) for old in stale]
+        if dropping:
+            await asyncio.wait(dropping)
         return Done()
 
-    def _stale(self, master: str, incarnation: int) -> list[str]:
-        """The sessions that an earlier life of a master left here."""
-        known, handles_ = self._of_master.get(master, (incarnation, set()))
-        if known == incarnation:
-            self._of_master[master] = (incarnation, handles_)
-            return []
-        self._of_master[master] = (incarnation, set())
-        return sorted(handles_)
+    @handles(UpdateWorkerSession)
+    def on_update_session(self, message: UpdateWorkerSession, call: CallContext) -> Done:
+        """Takes in that tasks have joined a session, moved or left it."""
+        if not self._sessions.update(message.session_handle, message.peers, message.removed):
+            self._learn_peers(message.peers)
+        return Done()
 
     @handles(DeleteWorkerSession)
     async def on_delete_session(self, message: DeleteWorkerSession, call: CallContext) -> Done:
         """Closes this worker's side of a session; an unknown one is fine."""
-        await self._drop(message.session_handle, CancelledError("Session has been closed."))
+        error = CancelledError("Session has been closed.")
+        await asyncio.shield(self._start_to_drop(message.session_handle, error))
         return Done()
 
-    def _collect(self, handle: str) -> None:
-        """Drops a session whose master cannot reach it any more."""
-        if handle in self._sessions and not self._closing:
+    def _collect(self, handle: str, session: WorkerSession) -> None:
+        """Drops a session whose master cannot reach it any more, unless it was opened anew since."""
+        there = handle in self._sessions and self._sessions.find(handle) is session
+        if there and not self._closing:
             _log.info("dropping session %s: its master is gone", handle)
-            dropping = self._drop(handle, AbortedError("the master of the session is gone"))
-            _ = self.children.start(dropping, name=f"drop {handle}")
+            _ = self._start_to_drop(handle, AbortedError("the master of the session is gone"))
+
+    def _start_to_drop(self, handle: str, error: OpError) -> asyncio.Task[None]:
+        """Drops a session in a child of its own: whoever asked for it may hang up meanwhile."""
+        return self.children.start(self._drop(handle, error), name=f"drop {handle}")
 
     async def _drop(self, handle: str, error: OpError) -> None:
-        session = self._sessions.pop(handle, None)
-        for _, sessions in self._of_master.values():
-            sessions.discard(handle)
+        session = self._sessions.remove(handle)
+        # The link may live much longer than the session.
+        self._unwatch.pop(handle, _nothing)()
         if session is not None:
             await session.aclose(error)
-
-    def _session(self, handle: str) -> WorkerSession:
-        session = self._sessions.get(handle)
-        if session is None:
-            raise AbortedError(
-                f"Session handle {handle!r} is not found on {self._parts.task}: the session was closed "
-                "or the worker restarted",
-                task=self._parts.task,
-            )
-        return session
 
     @handles(DeregisterGraph)
     def on_deregister_graph(self, message: DeregisterGraph, call: CallContext) -> Any:
         """Hands the release to its session; a session that is gone has released everything."""
-        session = self._sessions.get(message.session_handle)
-        return Done() if session is None else session.submit(message, call)
+        handle = message.session_handle
+        if handle and handle not in self._sessions:
+            return Done()
+        return self._sessions.find(handle).submit(message, call)
 
     # -- steps ---------------------------------------------------------------------------------
+
+    def _send_push(self, task: str, message: PushTensors) -> None:
+        if self._log.enabled:
+            values = message.values
+            self._log.note(message.step_id, "PushTensors", task, values, outgoing=True)
+        self._push(task, message)
+
+    def _lost_push(self, step_id: int, error: OpError) -> None:
+        """Ends a step whose tensors cannot be delivered, once whoever sends them has come to rest."""
+        self.ref.tell(CleanupGraph(step_id=step_id, error=error_to_wire(error)))
 
     def _take_push(self, message: PushTensors, call: CallContext) -> None:
         """Takes in tensors from another worker; those that make no sense fail their step."""
         if self._closing:
             return
+        if self._log.enabled:
+            self._log.note(message.step_id, "PushTensors", call.peer, message.values)
         try:
             self._parts.rendezvous.push(message)
         except Exception as exc:
@@ -204,7 +259,7 @@ class Worker(Actor):
         return Done()
 
     def _give_up(self, step_id: int, error: OpError) -> None:
-        for session in self._sessions.values():
+        for session in self._sessions.sessions:
             session.give_up(step_id, error)
         self._parts.rendezvous.end(step_id, error)
 
@@ -215,12 +270,23 @@ class Worker(Actor):
             device.resources.clear(message.containers)
         return Done()
 
+    @handles(LoggingRequest)
+    def on_logging_request(self, message: LoggingRequest, call: CallContext) -> LoggingReply:
+        """Switches the log of messages, empties it or hands it out."""
+        if message.enable is not None:
+            self._log.enabled = message.enable
+        events = self._log.events(message.steps) if message.fetch else []
+        if message.clear:
+            self._log.clear()
+        return LoggingReply(enabled=self._log.enabled, events=[e.to_wire() for e in events])
+
     async def aclose(self, why: str) -> None:
         """Ends all sessions and executors."""
         self._closing = True
         await self.stop(why)
-        for handle in list(self._sessions):
+        for handle in self._sessions.handles:
             await self._drop(handle, CancelledError(why))
+        await self._sessions.find("").aclose(CancelledError(why))
         for executor in self._parts.executors.values():
             await executor.stop(why)
 
@@ -234,12 +300,17 @@ class Worker(Actor):
     @property
     def graphs(self) -> int:
         """How many graphs are registered."""
-        return sum(s.graphs for s in self._sessions.values())
+        return sum(s.graphs for s in self._sessions.sessions)
 
     @property
     def running(self) -> int:
         """How many steps run here."""
-        return sum(s.running for s in self._sessions.values())
+        return sum(s.running for s in self._sessions.sessions)
+
+    @property
+    def held(self) -> int:
+        """How many steps are held back until a task that they send to reads on."""
+        return sum(s.held for s in self._sessions.sessions)
 
     @property
     def runs(self) -> int:
@@ -250,3 +321,7 @@ class Worker(Actor):
     def pending_rendezvous(self) -> int:
         """How many steps have a rendezvous here."""
         return len(self._parts.rendezvous)
+
+
+def _nothing() -> None:
+    """Takes back what was never registered."""

@@ -1,8 +1,9 @@
 """Where the other tasks of the cluster are, and the links to them.
 
 One link per pair of tasks serves both directions: whoever dials first makes it, the other uses it. A link
-that is lost is dialled again by the next call. Pushes never wait: what is pushed before a link stands
-is delivered by a child once it does, in order.
+that is lost is dialled again by the next call, at the address that the task has then: the server's resolver
+is asked again, and host names are looked up anew by the transport. Pushes never wait: what is pushed before
+a link stands is delivered by a child once it does, in order.
 
 Owned by a server; masters and workers get refs (``PeerRef``) and a function to push with. It imports
 links and transports.
@@ -11,22 +12,35 @@ links and transports.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
+from actorsession.actors.admission import bytes_held
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.link import Link, LinkStatistics
+from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
+from actorsession.actors.link import BACKLOG, Link, LinkStatistics
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
+from actorsession.actors.watch import watcher
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import OpError, UnavailableError, WorkerRestartedError
-from actorsession.messages.worker import WORKER, PushTensors
-from transports import Connection, Hello, TransportError, connect
+from actorsession.messages.worker import WORKER, PushTensors, ValuesLost
+from transports import Connection, Hello, SecurityConfig, TransportError, connect
 
 __all__ = ["PeerRef", "WorkerCache"]
 
 _log = logging.getLogger("actorsession.cluster")
+# Seconds to be told where tasks are; a third of what a dial may take, so that the dial still has time.
+_ASK = CONNECT_TIMEOUT / 3
+# A client on another host has no companion to say that it is only busy. Nobody waits for a client: what a
+# lost one keeps is memory, and what one that was not lost loses is its session.
+_CLIENT_LEASES = 3
+# Seconds for an address that the master of a session says, where our own cluster says another.
+_DOUBTFUL = 5.0
+# Tasks that masters of sessions may tell of: more than any cluster has.
+_HEARD = 4096
 
 
 class WorkerCache:
@@ -38,6 +52,11 @@ class WorkerCache:
         serves: the actors that peers may address.
         on_lost_push: called with the step of tensors that could not be delivered, and why.
         token: shared secret of the cluster, if it has one.
+        look_again: asks whoever knows where tasks are, and has what they say learnt; called before each
+            dial, so that a task may come back elsewhere.
+        security: TLS files of this task, for those at ``tls://``.
+        beat: seconds between signs of life on each link.
+        lease: seconds of silence after which a peer is lost, unless it is seen to be busy.
     """
 
     def __init__(
@@ -47,19 +66,34 @@ class WorkerCache:
         serves: Mapping[str, Ref],
         on_lost_push: Callable[[int, OpError], None],
         token: str | None = None,
+        look_again: Callable[[Deadline], Awaitable[None]] | None = None,
+        security: SecurityConfig | None = None,
+        *,
+        beat: float = BEAT_SECONDS,
+        lease: float = LEASE_SECONDS,
     ) -> None:
         self._task = task
         self._hello = hello
+        self._beat = beat
+        self._lease = lease
+        self._watcher = watcher(token)
         self._serves = serves
         self._on_lost_push = on_lost_push
         self._token = token
+        self._security = security
+        self._look_again = look_again
         self._addresses: dict[str, str] = {}
+        self._heard: dict[str, str] = {}  # where masters of sessions say that tasks are
         self._links: dict[str, Link] = {}  # the one in use for each task
         self._open: set[Link] = set()  # all of them, those of clients included
         self._dialling: dict[str, asyncio.Task[Link]] = {}
-        self._unsent: dict[str, list[PushTensors]] = {}
+        self._unsent: dict[str, list[PushTensors | ValuesLost]] = {}
         self._children = Children(f"links of {task}")
         self.pushes = 0
+
+    def introduce_as(self, hello: Hello) -> None:
+        """Sets what this task says of itself from now on."""
+        self._hello = hello
 
     @property
     def addresses(self) -> Mapping[str, str]:
@@ -69,20 +103,53 @@ class WorkerCache:
     def learn(self, addresses: Mapping[str, str]) -> None:
         """Takes in where tasks are; what is new replaces what was known."""
         self._addresses.update(addresses)
+        for task in addresses:
+            self._heard.pop(task, None)
+
+    def hear(self, addresses: Mapping[str, str]) -> None:
+        """Takes in where the master of a session says that tasks are.
+
+        It is tried first, for a master may know of a move that we have not heard of. But what our own
+        cluster says is not forgotten: whoever opens a session could cut us off from the others else.
+        """
+        self._heard.update(addresses)
+        while len(self._heard) > _HEARD:
+            del self._heard[next(iter(self._heard))]
+
+    def forget(self, tasks: Iterable[str]) -> None:
+        """Takes in that tasks are part of the cluster no more; links to them are closed."""
+        for task in tasks:
+            self._addresses.pop(task, None)
+            self._heard.pop(task, None)
+            link = self._links.get(task)
+            if link is not None:
+                _ = self._children.start(link.aclose(), name=f"close the link to {task}, which left")
 
     # -- links ---------------------------------------------------------------------------------
 
     async def serve(self, connection: Connection) -> None:
         """Serves a connection that a peer or client opened, until it is over."""
-        link = Link(connection, serves=self._serves, peer_name=connection.peer.task)
+        peer = connection.peer
+        of_us = self._is_of_us(peer)
+        link = self._make_link(connection, peer.task, of_us=of_us)
         self._note(link)
-        if self._is_of_us(connection.peer):
-            self._keep(connection.peer.task, link)
+        if of_us:
+            self._keep(peer.task, link)
         await link.run()
+
+    def _make_link(self, connection: Connection, name: str, *, of_us: bool = True) -> Link:
+        lease = self._lease
+        if not of_us and self._watcher(connection, self._beat, lease) is None:
+            lease *= _CLIENT_LEASES
+        return Link(
+            connection, serves=self._serves, peer_name=name, beat=self._beat, lease=lease,
+            watch=self._watcher,
+        )  # fmt: skip
 
     def _is_of_us(self, peer: Hello) -> bool:
         """Whether whoever dialled is a task of our cluster, and not a client that has its name."""
-        return peer.task in self._addresses and peer.cluster_id == self._hello.cluster_id
+        known = peer.task in self._addresses or peer.task in self._heard
+        return known and peer.cluster_id == self._hello.cluster_id
 
     def _note(self, link: Link) -> None:
         self._open.add(link)
@@ -108,6 +175,21 @@ class WorkerCache:
         """The link to a task if there is one."""
         return self._links.get(task)
 
+    def watch(self, task: str, callback: Callable[[], None]) -> Callable[[], None]:
+        """Registers a callback for the end of the link to a task; called soon if there is none.
+
+        Args:
+            task: its name or ``peer_key``.
+            callback: called once.
+
+        Returns:
+            A function that takes the callback back; it may be called again, and too late.
+        """
+        link = self._links.get(task)
+        if link is None:
+            return asyncio.get_running_loop().call_soon(callback).cancel
+        return link.on_closed(lambda _: callback())
+
     async def link(self, task: str, deadline: Deadline) -> Link:
         """The link to a task, dialled if there is none.
 
@@ -119,36 +201,85 @@ class WorkerCache:
         if found is not None:
             return found
         dialling = self._dialling.get(task)
+        if dialling is not None:
+            # It may fail for what was wrong when it began, before the caller had any need of it.
+            with contextlib.suppress(UnavailableError):
+                return await self._wait_for(task, dialling, deadline)
+            dialling = self._dialling.get(task)
         if dialling is None:
             dialling = self._children.start(self._dial(task), name=f"dial {task}", awaited=True)
             self._dialling[task] = dialling
-            dialling.add_done_callback(lambda _: self._dialling.pop(task, None))
-        where = f"a connection to {task} at {self._addresses.get(task)}"
+            dialling.add_done_callback(lambda done: self._dialled(task, done))
+        return await self._wait_for(task, dialling, deadline)
+
+    async def _wait_for(self, task: str, dialling: asyncio.Task[Link], deadline: Deadline) -> Link:
+        where = f"a connection to {task} at {' or '.join(self._places(task)) or 'no address'}"
         # Several may wait for one attempt; one who gives up must not end it for the others.
         return await deadline.wait(asyncio.shield(dialling), what=where)
 
+    def _dialled(self, task: str, dialling: asyncio.Task[Link]) -> None:
+        self._dialling.pop(task, None)
+        if not dialling.cancelled():
+            dialling.exception()  # those who waited for it may all have given up
+
+    def _places(self, task: str) -> list[str]:
+        """The addresses at which a task may be, in the order in which they are tried."""
+        places = (task.partition("@")[2], self._heard.get(task), self._addresses.get(task))
+        return list(dict.fromkeys(place for place in places if place))
+
     async def _dial(self, task: str) -> Link:
-        address = self._addresses.get(task)
-        if address is None:
-            raise UnavailableError(f"no address is known for {task}", task=task)
-        try:
-            connection = await connect(
-                address, self._hello, timeout=CONNECT_TIMEOUT, expect_task=task,
-                expect_cluster=self._hello.cluster_id, token=self._token,
-            )  # fmt: skip
-        except TransportError as exc:
-            raise UnavailableError(f"cannot reach {task} at {address}: {exc}", task=task) from exc
-        link = Link(connection, serves=self._serves, peer_name=task)
+        name, _, own_address = task.partition("@")
+        doubt = "" if own_address else await self.ask_where(Deadline.after(_ASK))
+        places = self._places(task)
+        if not places:
+            raise UnavailableError(f"no address is known for {task}{doubt}", task=task)
+        faults: list[str] = []
+        for address in places:
+            timeout = CONNECT_TIMEOUT if address == places[-1] else _DOUBTFUL
+            try:
+                # A task of a session's own cluster introduces itself by the name that it was started with.
+                connection = await connect(
+                    address, self._hello, timeout=timeout,
+                    expect_task=None if own_address else task,
+                    expect_cluster=self._hello.cluster_id, token=self._token,
+                    security=self._security,
+                )  # fmt: skip
+                break
+            except TransportError as exc:
+                faults.append(f"at {address}: {exc}")
+                last = exc
+        else:
+            raise UnavailableError(
+                f"cannot reach {name} {', nor '.join(faults)}{doubt}", task=name
+            ) from last
+        link = self._make_link(connection, name)
         self._note(link)
         self._keep(task, link)
         _ = self._children.start(link.run(), name=f"link to {task}")
         return link
 
+    async def ask_where(self, deadline: Deadline) -> str:
+        """Has addresses learnt anew from whoever knows them.
+
+        If that fails the last ones known may still be tried: whoever answers there says which task it is.
+
+        Returns:
+            What to add to an error about an address that does not answer; "" if all is well.
+        """
+        if self._look_again is None:
+            return ""
+        try:
+            await self._look_again(Deadline.after(_ASK).earliest(deadline))
+        except OpError as error:
+            _log.warning("%s: where tasks are could not be asked: %s", self._task, error.message)
+            return f"; that address may be old: {error.message}"
+        return ""
+
     def worker(self, task: str, incarnation: int | None = None) -> PeerRef:
         """The worker of another task; reached when it is asked something.
 
         Args:
-            task: its name.
+            task: its name, or the ``peer_key`` of one that only some session knows.
             incarnation: the life of the task that is meant; any if left out.
         """
         return PeerRef(self, task, incarnation)
@@ -158,6 +289,10 @@ class WorkerCache:
     def push(self, task: str, message: PushTensors) -> None:
         """Delivers tensors to the worker of another task; never blocks."""
         self.pushes += 1
+        self.tell_behind(task, message)
+
+    def tell_behind(self, task: str, message: PushTensors | ValuesLost) -> None:
+        """Delivers a message to the worker of another task behind all pushes; never blocks."""
         link = self._links.get(task)
         if link is not None and task not in self._unsent:
             self._tell(link, task, message)
@@ -166,6 +301,24 @@ class WorkerCache:
         waiting.append(message)
         if len(waiting) == 1:
             _ = self._children.start(self._push_later(task), name=f"push to {task}")
+
+    def is_backlogged(self, task: str) -> bool:
+        """Whether so much waits to be sent to a task that no step should begin that sends there."""
+        waiting = self._unsent.get(task)
+        if waiting is not None:  # for a link that does not stand yet
+            return sum(_nbytes(message) for message in waiting) > BACKLOG
+        link = self._links.get(task)
+        return link is not None and link.backlogged
+
+    async def wait_for_room(self, task: str) -> None:
+        """Waits while it does, or until the link is lost or cannot be had."""
+        if task in self._unsent:
+            with contextlib.suppress(OpError):
+                await self.link(task, Deadline.after(CONNECT_TIMEOUT))
+            await asyncio.sleep(0)  # what waits is told first
+        link = self._links.get(task)
+        if link is not None:
+            await link.drain()
 
     async def _push_later(self, task: str) -> None:
         try:
@@ -177,9 +330,9 @@ class WorkerCache:
         for message in self._unsent.pop(task, []):
             self._tell(link, task, message)
 
-    def _tell(self, link: Link, task: str, message: PushTensors) -> None:
+    def _tell(self, link: Link, task: str, message: PushTensors | ValuesLost) -> None:
         try:
-            link.tell(WORKER, message)
+            link.tell(WORKER, message, behind=isinstance(message, ValuesLost))
         except OpError as error:
             self._on_lost_push(message.step_id, error.locate(task=task))
 
@@ -197,22 +350,27 @@ class WorkerCache:
         return tuple(sorted((k.statistics() for k in self._open), key=lambda s: s.peer))
 
 
+def _nbytes(message: PushTensors | ValuesLost) -> int:
+    return bytes_held(message.values) if isinstance(message, PushTensors) else 0
+
+
 class PeerRef:
     """A ref to the worker of another task, by whichever link there is at the time.
 
     Args:
         cache: has the links.
-        task: the other task.
+        key: the other task, or the ``peer_key`` of one that only some session knows.
         incarnation: the life of the task that is meant; any if ``None``.
     """
 
-    __slots__ = ("_cache", "_incarnation", "name", "task")
+    __slots__ = ("_cache", "_incarnation", "_key", "name", "task")
 
-    def __init__(self, cache: WorkerCache, task: str, incarnation: int | None) -> None:
+    def __init__(self, cache: WorkerCache, key: str, incarnation: int | None) -> None:
         self._cache = cache
+        self._key = key
         self._incarnation = incarnation
-        self.task = task
-        self.name = f"worker {task}"
+        self.task = key.partition("@")[0]
+        self.name = f"worker {self.task}"
 
     async def ask(self, message: Any, deadline: Deadline | None = None) -> Any:
         """See ``Ref.ask``; dials first if there is no link.
@@ -221,10 +379,10 @@ class PeerRef:
             WorkerRestartedError: another life of the task answers.
             UnavailableError: the task cannot be reached, or was lost.
         """
-        link = self._cache.link_now(self.task)
+        link = self._cache.link_now(self._key)
         if link is None:
             limit = deadline if deadline is not None else Deadline.after(CONNECT_TIMEOUT)
-            link = await self._cache.link(self.task, limit)
+            link = await self._cache.link(self._key, limit)
         self._check(link)
         return await link.ask(WORKER, message, deadline)
 
@@ -234,7 +392,7 @@ class PeerRef:
         Raises:
             UnavailableError: there is no link to the task.
         """
-        link = self._cache.link_now(self.task)
+        link = self._cache.link_now(self._key)
         if link is None:
             raise UnavailableError(f"there is no link to {self.task}", task=self.task)
         link.tell(WORKER, message)
@@ -243,7 +401,7 @@ class PeerRef:
         if self._incarnation is not None and link.peer.incarnation != self._incarnation:
             raise WorkerRestartedError(
                 f"{self.task} has restarted: its variables and the graphs registered there are gone; "
-                "close the session and create a new one",
+                "session.reattach() goes on with the new one",
                 task=self.task,
             )
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeAlias
 
+from actorsession.actors.admission import bytes_held
 from actorsession.errors import (
     CancelledError,
     InvalidArgumentError,
@@ -26,9 +27,10 @@ from actorsession.messages.worker import PushTensors
 from actorsession.plan.keys import parse_key
 from actorsession.runtime.rendezvous import Rendezvous
 
-__all__ = ["RendezvousTable", "WorkerRendezvous"]
+__all__ = ["LinkName", "RendezvousTable", "WorkerRendezvous"]
 
 Push: TypeAlias = Callable[[str, PushTensors], None]
+LinkName: TypeAlias = Callable[[str], str | None]
 
 # Tombstones kept: a late push comes within seconds of the step's end, and no worker ends more steps
 # than this in that time.
@@ -51,18 +53,42 @@ class WorkerRendezvous(Rendezvous):
         step_id: the step.
         task: this task.
         push: delivers a message to the worker of another task; never blocks.
+
+    Attributes:
+        pushed: bytes of the tensors that were pushed, as ``bytes_held`` counts them.
     """
 
-    __slots__ = ("_gathered", "_push", "_task", "begun", "created", "step_id")
+    __slots__ = (
+        "_gathered", "_link_name", "_push", "_task", "begun", "created", "held", "pushed", "step_id",
+    )  # fmt: skip
 
     def __init__(self, step_id: int, task: str, push: Push) -> None:
         super().__init__()
         self.step_id = step_id
-        self.begun = False
+        self.begun = self.held = False
+        self.pushed = 0
         self.created = time.monotonic()
         self._task = task
         self._push = push
+        self._link_name: LinkName | None = None
         self._gathered: dict[str, tuple[list[str], list[Any], list[bool]]] = {}
+
+    def belong(self, task: str, push: Push, link_name: LinkName | None) -> None:
+        """Makes it one of a session that has names of its own for this task and its peers."""
+        self._task = task
+        self._push = push
+        self._link_name = link_name
+
+    def awaited(self) -> dict[str, str]:
+        """For each other task that a value is waited for from, a key of it."""
+        tasks = {parse_key(key).src_task: key for key in self.waiting_keys()}
+        tasks.pop(self._task, None)
+        return tasks
+
+    def link_name(self, task: str = "") -> str | None:
+        """What links to a task of the step's session, by default this one, are called; ``None`` for none."""
+        task = task or self._task
+        return task if self._link_name is None else self._link_name(task)
 
     def send(self, key: str, value: Any, dead: bool = False) -> None:
         """Keeps a value for a device of this task, or gathers it for the task of its device."""
@@ -92,6 +118,7 @@ class WorkerRendezvous(Rendezvous):
         gathered, self._gathered = self._gathered, {}
         for task, (keys, values, dead) in gathered.items():
             message = PushTensors(step_id=self.step_id, keys=keys, values=values, dead=dead)
+            self.pushed += bytes_held(values)
             self._push(task, message)
 
 
@@ -109,8 +136,17 @@ class RendezvousTable:
         self._steps: dict[int, WorkerRendezvous] = {}
         self._over: OrderedDict[int, OpError | None] = OrderedDict()
 
-    def begin(self, step_id: int) -> WorkerRendezvous:
+    def begin(
+        self, step_id: int, task: str = "", push: Push | None = None,
+        link_name: LinkName | None = None,
+    ) -> WorkerRendezvous:  # fmt: skip
         """The rendezvous of a step that begins here.
+
+        Args:
+            step_id: the step.
+            task: what this task is called in the step's session, if not by its own name.
+            push: what delivers to the other tasks of that session.
+            link_name: from a task of that session to the name of links to it.
 
         Raises:
             OpError: the error with which the step was given up before it began.
@@ -119,6 +155,17 @@ class RendezvousTable:
             raise self._over[step_id] or CancelledError(f"step {step_id} is over", derived=True)
         rendezvous = self._steps.get(step_id) or self._new(step_id)
         rendezvous.begun = True
+        if push is not None:
+            rendezvous.belong(task, push, link_name)
+        return rendezvous
+
+    def hold(
+        self, step_id: int, task: str = "", push: Push | None = None,
+        link_name: LinkName | None = None,
+    ) -> WorkerRendezvous:  # fmt: skip
+        """``begin`` for the master of a partial run: the end of this task's part does not end it."""
+        rendezvous = self.begin(step_id, task, push, link_name)
+        rendezvous.held = True
         return rendezvous
 
     def push(self, message: PushTensors) -> None:
@@ -139,7 +186,13 @@ class RendezvousTable:
                 rendezvous.deliver(key, values[i], dead[i])
 
     def end(self, step_id: int, error: OpError | None = None) -> None:
-        """Ends a step: what still waits fails, and what comes later is dropped."""
+        """Ends a step: what still waits fails, and what comes later is dropped.
+
+        A step that is held ends by an error only; whoever holds it sees to that.
+        """
+        held = self._steps.get(step_id)
+        if error is None and held is not None and held.held:
+            return
         # The error itself would keep the frames that raised it alive, with every array in them.
         self._over[step_id] = None if error is None else error_from_wire(error_to_wire(error))
         if len(self._over) > _TOMBSTONES:
@@ -147,6 +200,18 @@ class RendezvousTable:
         rendezvous = self._steps.pop(step_id, None)
         if rendezvous is not None:
             rendezvous.abort(error or CancelledError("the step is over", derived=True))
+
+    def find(self, step_id: int) -> WorkerRendezvous | None:
+        """The rendezvous of a step that is under way here."""
+        return self._steps.get(step_id)
+
+    def is_over(self, step_id: int) -> bool:
+        """Whether a step has ended here."""
+        return step_id in self._over
+
+    def begun_before(self, moment: float) -> list[WorkerRendezvous]:
+        """The steps that are under way here since before a moment of the monotonic clock."""
+        return [r for r in self._steps.values() if r.begun and r.created < moment]
 
     def _new(self, step_id: int) -> WorkerRendezvous:
         self._drop_unbegun()

@@ -1,8 +1,8 @@
 """The WorkerSession: one session's graphs and steps at one worker.
 
-An actor that belongs to its worker. Variables are the worker's own and shared by all sessions, unless the
-session is isolated: then it has devices of the same names with state of its own. State of stateful kernels
-(random generators) is always the session's.
+An actor that belongs to its worker. Its devices are the worker's own, whose variables all sessions share,
+or private ones; the session manager decides. State of stateful kernels (random generators) is always the
+session's.
 
 A step that has to wait is no child of the actor: its answer is a future that the step completes, and that
 ends the step when it is cancelled. A hop of a step costs a few tens of microseconds; a child costs ten.
@@ -18,7 +18,8 @@ from typing import Any
 
 from actorsession.actors.actor import Actor, handles
 from actorsession.actors.context import CallContext
-from actorsession.cluster.worker_rendezvous import RendezvousTable
+from actorsession.cluster.held_steps import HeldSteps, Room
+from actorsession.cluster.worker_rendezvous import LinkName, Push, RendezvousTable, WorkerRendezvous
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
@@ -35,7 +36,7 @@ from actorsession.runtime.executor import Executor, Gate, LoadedGraph
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.step import Step
 
-__all__ = ["WorkerCounters", "WorkerParts", "WorkerSession"]
+__all__ = ["HoldStep", "WorkerCounters", "WorkerParts", "WorkerSession"]
 
 
 @dataclass(slots=True)
@@ -54,12 +55,15 @@ class WorkerParts:
     """What the sessions of one worker share.
 
     Attributes:
-        task: the worker's task.
+        task: the worker's task, as the session calls it.
         devices: its devices.
         executors: one per device, by full name.
         rendezvous: of all steps.
         pool: threads for kernels.
         counters: of all sessions together.
+        push: delivers to the tasks of the session; ``None`` where they are those of the worker's cluster.
+        link_name: from a task of the session to the name of links to it, likewise.
+        room: the links, of which some may have no room for more; ``None`` if nobody looks.
     """
 
     task: str
@@ -68,14 +72,33 @@ class WorkerParts:
     rendezvous: RendezvousTable
     pool: KernelPool | None
     counters: WorkerCounters = field(default_factory=WorkerCounters)
+    push: Push | None = None
+    link_name: LinkName | None = None
+    room: Room | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HoldStep:
+    """Asks for the meeting place of a partial run, which stays until ``CleanupGraph`` or an error.
+
+    Answered at once; a message of the master in the same process, never sent.
+
+    Attributes:
+        session_handle: the session.
+        step_id: the step.
+    """
+
+    session_handle: str
+    step_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Registered:
-    """A graph with the number of feeds that its steps come with."""
+    """A graph with the number of feeds that its steps come with, and the tasks that they send to."""
 
     graph: LoadedGraph
     feeds: int
+    sends_to: tuple[str, ...] = ()
 
 
 class WorkerSession(Actor):
@@ -83,20 +106,25 @@ class WorkerSession(Actor):
 
     Args:
         handle: the master's name for the session.
-        parts: what the worker's sessions share.
-        isolated: whether the session has state of its own.
+        parts: what it works with; shared with other sessions.
+        owns_devices: whether the devices are its own, and end with it.
     """
 
-    def __init__(self, handle: str, parts: WorkerParts, *, isolated: bool) -> None:
+    def __init__(self, handle: str, parts: WorkerParts, *, owns_devices: bool = False) -> None:
         super().__init__(f"worker session {handle} on {parts.task}")
         self.handle = handle
         self._parts = parts
-        self._executors: Mapping[str, Executor] = parts.executors
-        if isolated:
-            self._executors = {d.name: Executor(Device(d.attributes)) for d in parts.devices}
+        self._owns_devices = owns_devices
         self._states: dict[str, dict[str, Any]] = {}
         self._graphs: dict[str, _Registered] = {}
         self._steps: dict[int, Step] = {}
+        # A share of its own: sessions take turns in the pool.
+        self._pool = None if parts.pool is None else parts.pool.share()
+        self._held_steps: HeldSteps | None = None
+        if parts.room is not None:
+            self._held_steps = HeldSteps(
+                parts.room, parts.link_name, self._run_graph, self.children
+            )
         self._gate = Gate()  # never closed: what runs inline runs on the loop that would close it
         self._over: OpError | None = None
 
@@ -104,6 +132,8 @@ class WorkerSession(Actor):
         """Asks; a step goes past the mailbox, see the module."""
         if type(message) is RunGraph:
             return self._run_graph(message)
+        if type(message) is HoldStep:
+            return self._hold(message)
         return super().submit(message, context)
 
     # -- graphs --------------------------------------------------------------------------------
@@ -113,10 +143,10 @@ class WorkerSession(Actor):
         """Compiles partitions for this worker's devices."""
         partitions = [Partition.from_wire(p) for p in message.partitions]
         self._check_incarnations(partitions)
-        graph = LoadedGraph(partitions, self._executors, self._states, own_fetches=False)
+        graph = LoadedGraph(partitions, self._parts.executors, self._states, own_fetches=False)
         handle = secrets.token_hex(8)
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
-        self._graphs[handle] = _Registered(graph, feeds)
+        self._graphs[handle] = _Registered(graph, feeds, self._consumers(partitions))
         return GraphRegistered(graph_handle=handle)
 
     def _check_incarnations(self, partitions: list[Partition]) -> None:
@@ -133,6 +163,12 @@ class WorkerSession(Actor):
                             task=self._parts.task,
                         )
 
+    def _consumers(self, partitions: list[Partition]) -> tuple[str, ...]:
+        """The other tasks that partitions send to."""
+        sends = [node for p in partitions for node in p.nodes if node.op == SEND]
+        tasks = dict.fromkeys(parse_key(node.attrs["key"]).dst_task for node in sends)
+        return tuple(task for task in tasks if task != self._parts.task)
+
     @handles(DeregisterGraph)
     def on_deregister_graph(self, message: DeregisterGraph, call: CallContext) -> Done:
         """Releases partitions; steps that run them end as they would."""
@@ -146,12 +182,20 @@ class WorkerSession(Actor):
 
         What can run at once does so before this returns.
         """
-        graph = self._graph_of(message)
-        pool = self._parts.pool
+        registered = self._graph_of(message)
+        if registered.sends_to and self._held_steps is not None:
+            link = self._held_steps.blocked(registered.sends_to)
+            if link is not None:
+                return self._held_steps.hold(link, message)
+        graph = registered.graph
+        pool = self._pool
         self._parts.counters.runs += 1
         if graph.inline is not None and not message.trace and (pool is None or graph.inline.cheap):
             return GraphDone(values=list(graph.inline.run(message.feeds, self._gate)), stats=None)
-        rendezvous = self._parts.rendezvous.begin(message.step_id)
+        parts = self._parts
+        rendezvous = parts.rendezvous.begin(
+            message.step_id, parts.task, parts.push, parts.link_name
+        )
         step = Step(
             message.step_id, rendezvous, len(graph.fetches), partitions=len(graph.parts),
             pool=pool, loop=asyncio.get_running_loop() if pool is not None else None,
@@ -161,7 +205,13 @@ class WorkerSession(Actor):
         graph.tell(step, message.feeds)
         return self._finish(step) if step.done else self._answer_later(step)
 
-    def _graph_of(self, message: RunGraph) -> LoadedGraph:
+    def _hold(self, message: HoldStep) -> WorkerRendezvous:
+        if self._over is not None:
+            raise self._over
+        parts = self._parts
+        return parts.rendezvous.hold(message.step_id, parts.task, parts.push, parts.link_name)
+
+    def _graph_of(self, message: RunGraph) -> _Registered:
         if self._over is not None:
             raise self._over
         registered = self._graphs.get(message.graph_handle)
@@ -176,7 +226,7 @@ class WorkerSession(Actor):
                 f"graph {message.graph_handle!r} is fed {registered.feeds} values, "
                 f"got {len(message.feeds)}"
             )
-        return registered.graph
+        return registered
 
     def _answer_later(self, step: Step) -> asyncio.Future[GraphDone]:
         answer: asyncio.Future[GraphDone] = asyncio.get_running_loop().create_future()
@@ -201,9 +251,9 @@ class WorkerSession(Actor):
     def _finish(self, step: Step) -> GraphDone:
         self._end(step)
         values = step.result()
-        return GraphDone(
-            values=values, stats=step.stats.to_wire() if step.stats is not None else None
-        )
+        stats = step.stats.to_wire() if step.stats is not None else None
+        pushed = step.rendezvous.pushed if isinstance(step.rendezvous, WorkerRendezvous) else 0
+        return GraphDone(values=values, stats=stats, pushed=pushed)
 
     def _end(self, step: Step) -> None:
         self._steps.pop(step.step_id, None)
@@ -211,6 +261,8 @@ class WorkerSession(Actor):
 
     def give_up(self, step_id: int, error: OpError) -> None:
         """Ends a step that runs here with an error."""
+        if self._held_steps is not None:
+            self._held_steps.give_up(step_id, error)
         step = self._steps.get(step_id)
         if step is not None:
             step.fail(error)
@@ -220,10 +272,22 @@ class WorkerSession(Actor):
     async def aclose(self, error: OpError) -> None:
         """Ends every step with an error, and lets everything go."""
         self._over = error
+        if self._held_steps is not None:
+            self._held_steps.close(error)
         for step in list(self._steps.values()):
             step.fail(error)
         self._graphs.clear()
         await self.stop(error.message)
+        if self._owns_devices:
+            for executor in self._parts.executors.values():
+                await executor.stop(error.message)
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+
+    @property
+    def held(self) -> int:
+        """How many steps are held back until a task that they send to reads on."""
+        return 0 if self._held_steps is None else len(self._held_steps)
 
     @property
     def running(self) -> int:

@@ -21,7 +21,13 @@ from actorsession.config.exec_stats import (
     NodeOutput,
     TensorDescription,
 )
-from actorsession.config.limits import CONNECT_TIMEOUT, DEFAULT_STEP_TIMEOUT
+from actorsession.config.limits import (
+    CONNECT_TIMEOUT,
+    DEFAULT_STEP_TIMEOUT,
+    MAX_INFLIGHT_BYTES,
+    MAX_INFLIGHT_STEPS,
+    MAX_SERVER_STEPS,
+)
 from actorsession.config.run import RunOptions, TraceLevel
 from actorsession.config.session import (
     ConfigProto,
@@ -37,7 +43,8 @@ from actorsession.config.session import (
 from actorsession.config.stats import NodeStats, RunMetadata, StepStats, TransferStats
 
 __all__ = [
-    "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "AllocatorMemoryUsed", "ConfigProto", "CostGraphDef",
+    "CONNECT_TIMEOUT", "DEFAULT_STEP_TIMEOUT", "MAX_INFLIGHT_BYTES", "MAX_INFLIGHT_STEPS",
+    "MAX_SERVER_STEPS", "AllocatorMemoryUsed", "ConfigProto", "CostGraphDef",
     "CostGraphInput", "CostGraphNode", "CostGraphOutput", "DebugOptions", "DebugTensorWatch",
     "DeviceStepStats", "Experimental", "GraphOptions", "JitLevel", "NodeExecStats", "NodeOutput",
     "NodeStats", "OptLevel", "OptimizerOptions", "RPCOptions", "RunMetadata", "RunOptions",

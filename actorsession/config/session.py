@@ -8,18 +8,21 @@ never changes them.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from actorsession.config.limits import MAX_INFLIGHT_BYTES, MAX_INFLIGHT_STEPS
 from actorsession.config.wire import (
     at_least,
+    at_most,
     check_types,
     from_wire,
     list_of,
     one_of,
     refused,
     to_wire,
+    whole_number,
 )
 from actorsession.errors import InvalidArgumentError
 
@@ -45,6 +48,8 @@ class JitLevel(enum.IntEnum):
     ON_2 = 2
 
 
+# BLAS takes the number of its threads as an int of 32 bits.
+_MOST_THREADS = 2**31 - 1
 _NO_JIT = (
     "there is no optimising compiler here: every plan is generated Python code over numpy; leave it at "
     "JitLevel.DEFAULT or OFF"
@@ -114,6 +119,7 @@ class GraphOptions:
         timeline_step: record the timeline of every ``timeline_step``-th step; 0 for none; refused for
             remote sessions.
         enable_recv_scheduling: refused: values are pushed as soon as they exist.
+        rewrite_options: refused: there is no other optimiser than the one of ``optimizer_options``.
     """
 
     optimizer_options: OptimizerOptions = field(
@@ -126,6 +132,7 @@ class GraphOptions:
     enable_bfloat16_sendrecv: bool = False
     timeline_step: int = 0
     enable_recv_scheduling: bool = False
+    rewrite_options: Any = None
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -135,6 +142,10 @@ class GraphOptions:
             "enable_recv_scheduling", self.enable_recv_scheduling, (False,),
             "a tensor is pushed to its consumer as soon as it exists, so there is no receive to "
             "schedule",
+        )  # fmt: skip
+        refused(
+            "rewrite_options", self.rewrite_options, (None,),
+            "there is no Grappler here: what a graph is rewritten to is chosen by optimizer_options",
         )  # fmt: skip
 
     def to_wire(self) -> dict[str, Any]:
@@ -211,22 +222,67 @@ class Experimental:
         return to_wire(self)
 
 
+_TLS_FILES = ("ca_file", "certificate_file", "key_file")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RPCOptions:
     """How a remote session reaches its master.
 
+    The three files are for targets of ``tls://``. They are this process's own, and are not told to the
+    master; where none is given, those of the environment count (``ACTORSESSION_TLS_CA``, ``_CERT`` and
+    ``_KEY``).
+
     Attributes:
         use_rpc_for_inprocess_master: encode messages even to a master in this very process.
+        ca_file: PEM file of the CA that servers' certificates must be signed by.
+        certificate_file: PEM file of our certificate.
+        key_file: PEM file of its private key.
     """
 
     use_rpc_for_inprocess_master: bool = False
+    ca_file: str = ""
+    certificate_file: str = ""
+    key_file: str = ""
 
     def __post_init__(self) -> None:
         check_types(self)
+        files = {name: getattr(self, name) for name in _TLS_FILES}
+        missing = [name for name, path in files.items() if not path]
+        if missing and len(missing) < len(files):
+            raise InvalidArgumentError(
+                f"TLS takes three files, and {' and '.join(missing)} of RPCOptions "
+                f"{'is' if len(missing) == 1 else 'are'} empty; give all of {', '.join(files)}"
+            )
 
     def to_wire(self) -> dict[str, Any]:
-        """The settings as plain values."""
-        return to_wire(self)
+        """The settings as plain values, without what is this process's own."""
+        return {name: v for name, v in to_wire(self).items() if name not in _TLS_FILES}
+
+
+def _as_jobs(cluster: Any) -> dict[str, dict[str, str]] | None:
+    """A cluster as plain values: from job to a dict from index, as text, to address."""
+    if cluster is None:
+        return None
+    if hasattr(cluster, "as_dict"):
+        cluster = cluster.as_dict()
+    elif hasattr(cluster, "job"):
+        cluster = {job.name: dict(job.tasks) for job in cluster.job}
+    try:
+        return {
+            str(job): {
+                str(index): str(address)
+                for index, address in (
+                    tasks.items() if isinstance(tasks, Mapping) else enumerate(tasks)
+                )
+            }
+            for job, tasks in cluster.items()
+        }
+    except (AttributeError, TypeError):
+        raise InvalidArgumentError(
+            "cluster_def is a ClusterSpec, a ClusterDef or a dict from job to addresses, got "
+            f"{cluster!r:.100}"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,12 +314,23 @@ class ConfigProto:
         graph_options: how graphs are planned.
         operation_timeout_in_ms: limit for each call; 0 for the default limits.
         rpc_options: how a remote session reaches its master.
-        cluster_def: refused until sessions can bring their own cluster along.
+        cluster_def: a cluster that the session brings along, of which its target is one task: a
+            ``ClusterSpec``, a ``ClusterDef`` or a dict. Its devices have the names given there, and
+            state of the session's own. Refused in a local session.
         isolate_session_state: private variables for this session on every task; a session in this
             process always has its own.
         experimental: settings that TensorFlow calls experimental.
         plan_cache_size: number of run signatures whose plans are kept.
+        max_inflight_steps: steps of the session that are under way at once. A run that finds as many
+            waits for its turn, in order; its limit in time counts meanwhile. Runs that end without waiting
+            for anything are not counted.
+        max_inflight_bytes: bytes of tensors that the steps under way may hold: what they are fed, and at a
+            master also what they fetch and send between tasks. One that is larger by itself runs alone.
+            Steps with an op that may wait for other steps, such as ``py_func``, count for none.
         partial_run_idle_limit_in_ms: a partial run that nobody continues for so long is given up.
+        wait_for_all_tasks: create a remote session only when every task that it may use has answered, as
+            TensorFlow does. If not, a task that does not answer within two seconds is left out until a
+            node asks for it and it does answer.
     """
 
     device_count: Mapping[str, int] = field(default_factory=dict)
@@ -285,30 +352,37 @@ class ConfigProto:
     isolate_session_state: bool = False
     experimental: Experimental = field(default_factory=Experimental, metadata=one_of(Experimental))
     plan_cache_size: int = 256
+    max_inflight_steps: int = MAX_INFLIGHT_STEPS
+    max_inflight_bytes: int = MAX_INFLIGHT_BYTES
     partial_run_idle_limit_in_ms: int = 600_000
+    wait_for_all_tasks: bool = True
 
     def __post_init__(self) -> None:
         check_types(self)
-        for kind, count in self.device_count.items():
-            at_least(0, f"device_count[{kind!r}]", count)
+        object.__setattr__(self, "device_count", _counts(self.device_count))
         at_least(0, "intra_op_parallelism_threads", self.intra_op_parallelism_threads)
+        at_most(_MOST_THREADS, "intra_op_parallelism_threads", self.intra_op_parallelism_threads)
+        at_least(0, "placement_period", self.placement_period)
         at_least(0, "operation_timeout_in_ms", self.operation_timeout_in_ms)
         at_least(1, "plan_cache_size", self.plan_cache_size)
+        at_least(1, "max_inflight_steps", self.max_inflight_steps)
+        at_least(1, "max_inflight_bytes", self.max_inflight_bytes)
         at_least(1, "partial_run_idle_limit_in_ms", self.partial_run_idle_limit_in_ms)
-        if isinstance(self.device_filters, str) or not all(
-            isinstance(text, str) for text in self.device_filters
+        filters = self.device_filters
+        if (
+            isinstance(filters, str)
+            or not isinstance(filters, Collection)
+            or not all(isinstance(text, str) for text in filters)
         ):
             raise InvalidArgumentError(
-                f"device_filters is a list of device names, got {self.device_filters!r:.100}"
+                f"device_filters is a list of device names, got {filters!r:.100}"
             )
+        object.__setattr__(self, "device_filters", tuple(filters))
         refused(
             "gpu_options", self.gpu_options, (None,),
             "there are no GPU devices here; other device types come from device factories",
         )  # fmt: skip
-        refused(
-            "cluster_def", self.cluster_def, (None,),
-            "a session cannot bring its own cluster along yet: start the servers with it",
-        )  # fmt: skip
+        object.__setattr__(self, "cluster_def", _as_jobs(self.cluster_def))
 
     @property
     def operation_timeout(self) -> float | None:
@@ -327,3 +401,20 @@ class ConfigProto:
             InvalidArgumentError: for another form, an unknown field or a value that is not allowed.
         """
         return from_wire(cls, value)
+
+
+def _counts(device_count: Any) -> dict[str, int]:
+    """Numbers of devices, by type."""
+    if not isinstance(device_count, Mapping):
+        raise TypeError(
+            f"device_count is a mapping from device type to number, got {device_count!r:.100}"
+        )
+    counts: dict[str, int] = {}
+    for kind, count in device_count.items():
+        if not isinstance(kind, str):
+            raise TypeError(
+                f"device_count has device types as keys, such as 'CPU', got {kind!r:.100}"
+            )
+        counts[kind] = whole_number(f"device_count[{kind!r}]", count)
+        at_least(0, f"device_count[{kind!r}]", counts[kind])
+    return counts

@@ -12,6 +12,7 @@ from typing import Any
 
 from actorsession.config.cost_graph import CostGraphDef
 from actorsession.config.exec_stats import DeviceStepStats, NodeExecStats
+from actorsession.config.session import SessionMetadata
 from actorsession.errors import InvalidArgumentError
 
 __all__ = ["NodeStats", "RunMetadata", "StepStats", "TransferStats"]
@@ -163,14 +164,17 @@ class RunMetadata:
         partition_graphs: a GraphDef per device, the client device's first, when
             ``output_partition_graphs`` asks for it; each node names its device.
         cost_graph: filled when the step fed the session's cost model.
+        session_metadata: the name and version of the session, if it was given any.
     """
 
     step_stats: StepStats | None = None
     partition_graphs: list[Any] = field(default_factory=list)
     cost_graph: CostGraphDef = field(default_factory=CostGraphDef)
+    session_metadata: SessionMetadata | None = None
 
     def clear(self) -> None:
         """Drops what an earlier run left."""
         self.step_stats = None
         self.partition_graphs = []
         self.cost_graph = CostGraphDef()
+        self.session_metadata = None

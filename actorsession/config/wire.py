@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 
     S = TypeVar("S", bound=DataclassInstance)
 
-__all__ = ["at_least", "check_types", "from_wire", "list_of", "one_of", "refused", "to_wire"]
+__all__ = [
+    "at_least", "at_most", "check_types", "from_wire", "list_of", "one_of", "refused", "to_wire",
+    "whole_number",
+]  # fmt: skip
 
+# What the wire carries, and TensorFlow's widest fields hold.
+_LEAST, _MOST = -(2**63), 2**63 - 1
 _CLASS, _LIST_OF = "actorsession.class", "actorsession.list_of"
 
 
@@ -43,6 +48,16 @@ def at_least(least: int, name: str, value: int) -> None:
         raise InvalidArgumentError(f"{name} is at least {least}, got {value}")
 
 
+def at_most(most: int, name: str, value: int) -> None:
+    """Refuses a number above a bound.
+
+    Raises:
+        InvalidArgumentError: naming the field, the bound and the value.
+    """
+    if value > most:
+        raise InvalidArgumentError(f"{name} is at most {most}, got {value}")
+
+
 def refused(name: str, value: Any, neutral: tuple[Any, ...], reason: str) -> None:
     """Refuses a setting that this runtime cannot follow.
 
@@ -64,11 +79,12 @@ def check_types(settings: DataclassInstance) -> None:
 
     Raises:
         TypeError: naming the field, what it is and what was given.
+        InvalidArgumentError: for a number of more than 64 bits.
     """
     for f in fields(settings):
         value = getattr(settings, f.name)
         if _LIST_OF in f.metadata:
-            made: Any = tuple(_instance(f.name, item, f.metadata[_LIST_OF]) for item in value)
+            made: Any = _instances(f.name, value, f.metadata[_LIST_OF])
         elif _CLASS in f.metadata:
             left_out = value is None and f.default is None
             made = None if left_out else _instance(f.name, value, f.metadata[_CLASS])
@@ -80,6 +96,12 @@ def check_types(settings: DataclassInstance) -> None:
             object.__setattr__(settings, f.name, made)
 
 
+def _instances(name: str, value: Any, cls: type[Any]) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{name} is a list of {cls.__name__}, got {value!r:.100}")
+    return tuple(_instance(name, item, cls) for item in value)
+
+
 def _instance(name: str, value: Any, cls: type[Any]) -> Any:
     if not isinstance(value, cls):
         raise TypeError(f"{name} holds {cls.__name__}, got {value!r:.100}")
@@ -88,16 +110,28 @@ def _instance(name: str, value: Any, cls: type[Any]) -> Any:
 
 def _plain_of_type(name: str, value: Any, kind: type[Any]) -> Any:
     """The value as a bool, int or str; numpy's numbers are fine, and so are 0 and 1 for a bool."""
-    is_bool = isinstance(value, bool)
-    if isinstance(value, kind) and is_bool == (kind is bool):
+    if kind is int:
+        return whole_number(name, value)
+    if isinstance(value, kind):
         return value
-    if isinstance(value, Integral):
-        number = int(value)
-        if kind is int and not is_bool:
-            return number
-        if kind is bool and number in (0, 1):
-            return bool(number)
+    if kind is bool and isinstance(value, Integral) and int(value) in (0, 1):
+        return bool(value)
     raise TypeError(f"{name} is of type {kind.__name__}, got {value!r:.100}")
+
+
+def whole_number(name: str, value: Any) -> int:
+    """The value of a field as an int; numpy's whole numbers are fine, truth values are not.
+
+    Raises:
+        TypeError: if it is no whole number.
+        InvalidArgumentError: if it has more than 64 bits.
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name} is of type int, got {value!r:.100}")
+    number = int(value)
+    if not _LEAST <= number <= _MOST:
+        raise InvalidArgumentError(f"{name} is a number of 64 bits, got one of {number.bit_length()}")
+    return number
 
 
 def to_wire(settings: DataclassInstance) -> dict[str, Any]:

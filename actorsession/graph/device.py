@@ -8,6 +8,7 @@ planners and the cluster use it; it imports errors alone.
 from __future__ import annotations
 
 import re
+import reprlib
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -167,6 +168,10 @@ class DeviceAttributes:
         """The task that owns the device."""
         return self.name.rpartition("/device:")[0]
 
+    def renamed(self, task: str) -> DeviceAttributes:
+        """The same device under the name that a task of another name gives it."""
+        return replace(self, name=f"{task}/device:{self.name.rpartition('/device:')[2]}")
+
     def to_wire(self) -> list[Any]:
         """The attributes as plain values."""
         return [self.name, self.device_type, self.incarnation, self.memory_limit]
@@ -182,5 +187,5 @@ class DeviceAttributes:
             case [str(name), str(kind), int(incarnation), int(limit)]:
                 return cls(name=name, device_type=kind, incarnation=incarnation, memory_limit=limit)
         raise ProtocolError(
-            f"device attributes are [name, type, incarnation, limit], got {value!r:.200}"
+            f"device attributes are [name, type, incarnation, limit], got {reprlib.repr(value)}"
         )

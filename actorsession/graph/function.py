@@ -14,6 +14,7 @@ of a construct have the same captures, in the order of the construct's last inpu
 from __future__ import annotations
 
 import contextlib
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,7 @@ class FunctionDef:
                     tuple([NodeDef.from_wire(n) for n in nodes]),
                     tuple([_ref_from_wire(o) for o in outputs]),
                 )  # fmt: skip
-        raise ProtocolError(f"not the wire form of a function: {value!r:.200}")
+        raise ProtocolError(f"not the wire form of a function: {reprlib.repr(value)}")
 
 
 def _specs_to_wire(specs: Iterable[TensorSpec]) -> list[Any]:
@@ -108,7 +109,7 @@ def _specs_from_wire(items: list[Any]) -> tuple[TensorSpec, ...]:
             case [DType() as dtype, TensorShape() as shape]:
                 specs.append(TensorSpec(dtype, shape))
             case _:
-                raise ProtocolError(f"not the wire form of a static type: {item!r:.100}")
+                raise ProtocolError(f"not the wire form of a static type: {reprlib.repr(item)}")
     return tuple(specs)
 
 
@@ -116,7 +117,7 @@ def _ref_from_wire(item: Any) -> tuple[str, int]:
     match item:
         case [str(name), int(index)]:
             return name, index
-    raise ProtocolError(f"not the wire form of a result: {item!r:.100}")
+    raise ProtocolError(f"not the wire form of a result: {reprlib.repr(item)}")
 
 
 codec.register_function(FunctionDef, FunctionDef.from_wire)

@@ -11,25 +11,21 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actorsession.graph import registry
-from actorsession.graph.device import DeviceSpec
 from actorsession.graph.function import FunctionBody, check_reach
 from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.scoped import Scoped
 from actorsession.graph.scopes import (
-    ControlFrame,
     DefaultStack,
-    DeviceFunction,
-    NameScope,
     Scope,
     apply_colocation,
     control_inputs_of,
     device_under,
-    entered,
     scope_of,
 )
 from actorsession.graph.shape import TensorShape
@@ -39,7 +35,7 @@ from actorsession.graph.static import constant_value
 __all__ = ["Graph", "constant_value", "default_graphs", "get_default_graph", "reset_default_graph"]
 
 
-class Graph:
+class Graph(Scoped):
     """A dataflow graph.
 
     Attributes:
@@ -146,7 +142,16 @@ class Graph:
         if not hasattr(obj, "_as_graph_element"):
             kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
             raise TypeError(f"cannot convert a {type(obj).__name__} to a {kinds}: {obj!r:.100}")
-        found: Tensor | Operation = obj._as_graph_element()
+        found: Any = obj._as_graph_element()
+        if isinstance(found, str):  # objects may stand for a name, as in TensorFlow
+            return self.as_graph_element(
+                found, allow_tensor=allow_tensor, allow_operation=allow_operation
+            )
+        if not isinstance(found, (Tensor, Operation)):
+            raise TypeError(
+                f"{type(obj).__name__}._as_graph_element() gives a Tensor, an Operation or a name, got "
+                f"{found!r:.100}"
+            )
         if found.graph is not self:
             raise ValueError(f"{found!r} is not an element of this graph but of another one")
         _check_kind(found.name, isinstance(found, Tensor), allow_tensor, allow_operation)
@@ -355,82 +360,6 @@ class Graph:
     def as_default(self) -> contextlib.AbstractContextManager[Graph]:
         """Makes this the default graph of the calling thread or asyncio child, for a block."""
         return _DEFAULT_GRAPHS.entered(self)
-
-    def name_scope(self, name: str | None) -> contextlib.AbstractContextManager[str]:
-        """Prefixes the names of operations built in the block.
-
-        Args:
-            name: made unique; one that ends in ``/`` is entered again literally; ``None`` or ``""``
-                leaves all scopes.
-
-        Returns:
-            A context manager that gives the scope's full name with a closing slash, empty for the
-            root; entering it raises ValueError for a malformed name.
-        """
-        return NameScope(self, name)
-
-    @contextlib.contextmanager
-    def device(self, device: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
-        """Asks for a device for operations built in the block; inner blocks win part by part.
-
-        Args:
-            device: a full or partial name, a function from the operation to one, or ``None`` to
-                clear what is outside.
-
-        Raises:
-            ValueError: for a malformed name.
-            TypeError: for anything else.
-        """
-        block = DeviceSpec.parse(device) if isinstance(device, str) else device
-        if not (block is None or isinstance(block, DeviceSpec) or callable(block)):
-            raise TypeError(
-                f"a device is a name, a DeviceSpec, a function or None, got {device!r:.100}"
-            )
-        with entered(self, devices=(*scope_of(self).devices, block)):
-            yield
-
-    @contextlib.contextmanager
-    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
-        """Makes operations built in the block run after ``control_inputs``.
-
-        Args:
-            control_inputs: operations, tensors or variables; ``None`` clears what is outside, and
-                leaves loop bodies and branches as well.
-        """
-        if control_inputs is None:
-            with entered(self, control=(), body=None):
-                yield
-            return
-        ops = []
-        for item in control_inputs:
-            element = self.as_graph_element(item)
-            ops.append(element.op if isinstance(element, Tensor) else element)
-        outer = scope_of(self).control
-        # What an outer block asks for already belongs to that block, which knows what implies it.
-        known = {op for frame in outer for op in frame.inputs}
-        frame = ControlFrame(tuple(dict.fromkeys(op for op in ops if op not in known)))
-        with entered(self, control=(*outer, frame)):
-            yield
-
-    @contextlib.contextmanager
-    def colocate_with(self, op: Any) -> Iterator[None]:
-        """Places operations built in the block where ``op`` is, whatever device blocks around say.
-
-        Args:
-            op: an operation, tensor or variable; ``None`` changes nothing. While it has no device
-                itself, a device block inside may still name one.
-        """
-        if op is None:
-            yield
-            return
-        element = self.as_graph_element(op)
-        target = element.op if isinstance(element, Tensor) else element
-        with entered(self, colocation=(*scope_of(self).colocation, target), devices=()):
-            yield
-
-    def container(self, name: str) -> contextlib.AbstractContextManager[Scope]:
-        """Puts state built in the block into the resource container ``name``."""
-        return entered(self, container=name)
 
     # -- collections ---------------------------------------------------------------------------
 

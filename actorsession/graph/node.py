@@ -8,6 +8,7 @@ msgpack blob. ``from_wire`` checks the form alone; whether the nodes make a grap
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,7 +93,7 @@ class NodeDef:
                         name=name, op=op, inputs=inputs, control_inputs=tuple(ctl), device=dev,
                         attrs=attrs, outputs=outputs, source=src,
                     )  # fmt: skip
-        raise ProtocolError(f"not the wire form of a node: {value!r:.200}")
+        raise ProtocolError(f"not the wire form of a node: {reprlib.repr(value)}")
 
 
 def _pairs(items: list[Any], first: type, second: type) -> Iterator[tuple[Any, Any]]:
@@ -102,7 +103,7 @@ def _pairs(items: list[Any], first: type, second: type) -> Iterator[tuple[Any, A
                 yield a, b
             case _:
                 raise ProtocolError(
-                    f"expected a ({first.__name__}, {second.__name__}) pair: {item!r:.100}"
+                    f"expected a ({first.__name__}, {second.__name__}) pair: {reprlib.repr(item)}"
                 )
 
 
@@ -138,7 +139,7 @@ class GraphDef:
                         f"graph has form version {version}; this library reads {GRAPH_DEF_VERSION}"
                     )
                 return cls(tuple(NodeDef.from_wire(n) for n in nodes), version, seed)
-        raise ProtocolError(f"not the wire form of a graph: {value!r:.200}")
+        raise ProtocolError(f"not the wire form of a graph: {reprlib.repr(value)}")
 
     def to_bytes(self) -> bytes:
         """The graph as one msgpack blob with everything inside."""

@@ -12,6 +12,7 @@ from actorsession.messages.codec import UnreadableMessage, decode, encode
 from actorsession.messages.done import Done
 from actorsession.messages.envelope import Beat, Call, Cancel, Envelope, Failure, Reply, Tell
 from actorsession.messages.registry import VOCABULARY, Registry, Spec, message
+from actorsession.messages.server import SERVER, ClusterView, GetCluster, StopServer
 from actorsession.messages.session import (
     MASTER,
     CloseSession,
@@ -19,6 +20,10 @@ from actorsession.messages.session import (
     DeviceList,
     ExtendSession,
     ListDevices,
+    PartialRun,
+    PartialRunDrop,
+    PartialRunReady,
+    PartialRunSetup,
     ResetContainers,
     RunStep,
     SessionCreated,
@@ -42,11 +47,12 @@ from actorsession.messages.worker import (
 )
 
 __all__ = [
-    "MASTER", "VOCABULARY", "WORKER", "Beat", "Call", "Cancel", "CleanupAll", "CleanupGraph",
-    "CloseSession", "CreateSession", "CreateWorkerSession", "DeleteWorkerSession",
-    "DeregisterGraph", "DeviceList", "Done", "Envelope", "ExtendSession", "Failure", "GetStatus",
-    "GraphDone", "GraphRegistered", "ListDevices", "PushTensors", "RegisterGraph", "Registry",
-    "Reply", "ResetContainers", "RunGraph", "RunStep", "SessionCreated", "SessionExtended", "Spec",
-    "StepDone", "Tell", "Tensor", "UnreadableMessage", "WorkerStatus", "decode", "encode",
-    "message",
+    "MASTER", "SERVER", "VOCABULARY", "WORKER", "Beat", "Call", "Cancel", "CleanupAll",
+    "CleanupGraph", "CloseSession", "ClusterView", "CreateSession", "CreateWorkerSession",
+    "DeleteWorkerSession", "DeregisterGraph", "DeviceList", "Done", "Envelope", "ExtendSession",
+    "Failure", "GetCluster", "GetStatus", "GraphDone", "GraphRegistered", "ListDevices",
+    "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup", "PushTensors",
+    "RegisterGraph", "Registry", "Reply", "ResetContainers", "RunGraph", "RunStep",
+    "SessionCreated", "SessionExtended", "Spec", "StepDone", "StopServer", "Tell", "Tensor",
+    "UnreadableMessage", "WorkerStatus", "decode", "encode", "message",
 ]  # fmt: skip

@@ -40,6 +40,7 @@ class Spec:
         tag: what stands for the class on the wire.
         cls: the message class.
         reply: tag of the message that answers it; ``None`` for one that can only be told.
+        patient: whether an ask of it may be held back while the asker does not read its answers.
         hints: field name to annotation, in declared order.
         write: makes the wire form of an instance.
         read: makes an instance of a wire form, or raises ``ProtocolError``.
@@ -48,6 +49,7 @@ class Spec:
     tag: str
     cls: type[Any]
     reply: str | None
+    patient: bool
     hints: Mapping[str, Any]
     write: Callable[[Any], list[Any]]
     read: Callable[[list[Any]], Any]
@@ -65,13 +67,17 @@ class Registry:
         """Every registered message by tag; a view that cannot be written."""
         return MappingProxyType(self._by_tag)
 
-    def message(self, tag: str, *, reply: str | None = None) -> Callable[[type[T]], type[T]]:
+    def message(
+        self, tag: str, *, reply: str | None = None, patient: bool = False
+    ) -> Callable[[type[T]], type[T]]:
         """Makes the decorator that registers a message class.
 
         Args:
             tag: the class's name on the wire.
             reply: tag of the message that answers an ask; it may be registered later. Without it
                 the message can be told but not asked.
+            patient: whether an ask of it may be held back while the asker does not read its answers,
+                because it makes work, and large answers.
 
         Raises:
             ValueError: if the tag is taken (when the class is decorated, at import).
@@ -83,7 +89,7 @@ class Registry:
             if tag in self._by_tag:
                 taken = self._by_tag[tag].cls.__qualname__
                 raise ValueError(f"message tag {tag!r} of {cls.__qualname__} is taken by {taken}")
-            spec = _make_spec(cls, tag, reply)
+            spec = _make_spec(cls, tag, reply, patient=patient)
             self._by_tag[tag] = self._by_class[cls] = spec
             return cls
 
@@ -146,7 +152,7 @@ class Registry:
         return spec.read(wire)
 
 
-def _make_spec(cls: type[Any], tag: str, reply: str | None) -> Spec:
+def _make_spec(cls: type[Any], tag: str, reply: str | None, *, patient: bool) -> Spec:
     parameters = getattr(cls, "__dataclass_params__", None)
     if parameters is None or not parameters.frozen or "__slots__" not in vars(cls):
         kind = "@dataclass(frozen=True, slots=True, kw_only=True)"
@@ -166,7 +172,7 @@ def _make_spec(cls: type[Any], tag: str, reply: str | None) -> Spec:
     }
     _define(_source(tag, hints), f"<message {cls.__module__}.{cls.__qualname__}>", namespace)
     return Spec(
-        tag=tag, cls=cls, reply=reply, hints=MappingProxyType(hints),
+        tag=tag, cls=cls, reply=reply, patient=patient, hints=MappingProxyType(hints),
         write=namespace["write"], read=namespace["read"],
     )  # fmt: skip
 

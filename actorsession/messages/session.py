@@ -4,8 +4,8 @@ Owns the vocabulary of the target ``MASTER``. Values are plain: graphs and confi
 their wire forms, made and read by the rooms that own them, so that this room needs to know neither.
 
 A ``request_id`` is chosen by the client, unique per request; a master that sees one again knows a
-repeat. Arrays inside a message are borrowed: nobody changes them after sending, and in one process
-the receiver is handed the same array.
+repeat, and does nothing twice. Arrays inside a message are borrowed: nobody changes them after sending,
+and in one process the receiver is handed the same array.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from actorsession.messages.registry import message
 
 __all__ = [
     "MASTER", "CloseSession", "CreateSession", "DeviceList", "ExtendSession", "ListDevices",
-    "ResetContainers", "RunStep", "SessionCreated", "SessionExtended", "StepDone",
+    "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup", "ReattachSession",
+    "ResetContainers", "RunStep", "SessionCreated", "SessionExtended", "SessionReattached", "StepDone",
 ]  # fmt: skip
 
 MASTER = "master"
@@ -32,11 +33,13 @@ class CreateSession:
     Attributes:
         graph: the nodes in wire form; may be empty, and extended later.
         config: the session's configuration in wire form.
+        target: the address by which the client knows the master, as it wrote it.
         request_id: the client's id of this request.
     """
 
     graph: list[Any]
     config: dict[str, Any]
+    target: str
     request_id: str
 
 
@@ -84,7 +87,7 @@ class SessionExtended:
     graph_version: int
 
 
-@message("run_step", reply="step_done")
+@message("run_step", reply="step_done", patient=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStep:
     """Runs one step of a session's graph.
@@ -118,6 +121,110 @@ class StepDone:
 
     values: list[Any]
     metadata: dict[str, Any] | None
+
+
+@message("partial_run_setup", reply="partial_run_ready")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialRunSetup:
+    """Starts a step that is fed and fetched in several calls.
+
+    Attributes:
+        session_handle: the session.
+        feeds: names of all tensors that will be fed.
+        fetches: names of all tensors that will be fetched.
+        targets: names of operations that run as soon as their inputs are there.
+        request_id: the client's id of this request.
+    """
+
+    session_handle: str
+    feeds: list[str]
+    fetches: list[str]
+    targets: list[str]
+    request_id: str
+
+
+@message("partial_run_ready")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialRunReady:
+    """A partial run has begun.
+
+    Attributes:
+        partial_run_handle: names it in ``PartialRun``; chosen by the master, unique in the session.
+    """
+
+    partial_run_handle: str
+
+
+@message("partial_run", reply="step_done", patient=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialRun:
+    """Continues a partial run: brings feeds and takes fetches.
+
+    Attributes:
+        session_handle: the session.
+        partial_run_handle: the run.
+        feeds: tensor name to value, of feeds named at setup; borrowed.
+        fetches: names of fetches named at setup, in the order in which the values are wanted.
+        timeout_in_ms: how long the call may wait; 0 for the default.
+        request_id: the client's id of this request.
+    """
+
+    session_handle: str
+    partial_run_handle: str
+    feeds: dict[str, Any]
+    fetches: list[str]
+    timeout_in_ms: int
+    request_id: str
+
+
+@message("partial_run_drop", reply="done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialRunDrop:
+    """Gives a partial run up.
+
+    Attributes:
+        session_handle: the session.
+        partial_run_handle: the run; one that is over or unknown is no error.
+        error: why, in the wire form of errors; what calls that wait for it end with.
+    """
+
+    session_handle: str
+    partial_run_handle: str
+    error: list[Any]
+
+
+@message("reattach_session", reply="session_reattached")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReattachSession:
+    """Asks the master to go on with the tasks that there are now, after some have restarted.
+
+    Attributes:
+        session_handle: the session.
+        request_id: the client's id of this request.
+    """
+
+    session_handle: str
+    request_id: str
+
+
+@message("session_reattached")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionReattached:
+    """The session runs again; state of the tasks that have restarted is to be restored.
+
+    Attributes:
+        added: tasks that have joined since the session was created.
+        removed: tasks that have left.
+        restarted: tasks that have come back with another incarnation.
+        lost: names of the variables that were on those and are gone.
+        restored: names of those that came back from a snapshot.
+    """
+
+    added: list[str]
+    removed: list[str]
+    restarted: list[str]
+    lost: list[str]
+    restored: list[str]
 
 
 @message("list_devices", reply="device_list")

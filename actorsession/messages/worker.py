@@ -16,9 +16,11 @@ from typing import Any
 from actorsession.messages.registry import message
 
 __all__ = [
-    "WORKER", "CleanupAll", "CleanupGraph", "CreateWorkerSession", "DeleteWorkerSession",
-    "DeregisterGraph", "GetStatus", "GraphDone", "GraphRegistered", "PushTensors", "RegisterGraph",
-    "RunGraph", "WorkerStatus",
+    "WORKER", "AskOwed", "CleanupAll", "CleanupGraph", "CreateWorkerSession", "DeleteWorkerSession",
+    "DeregisterGraph", "GetStatus", "GraphDone", "GraphRegistered", "LoggingReply", "LoggingRequest",
+    "PushTensors", "RegisterGraph",
+    "RunGraph", "UpdateCluster",
+    "UpdateWorkerSession", "ValuesLost", "WorkerStatus",
 ]  # fmt: skip
 
 WORKER = "worker"
@@ -41,12 +43,14 @@ class WorkerStatus:
         incarnation: 64-bit number chosen at its start; another one means that its state is gone.
         devices: device descriptions in wire form.
         statistics: counters of its server in wire form.
+        restored: the snapshot that its variables come from, in wire form; ``None`` if they do not.
     """
 
     task: str
     incarnation: int
     devices: list[Any]
     statistics: dict[str, Any]
+    restored: dict[str, Any] | None
 
 
 @message("create_worker_session", reply="done")
@@ -60,6 +64,9 @@ class CreateWorkerSession:
         master_incarnation: the master's; another one than before ends that master's older sessions.
         isolate_session_state: whether variables are the session's own instead of the worker's.
         peers: cluster task to address, for all tasks of the session.
+        task: what this worker is called in a cluster that the client brought along; its devices have that
+            name in the session, and state of their own. Empty where the session is one of the worker's
+            own cluster.
     """
 
     session_handle: str
@@ -67,6 +74,23 @@ class CreateWorkerSession:
     master_incarnation: int
     isolate_session_state: bool
     peers: dict[str, str]
+    task: str
+
+
+@message("update_worker_session", reply="done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateWorkerSession:
+    """Tells a worker that tasks have joined a session, moved or left it.
+
+    Attributes:
+        session_handle: the session.
+        peers: cluster task to address, for tasks that are new or elsewhere.
+        removed: tasks that are part of it no more.
+    """
+
+    session_handle: str
+    peers: dict[str, str]
+    removed: list[str]
 
 
 @message("delete_worker_session", reply="done")
@@ -121,7 +145,7 @@ class DeregisterGraph:
     graph_handle: str
 
 
-@message("run_graph", reply="graph_done")
+@message("run_graph", reply="graph_done", patient=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunGraph:
     """Runs this worker's partitions for one step.
@@ -150,10 +174,12 @@ class GraphDone:
         values: tensors fetched from here, in the order agreed at registration; the receiver owns
             them.
         stats: step statistics in wire form, if they were asked for.
+        pushed: bytes of the tensors that the part has sent to other tasks.
     """
 
     values: list[Any]
     stats: list[Any] | None
+    pushed: int = 0
 
 
 @message("push_tensors")
@@ -174,6 +200,39 @@ class PushTensors:
     keys: list[str]
     values: list[Any]
     dead: list[bool]
+
+
+@message("ask_owed", reply="done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskOwed:
+    """Asks a worker whether values that steps of the asker wait for can still come.
+
+    The answer says only that the worker lives. Of steps whose part there is over ``ValuesLost`` comes, behind
+    whatever was pushed for them.
+
+    Attributes:
+        steps: the steps.
+        keys: for each, a rendezvous key that is waited for, of a device of the receiver.
+        reply_to: the asker, as the receiver's links are called.
+    """
+
+    steps: list[int]
+    keys: list[str]
+    reply_to: str
+
+
+@message("values_lost")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValuesLost:
+    """Tells a worker that a task has nothing more to push for a step.
+
+    Attributes:
+        step_id: the step.
+        task: the task, as the step's session calls it.
+    """
+
+    step_id: int
+    task: str
 
 
 @message("cleanup_graph", reply="done")
@@ -200,3 +259,47 @@ class CleanupAll:
     """
 
     containers: list[str]
+
+
+@message("logging_request", reply="logging_reply")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggingRequest:
+    """Switches the log of a worker's messages on or off, asks for it, and empties it, in this order.
+
+    Attributes:
+        enable: whether messages are logged from now on; ``None`` to leave it as it is.
+        clear: whether to forget what was logged so far.
+        fetch: whether to answer with the events.
+        steps: the steps whose events are wanted; all if empty.
+    """
+
+    enable: bool | None
+    clear: bool
+    fetch: bool
+    steps: list[int]
+
+
+@message("logging_reply")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggingReply:
+    """The log of a worker.
+
+    Attributes:
+        enabled: whether messages are logged now.
+        events: the events that were asked for, in wire form.
+    """
+
+    enabled: bool
+    events: list[Any]
+
+
+@message("update_cluster", reply="done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpdateCluster:
+    """Tells a server which tasks its cluster has now; sessions follow between two steps.
+
+    Attributes:
+        cluster: address by cluster task, for all tasks, the receiver's own among them.
+    """
+
+    cluster: dict[str, str]

@@ -163,8 +163,7 @@ from actorsession.ops.sparse import (
     sparse_tensor_to_dense,
     sparse_to_dense,
 )
-from actorsession.ops.variables import (
-    Variable,
+from actorsession.ops.variable_lists import (
     global_variables,
     global_variables_initializer,
     is_variable_initialized,
@@ -174,6 +173,7 @@ from actorsession.ops.variables import (
     trainable_variables,
     variables_initializer,
 )
+from actorsession.ops.variables import Variable
 
 __all__ = [
     "GraphKeys", "IndexedSlices", "IndexedSlicesValue", "Initializer", "SparseTensor",

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from actorsession.graph.dtypes import int32
+import numpy as np
+
 from actorsession.graph.function import IF, WHILE, FunctionBody
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
@@ -133,10 +134,10 @@ def while_loop(
         swap_memory: accepted for TensorFlow's sake.
         maximum_iterations: an int scalar: the loop ends after so many iterations whatever ``cond`` says.
         name: wanted name; ``while`` if left out.
-        return_same_structure: whether a single loop variable is returned in its list.
+        return_same_structure: whether a single value is returned in the list of the loop variables.
 
     Returns:
-        The last values in the structure of ``loop_vars``; of a single variable the value itself.
+        The last values in the structure of ``loop_vars``; a single one without its list.
 
     Raises:
         TypeError: if an argument is no function, a variable changes its dtype, the condition is no bool,
@@ -147,9 +148,9 @@ def while_loop(
     for function, argument in ((cond, "cond"), (body, "body")):
         if not callable(function):
             raise TypeError(f"while_loop: {argument} must be callable, got {function!r:.100}")
-    if parallel_iterations < 1:
+    if not isinstance(parallel_iterations, (int, np.integer)) or parallel_iterations < 1:
         raise TypeError(
-            f"while_loop: parallel_iterations is a positive integer, got {parallel_iterations}"
+            f"while_loop: parallel_iterations is a positive integer, got {parallel_iterations!r:.100}"
         )
     if not isinstance(loop_vars, (list, tuple)):
         raise TypeError(
@@ -162,7 +163,7 @@ def while_loop(
         loop = _Loop(graph, scope, loop_vars, shape_invariants, maximum_iterations)
         with loop.builder:
             exits = loop.build(cond, body)
-    if len(loop_vars) == 1 and not return_same_structure:
+    if len(loop_vars) == len(exits) == 1 and not return_same_structure:
         return pack(loop_vars[0], exits)
     return pack(loop_vars, exits)
 
@@ -200,7 +201,12 @@ class _Loop:
         check_same_structure(self.loop_vars, given, "loop_vars and shape_invariants")
         shapes = []
         for tensor, leaf in zip(self.first, flatten(given), strict=True):
-            shape = tensor.shape if leaf is None else TensorShape(leaf)
+            if leaf is not None and not isinstance(leaf, TensorShape):
+                raise TypeError(
+                    "while_loop: shape_invariants has a TensorShape, or None for the shape that the "
+                    f"variable enters with, for each loop variable; got {leaf!r:.100}"
+                )
+            shape = tensor.shape if leaf is None else leaf
             if not _allows(shape, tensor.shape):
                 raise ValueError(
                     f"while_loop: {tensor!r} enters the loop with shape {tensor.shape}; its shape "
@@ -277,8 +283,7 @@ def _allows(declared: TensorShape, shape: TensorShape) -> bool:
 
 
 def _maximum(value: Any, graph: Graph) -> Tensor:
-    wanted = None if hasattr(value, "_as_graph_element") else int32
-    found = convert_to_tensor(value, wanted, "maximum_iterations", graph=graph)
+    found = convert_to_tensor(value, name="maximum_iterations", graph=graph)
     if not found.dtype.is_integer:
         raise TypeError(
             f"while_loop: maximum_iterations is an integer scalar, got {found.dtype.name}"

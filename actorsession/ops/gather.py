@@ -17,6 +17,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.graph.static import get_static_value
 from actorsession.ops.build import constant, convert_to_tensor, make_one
 from actorsession.ops.dimensions import rank, shape_tensor, size
 from actorsession.ops.indexed_slices import IndexedSlices
@@ -53,7 +54,7 @@ def gather(
         indices: int32 or int64 of any shape, each in [0, extent of the axis).
         validate_indices: accepted for TensorFlow's sake; indices are always checked.
         name: wanted name.
-        axis: which axis, ``batch_dims`` if left out.
+        axis: which axis, ``batch_dims`` if left out; a tensor of known value can no longer be fed.
         batch_dims: how many leading axes ``params`` and ``indices`` have in common.
 
     Returns:
@@ -61,6 +62,7 @@ def gather(
     """
     value = convert_to_tensor(params)
     graph, place = value.graph, batch_dims if axis is None else axis
+    get_static_value(axis)  # as in TensorFlow, which chooses the operation by it
     with graph.name_scope(name or "GatherV2") as scope:
         index = convert_to_tensor(indices, name="indices", graph=graph)
         where = convert_to_tensor(place, name="axis", graph=graph)

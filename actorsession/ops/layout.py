@@ -24,6 +24,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import Dim, TensorShape
+from actorsession.graph.static import get_static_value
 from actorsession.ops.build import constant, convert_to_tensor, make_one
 from actorsession.ops.dimensions import rank, shape, shape_tensor
 from actorsession.ops.shape_operands import (
@@ -269,7 +270,8 @@ def pad(
 
     Args:
         tensor: a tensor of rank n.
-        paddings: positions before and after along each axis, int32 or int64 of shape [n, 2].
+        paddings: positions before and after along each axis, int32 or int64 of shape [n, 2]; a tensor of
+            known value can no longer be fed.
         mode: ``CONSTANT``, or ``REFLECT`` or ``SYMMETRIC`` for a mirror without or with the edge.
         name: wanted name.
         constant_values: scalar to fill a constant margin with.
@@ -281,6 +283,8 @@ def pad(
     kind = mode.upper()
     if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
         raise ValueError(f"pad: mode is CONSTANT, REFLECT or SYMMETRIC, got {mode!r}")
+    # As in TensorFlow, which gives the result its shape by it.
+    get_static_value(paddings, partial=True)
     with value.graph.name_scope(name or "Pad") as scope:
         margins = convert_to_tensor(paddings, name="paddings", graph=value.graph)
         if kind != "CONSTANT":

@@ -114,8 +114,11 @@ def one_hot(
 
 
 def _infer_one_hot(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1)
+    require_index(ctx, 1, rank=0)
     same_dtype(ctx, 2, 3)
+    for i in (2, 3):
+        if ctx.inputs[i].shape.rank not in (None, 0):
+            raise ValueError(f"OneHot: input {i} is a scalar, got shape {ctx.inputs[i].shape}")
     indices, dtype = ctx.inputs[0], ctx.inputs[2].dtype
     if not indices.dtype.is_integer:
         raise TypeError(f"OneHot: indices are integers, got {indices.dtype.name}")
@@ -147,7 +150,16 @@ def _table_kernel(depth: int, on: Array, off: Array) -> Kernel:
     return looked_up
 
 
+def _check_scalars(*operands: Any) -> None:
+    for what, value in zip(("depth", "on_value", "off_value"), operands, strict=True):
+        if np.ndim(value):
+            raise InvalidArgumentError(
+                f"OneHot: {what} is a scalar, got shape {list(np.shape(value))}"
+            )
+
+
 def _written(indices: Any, depth: Any, on: Any, off: Any) -> Any:
+    _check_scalars(depth, on, off)
     extent = int(depth)
     if extent < 0:
         raise InvalidArgumentError(f"OneHot: depth is at least 0, got {extent}")
@@ -162,6 +174,7 @@ def _one_hot_kernel(ctx: KernelContext) -> Kernel:
     depth, on, off = constant_ints(ctx, 1), ctx.constant(2), ctx.constant(3)
     made = _written
     if depth is not None and on is not None and off is not None and depth[0] <= _TABLE_DEPTH:
+        _check_scalars(ctx.constant(1), on, off)
         made = _table_kernel(depth[0], on, off)
     axis = ctx.attrs["axis"]
     if axis == -1 or axis == ctx.inputs[0].shape.rank:

@@ -6,7 +6,7 @@ a shape stand in ``dimensions`` and can be had from here as well.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -181,15 +181,25 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
         return make_one("ExpandDims", [value, place], None, scope)
 
 
+def _single(where: Any, error: Callable[[str], Exception]) -> int:
+    """The axis; as in TensorFlow a tensor of any rank with one element."""
+    if np.size(where) != 1:
+        raise error(
+            f"ExpandDims: the axis is a single number, got one of shape {list(np.shape(where))}"
+        )
+    return int(np.reshape(where, ()))
+
+
 def _infer_expand_dims(ctx: InferContext) -> list[TensorSpec]:
     require_index(ctx, 1)
-    value, where = ctx.inputs[0], constant_ints(ctx, 1)
+    value, where = ctx.inputs[0], ctx.constant(1)
+    axis = None if where is None else _single(where, ValueError)
     if value.shape.rank is None:
         return [TensorSpec(value.dtype, unknown_shape)]
     dims = value.shape.as_list()
-    if where is None:
+    if axis is None:
         return [TensorSpec(value.dtype, shape_of_rank(len(dims) + 1))]
-    dims.insert(normal_axis(where[0], len(dims) + 1, "ExpandDims"), 1)
+    dims.insert(normal_axis(axis, len(dims) + 1, "ExpandDims"), 1)
     return [TensorSpec(value.dtype, TensorShape(dims))]
 
 
@@ -199,12 +209,15 @@ def _expanded(x: Any, axis: int) -> Any:
 
 
 def _expand_dims_kernel(ctx: KernelContext) -> Kernel:
-    where, known = constant_ints(ctx, 1), ctx.inputs[0].shape.rank
+    where, known = ctx.constant(1), ctx.inputs[0].shape.rank
     if where is None:
-        return with_boxed(lambda x, axis: _expanded(x, int(axis)), *ctx.inputs)
+        return with_boxed(
+            lambda x, axis: _expanded(x, _single(axis, InvalidArgumentError)), *ctx.inputs
+        )
+    fixed = _single(where, InvalidArgumentError)
     if known is None:
-        return with_boxed(lambda x, _axis: _expanded(x, where[0]), *ctx.inputs)
-    index = (slice(None),) * normal_axis(where[0], known + 1, "ExpandDims") + (None,)
+        return with_boxed(lambda x, _axis: _expanded(x, fixed), *ctx.inputs)
+    index = (slice(None),) * normal_axis(fixed, known + 1, "ExpandDims") + (None,)
     return with_boxed(lambda x, _axis: x[index], *ctx.inputs)
 
 

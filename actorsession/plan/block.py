@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from actorsession.graph.function import IF, WHILE
 from actorsession.graph.node import NodeDef
-from actorsession.graph.registry import Array
+from actorsession.graph.registry import Array, OpDef
 from actorsession.plan.context import NodeContext
 from actorsession.plan.cost import loop_cost, node_cost
 from actorsession.plan.flow import Flow, Ref, function_flow
@@ -52,6 +52,7 @@ class Text:
         bindings: global names in them.
         cost: estimated microseconds.
         cost_known: whether everything behind the estimate is known.
+        steady: whether no branch is so much dearer than its other that a run that took one says nothing.
         unchecked: microseconds of cheap nodes since the code last looked for a cancellation.
     """
 
@@ -63,6 +64,7 @@ class Text:
     bindings: dict[str, int] = field(default_factory=dict)
     cost: float = 0.0
     cost_known: bool = True
+    steady: bool = True
     unchecked: float = 0.0
 
 
@@ -129,7 +131,7 @@ class Block:
         for k in op.keeps:
             if not self._gives_away(flow.inputs[i][k]):
                 arguments[k] = f"own({arguments[k]})"
-        expression = op.emit(context, arguments) if op.emit is not None else None
+        expression = _expression(op, context, arguments)
         if expression is None:
             text.bindings[f"k{number}"] = number
             text.contexts[number] = context
@@ -197,6 +199,19 @@ class Block:
 
     def _may_drop(self, ref: Ref) -> bool:
         return not self._flow.once[ref[0]] and not self._flow.is_scalar(ref)
+
+
+def _expression(op: OpDef, context: NodeContext, arguments: Sequence[str]) -> str | None:
+    """What stands for a node in place of a call; ``None`` for none.
+
+    Neither is there one for constants that make no sense: the kernel says so when the node runs.
+    """
+    if op.emit is None:
+        return None
+    try:
+        return op.emit(context, arguments)
+    except Exception:
+        return None
 
 
 class _FunctionBlock(Block):
@@ -359,6 +374,7 @@ class _If(_Construct):
             self._branch(key, wanted)
             costs.append(self.text.cost)
         self.text.cost = max(costs)
+        self.text.steady &= max(costs) - min(costs) <= _CHECK_EVERY
         block.release(inputs, self.i if len(wanted) == len(self.node.outputs) else None)
 
     def _branch(self, key: str, wanted: Sequence[int]) -> None:

@@ -134,6 +134,12 @@ class PlanCache(Generic[P]):
             if key in self._entries:
                 self._drop(key)
 
+    def discard_if(self, condition: Callable[[P], bool]) -> list[P]:
+        """Forgets the plans of which something is true, and returns them."""
+        with self._lock:
+            keys = [key for key, entry in self._entries.items() if condition(entry.plan)]
+            return [self._drop(key) for key in keys]
+
     def clear(self) -> list[P]:
         """Forgets every plan and returns them."""
         with self._lock:

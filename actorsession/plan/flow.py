@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from actorsession.graph.function import ARGUMENT, FunctionDef
+from actorsession.graph.function import ARGUMENT, IF, WHILE, FunctionDef
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import Array, OpDef, lookup
 from actorsession.plan.context import NodeContext
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
+from actorsession.plan.steady import varying_constructs
 
 __all__ = ["Flow", "Ref", "function_flow"]
 
@@ -52,6 +53,7 @@ class Flow:
         self.base = base
         self._constants = constants or {}
         self._waited_for: set[str] | None = None  # asked for constructs alone
+        self._varying: frozenset[str] | None = None
         self._device = partition.device
         number = {node.name: i for i, node in enumerate(self.nodes)}
         self.inputs: list[tuple[Ref, ...]] = [
@@ -100,6 +102,14 @@ class Flow:
         if self._waited_for is None:
             self._waited_for = {name for node in self.nodes for name in node.control_inputs}
         return self.nodes[i].name in self._waited_for
+
+    def varies(self, i: int) -> bool:
+        """Whether a node of the partition is a loop or branch that may take any other time next time."""
+        if self.nodes[i].op not in (WHILE, IF):
+            return False
+        if self._varying is None:
+            self._varying = varying_constructs(self.nodes)
+        return self.nodes[i].name in self._varying
 
     def upstream(self, refs: Iterable[Ref]) -> set[int]:
         """The nodes that values need."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.registry import ResourceHost, lookup
+from actorsession.graph.registry import KernelContext, ResourceHost, lookup
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.plan.segment import CompiledPartition, Segment
 
@@ -55,10 +55,12 @@ class LinkedSegment:
 
     Attributes:
         blocks: whether a node of it may take any time; see ``OpDef.blocks``.
+        unpredictable: whether no measured time says what the next run takes, for that or a loop's sake.
     """
 
     __slots__ = (
         "blocks", "filename", "function", "seconds", "segment", "traced_filename", "traced_function",
+        "unpredictable",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +68,7 @@ class LinkedSegment:
     ) -> None:
         self.segment = segment
         self.blocks = blocks
+        self.unpredictable = blocks or not segment.is_steady
         self.filename = f"<{label} {segment.name}>"
         self.traced_filename = f"<{label} {segment.name} traced>"
         self.function = _load(segment.name, segment.lines, self.filename, namespace)
@@ -136,7 +139,7 @@ class LinkedPartition:
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():
             context = self.compiled.contexts[number].bound(host, states)
-            kernel = lookup(context.op).kernel(context)
+            kernel = _kernel(context)
             namespace[name] = kernel() if name.startswith("c") else kernel
         return namespace
 
@@ -153,6 +156,20 @@ class LinkedPartition:
                 segment.name, segment.traced_lines, linked.traced_filename, self._namespace
             )
         return linked.traced_function
+
+
+def _kernel(context: KernelContext) -> Callable[..., Any]:
+    """The kernel of a node; one that cannot be made from the constants that it reads fails when it runs.
+
+    Only then is it known whether it runs at all, what ran before it, and which node and line to name.
+    """
+    definition = lookup(context.op)
+    try:
+        return definition.kernel(context)
+    except Exception:
+        if definition.stateful:
+            raise  # what it found on its device may be otherwise the next time
+        return lambda *values: definition.kernel(context)(*values)
 
 
 def _forget(names: list[str]) -> None:

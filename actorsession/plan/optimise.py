@@ -8,33 +8,31 @@ reads any more. Both are linear in the nodes, so that large graphs plan as fast 
 
 Only nodes without state and side effects are touched, and never feeds or placeholders. What is fetched
 or a target keeps its node and its name. Every node keeps its place in the order, its device, and the
-user's line; a kernel that raises while it is tried here stays in the graph, so that the error comes
-when the step runs and names that line.
+user's line.
+
+What fails without the pass fails with it, in the same words, when the step runs: a kernel that raises while
+it is tried here stays in the graph, and a node that its shape function would have refused for what folding
+found out about its inputs does not learn of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from actorsession.config import OptimizerOptions, OptLevel
-from actorsession.graph.codec import tensor_bytes
+from actorsession.graph.function import IF, WHILE
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import Array, InferContext, OpDef, is_registered, lookup
 from actorsession.graph.shape import TensorShape
-from actorsession.plan.context import NodeContext
-from actorsession.plan.cost import node_cost
+from actorsession.plan.fold import DEFAULT_FOLDED_BYTES, Constant, evaluated
 from actorsession.plan.prune import ARG, StepGraph
 
 __all__ = ["OptimiserSettings", "optimise", "optimiser_settings"]
 
-# Bytes of one folded constant when the settings leave it open: TensorFlow's 10 MiB.
-_DEFAULT_FOLDED_BYTES = 10 * 2**20
-# Microseconds. A dearer node is worth running in each step rather than making the first one wait.
-_FOLD_BELOW = 200.0
 # Bytes up to which constants are compared by value; above it only one and the same array is equal,
 # because a pass over a graph must not read gigabytes of weights.
 _COMPARED_BYTES = 1024
@@ -101,14 +99,6 @@ def optimise(
     return replace(graph, nodes=nodes), {n: device_of[made.get(n, n)] for n in nodes}
 
 
-class _Constant(NamedTuple):
-    """A constant that waits for nothing, as later nodes read it."""
-
-    array: Array
-    value: Any  # as kernels get it
-    spec: TensorSpec
-
-
 class _Walk:
     """The walk from producers to consumers.
 
@@ -122,15 +112,16 @@ class _Walk:
     ) -> None:
         self.nodes: dict[str, NodeDef] = {}
         self.made: dict[str, str] = {}
+        self._built = graph.nodes
         self._device_of = device_of
         self._merges = options.do_common_subexpression_elimination
         self._folds = options.do_constant_folding
-        self._most_bytes = options.max_folded_constant_in_bytes or _DEFAULT_FOLDED_BYTES
+        self._most_bytes = options.max_folded_constant_in_bytes or DEFAULT_FOLDED_BYTES
         self._targets = frozenset(graph.targets)
         self._kept = self._targets | {name for name, _ in graph.fetches}
         self._moved: dict[Ref, Ref] = {}  # values that are read elsewhere now
         self._stand_in: dict[str, str] = {}  # nodes that others run after in their place
-        self._constants: dict[str, _Constant] = {}
+        self._constants: dict[str, Constant] = {}
         self._folded = 0
         self._seen: dict[tuple[Any, ...], NodeDef] = {}
         self._pure: dict[str, OpDef | None] = {ARG: None}  # by type; None for the untouchable
@@ -144,6 +135,8 @@ class _Walk:
         """Decides about one node; its producers have been decided about."""
         if self._moved or node.control_inputs:
             node = self._rewired(node)
+        if self._folded:
+            node = self._ignorant(node)
         op = node.op
         try:
             definition = self._pure[op]
@@ -179,6 +172,59 @@ class _Walk:
             return node
         return replace(node, inputs=inputs, control_inputs=control)
 
+    def _ignorant(self, node: NodeDef) -> NodeDef:
+        """The node, kept from what folding found out if its shape function refuses that.
+
+        Kernels are made for what is known of their inputs, and trust that it was checked when the graph was
+        built. What was not known then is checked here.
+        """
+        constants = self._constants
+        read = self._built[node.name].inputs
+        late = [
+            k
+            for k, (name, _) in enumerate(node.inputs)
+            if name in constants and self._built[read[k][0]].op != "Const"
+        ]
+        if not late or self._is_acceptable(node, late):
+            return node
+        inputs = list(node.inputs)
+        for k in late:
+            name = f"_unknown/{node.name}/{k}"
+            producer, index = read[k]
+            announced = self._built[producer].outputs[index]
+            self.nodes[name] = NodeDef(
+                name=name,
+                op="Identity",
+                inputs=(inputs[k],),
+                outputs=(announced,),
+                source=node.source,
+            )
+            self.made[name] = node.name
+            inputs[k] = name, 0
+        return replace(node, inputs=tuple(inputs))
+
+    def _is_acceptable(self, node: NodeDef, late: Sequence[int]) -> bool:
+        read = self._built[node.name].inputs
+        if node.op in (IF, WHILE):  # their bodies were built for the types that were announced
+            return all(
+                self._constants[node.inputs[k][0]].spec
+                == self._built[read[k][0]].outputs[read[k][1]]
+                for k in late
+            )
+        constants = [self._constants.get(name) for name, _ in node.inputs]
+        specs = tuple(
+            [
+                self.nodes[name].outputs[i] if c is None else c.spec
+                for c, (name, i) in zip(constants, node.inputs, strict=True)
+            ]
+        )
+        arrays = tuple([None if c is None else c.array for c in constants])
+        try:
+            lookup(node.op).infer(InferContext(node.op, specs, node.attrs, arrays))
+        except Exception:
+            return False
+        return True
+
     # -- nodes that only pass on what they read ------------------------------------------------
 
     def _passes(self, node: NodeDef) -> bool:
@@ -202,7 +248,7 @@ class _Walk:
 
     def _note_constant(self, node: NodeDef) -> None:
         array = node.attrs["value"]
-        self._constants[node.name] = _Constant(array, _as_kernels_get_it(array), node.outputs[0])
+        self._constants[node.name] = Constant.of(array, node.outputs[0])
 
     def _fold(self, node: NodeDef, definition: OpDef) -> bool:
         """Puts constants in the place of a node that reads nothing else; whether it did."""
@@ -214,7 +260,7 @@ class _Walk:
         if node.name in self._targets or (several and node.name in self._kept):
             return False
         read = [constants[name] for name, _ in node.inputs]
-        arrays = _evaluated(node, definition, read, self._where(node.name), self._most_bytes)
+        arrays = evaluated(node, definition, read, self._where(node.name), self._most_bytes)
         if not arrays:
             return False
         self._folded += 1
@@ -266,70 +312,6 @@ def _pure_definition(op: str) -> OpDef | None:
         return None
     definition = lookup(op)
     return None if definition.stateful or definition.blocks else definition
-
-
-# -- values ----------------------------------------------------------------------------------------
-
-
-def _as_kernels_get_it(array: Array) -> Any:
-    if not array.ndim:
-        return array[()]
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def _evaluated(
-    node: NodeDef, definition: OpDef, read: Sequence[_Constant], device: str, most_bytes: int
-) -> list[Array] | None:
-    """The values of a node that reads constants; ``None`` if it is better left to the step."""
-    specs = tuple([c.spec for c in read])
-    arrays = tuple([c.array for c in read])
-    found = _with_known_shapes(node, definition, specs, arrays)
-    if found is None or max([_nbytes(s) for s in found.outputs], default=0) > most_bytes:
-        return None
-    if node_cost(found, specs)[0] > _FOLD_BELOW:
-        return None
-    try:
-        kernel = definition.kernel(NodeContext(found, specs, arrays, device))
-        result = kernel(*[c.value for c in read])
-        values = (result,) if len(found.outputs) == 1 else result
-        made = [_own_array(v, s) for v, s in zip(values, found.outputs, strict=True)]
-    except Exception:
-        return None  # the step will find the same, and say so with the user's line
-    good = [a for a in made if a is not None and tensor_bytes(a) <= most_bytes]
-    return good if len(good) == len(made) else None
-
-
-def _with_known_shapes(
-    node: NodeDef, definition: OpDef, specs: tuple[TensorSpec, ...], arrays: tuple[Array, ...]
-) -> NodeDef | None:
-    """The node with the shapes that its inputs' values give, where building did not know them.
-
-    ``None`` if they are still not known, and the cost is not either then.
-    """
-    if not all(spec.shape.is_fully_defined for spec in node.outputs):
-        try:
-            known = definition.infer(InferContext(node.op, specs, node.attrs, arrays))
-        except (ValueError, TypeError):
-            return None
-        if not all(spec.shape.is_fully_defined for spec in known):
-            return None
-        node = replace(node, outputs=tuple(known))
-    return node
-
-
-def _nbytes(spec: TensorSpec) -> int:
-    return spec.dtype.itemsize * (spec.shape.num_elements or 0)
-
-
-def _own_array(value: Any, spec: TensorSpec) -> Array | None:
-    """A kernel's result as the value of a constant; ``None`` if it is not what was announced."""
-    array = np.array(value, dtype=object if spec.dtype.kind == "s" else None, order="C")
-    if array.dtype != spec.dtype.np_dtype:
-        return None
-    array.flags.writeable = False
-    return array
 
 
 # -- keys ------------------------------------------------------------------------------------------

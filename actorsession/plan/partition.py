@@ -13,19 +13,20 @@ Called by sessions and masters; parts travel to workers, which check them in ``f
 from __future__ import annotations
 
 import itertools
+import reprlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from actorsession.errors import InternalError, ProtocolError
+from actorsession.errors import InternalError, InvalidArgumentError, ProtocolError
 from actorsession.graph import dtypes
 from actorsession.graph.function import function_fault
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.graph.shape import TensorShape
-from actorsession.plan.keys import build_key
+from actorsession.plan.keys import build_key, parse_key
 from actorsession.plan.place import DeviceSet
 from actorsession.plan.prune import ARG, StepGraph
 
@@ -80,14 +81,19 @@ class Partition:
                         case [int(position), str(node), int(index)]:
                             parts.append((position, node, index))
                         case _:
-                            raise ProtocolError(f"not the wire form of a fetch: {fetch!r:.100}")
+                            raise ProtocolError(
+                                f"not the wire form of a fetch: {reprlib.repr(fetch)}"
+                            )
                 part = cls(device, tuple(NodeDef.from_wire(n) for n in nodes), tuple(parts))
                 try:
                     _check_part(part)
-                except InternalError as exc:
+                    for made in part.nodes:
+                        if made.op in (SEND, RECV):
+                            parse_key(made.attrs["key"])
+                except (InternalError, InvalidArgumentError) as exc:
                     raise ProtocolError(f"not a partition: {exc.message}") from exc
                 return part
-        raise ProtocolError(f"not the wire form of a partition: {value!r:.200}")
+        raise ProtocolError(f"not the wire form of a partition: {reprlib.repr(value)}")
 
 
 @dataclass(slots=True)

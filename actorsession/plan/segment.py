@@ -54,6 +54,7 @@ class Segment:
         after: segments that must run first.
         cost: estimated microseconds.
         cost_known: whether every shape behind the estimate is known.
+        is_steady: whether the time of one run says what others take; see ``steady``.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Segment:
     after: tuple[int, ...]
     cost: float
     cost_known: bool
+    is_steady: bool = True
 
     @property
     def lines(self) -> tuple[str, ...]:

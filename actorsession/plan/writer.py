@@ -83,6 +83,7 @@ class SegmentWriter(Block):
             after=after,
             cost=text.cost,
             cost_known=text.cost_known,
+            is_steady=text.steady and not any(self._flow.varies(i) for i in nodes),
         )
 
     def value(self, ref: Ref) -> str:

@@ -93,39 +93,66 @@ class StepStatsCollector:
         """The statistics; the first call ends the recording, later ones give the same object."""
         with self._lock:
             if self._final is None:
-                labels = _Labels()
-                nodes = [self._node_stats(record, labels) for record in self._nodes]
+                words = _Words()
+                nodes = [self._node_stats(record, words.of(record)) for record in self._nodes]
                 self._final = StepStats(self._step_id, nodes, self._transfers, self._left_out)
                 self._nodes = []
             return self._final
 
-    def _node_stats(self, record: _Record, labels: _Labels) -> NodeStats:
+    def _node_stats(self, record: _Record, said: _Said) -> NodeStats:
         node = record.linked.compiled.nodes[record.number]
-        outputs = tuple(
-            NodeOutput(i, TensorDescription(spec.dtype.name, shape, nbytes, _ALLOCATOR))
-            for i, (spec, (shape, nbytes)) in enumerate(
-                zip(node.outputs, record.outputs, strict=True)
-            )
-        )
         start = self._offset + record.start
         detail = NodeExecStats(
             node_name=node.name, all_start_nanos=start,
             op_end_rel_nanos=record.op_end - record.start,
             all_end_rel_nanos=record.end - record.start,
             scheduled_nanos=self._offset + record.scheduled,
-            timeline_label=labels.of(record.linked, node), output=outputs,
-            memory=_memory(node, record),
+            timeline_label=said.label, output=said.output, memory=said.memory,
         )  # fmt: skip
-        total = sum(nbytes for _, nbytes in record.outputs)
         end = (self._offset + record.end) / 1e9
         return NodeStats(
-            record.linked.device, node.name, node.op, start / 1e9, end, record.thread, total, detail
-        )
+            record.linked.device, node.name, node.op, start / 1e9, end, record.thread, said.nbytes,
+            detail,
+        )  # fmt: skip
 
 
-def _memory(node: NodeDef, record: _Record) -> tuple[AllocatorMemoryUsed, ...]:
+class _Said(NamedTuple):
+    """What is the same for all runs of a node that made outputs of the same sizes."""
+
+    label: str
+    output: tuple[NodeOutput, ...]
+    memory: tuple[AllocatorMemoryUsed, ...]
+    nbytes: int
+
+
+class _Words:
+    """What is said of records, once for each node of a loop and not for each of its iterations."""
+
+    def __init__(self) -> None:
+        self._labels = _Labels()
+        self._said: dict[tuple[Any, ...], _Said] = {}
+
+    def of(self, record: _Record) -> _Said:
+        """What is said of a record."""
+        key = (id(record.linked), record.number, record.outputs)
+        said = self._said.get(key)
+        if said is None:
+            node = record.linked.compiled.nodes[record.number]
+            output = tuple(
+                NodeOutput(i, TensorDescription(spec.dtype.name, shape, nbytes, _ALLOCATOR))
+                for i, (spec, (shape, nbytes)) in enumerate(
+                    zip(node.outputs, record.outputs, strict=True)
+                )
+            )
+            total = sum(nbytes for _, nbytes in record.outputs)
+            said = self._said[key] = _Said(
+                self._labels.of(record.linked, node), output, _memory(node, total), total
+            )
+        return said
+
+
+def _memory(node: NodeDef, total: int) -> tuple[AllocatorMemoryUsed, ...]:
     """What a node took for its outputs; nothing where an output may be a view of an input."""
-    total = sum(nbytes for _, nbytes in record.outputs)
     if not total or (is_registered(node.op) and lookup(node.op).aliases):
         return ()
     return (AllocatorMemoryUsed(_ALLOCATOR, total, total, total),)

@@ -22,6 +22,7 @@ from typing import Any, Protocol, TypeAlias
 from actorsession.config import DebugOptions, DebugTensorWatch
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, resource
+from actorsession.graph.function import ARGUMENT, FunctionDef, functions_of, nodes_inside
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
 from actorsession.graph.registry import (
     REQUIRED,
@@ -185,7 +186,7 @@ class DebugGraphDecorator:
             made: dict[str, NodeDef] = {}
             for node in part.nodes:
                 made[node.name] = node
-                nodes.append(node)
+                nodes.append(self._checked_inside(node, part.device))
                 fresh = [v for v in self._values(node, fed) if v.ref not in seen]
                 seen.update([v.ref for v in fresh])
                 nodes.extend(self._watching(fresh, part.device))
@@ -228,9 +229,10 @@ class DebugGraphDecorator:
         self, node: NodeDef, values: Sequence[_Value], made: Mapping[str, NodeDef], device: str
     ) -> Iterator[NodeDef]:
         outputs = [v for v in values if v.spec.dtype.kind in "fc"]
-        # What a constant holds is what the program says, and no node made it.
-        if not self.options.break_on or not outputs or (node.op != ARG and lookup(node.op).once):
-            return
+        if not self.options.break_on or not outputs or functions_of(node):
+            return  # what a loop or branch gives is checked where it is made, inside
+        if node.op != ARG and lookup(node.op).once:
+            return  # what a constant holds is what the program says, and no node made it
         name = outputs[0].ref[0]
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in self.options.break_exclude):
             return
@@ -246,8 +248,45 @@ class DebugGraphDecorator:
         label = f"__numerics_{tensor_name(*outputs[0].ref)}"
         yield self._node(NUMERICS, label, point, tuple(read), {"node_name": name})
 
+    def _checked_inside(self, node: NodeDef, device: str) -> NodeDef:
+        """A loop or branch with checks behind the nodes of its functions; any other node as it is."""
+        if not self.options.break_on or not functions_of(node):
+            return node
+        attrs = {
+            key: self._checked_function(value, device) if isinstance(value, FunctionDef) else value
+            for key, value in node.attrs.items()
+        }
+        return replace(node, attrs=attrs)
+
+    def _checked_function(self, function: FunctionDef, device: str) -> FunctionDef:
+        made = {ARGUMENT: NodeDef(name=ARGUMENT, op="", outputs=function.arguments)}
+        nodes: list[NodeDef] = []
+        behind: dict[str, dict[str, None]] = {ARGUMENT: {}}  # the checks that a node comes after
+        for node in function.nodes:
+            made[node.name] = node
+            nodes.append(self._checked_inside(node, device))
+            checks = list(self._checking(node, self._values(node, set()), made, device))
+            nodes.extend(checks)
+            before = [name for name, _ in node.inputs] + list(node.control_inputs)
+            behind[node.name] = dict.fromkeys(
+                [c for name in before for c in behind[name]] + [check.name for check in checks]
+            )
+        outputs = list(function.outputs)
+        for i, (name, slot) in enumerate(outputs):
+            if behind[name]:  # of a function runs what its outputs need, and nothing else
+                spec = made[name].outputs[slot]
+                result = NodeDef(
+                    name=f"__checked_{i}", op="Identity", inputs=((name, slot),),
+                    control_inputs=tuple(behind[name]), attrs={"T": spec.dtype}, outputs=(spec,),
+                )  # fmt: skip
+                nodes.append(result)
+                outputs[i] = (result.name, 0)
+        return replace(function, nodes=tuple(nodes), outputs=tuple(outputs))
+
     def _known_as(self, node: NodeDef, slot: int) -> str:
         """The user's name of a tensor that a part may know under another."""
+        if node.name == ARGUMENT:
+            return f"input {slot} of the body"
         if node.op == ARG:
             return self.signature.feeds[int(node.attrs["index"])]
         if node.op == RECV:
@@ -273,6 +312,12 @@ def _unknown_node(name: str, known: Mapping[str, NodeDef]) -> str:
             f"node_name is the name of a node, got the tensor {name!r}: write node_name={node!r}, "
             f"output_slot={slot}"
         )
+    for construct in known.values():
+        if any(inner.name == name for inner, _ in nodes_inside(construct)):
+            return (
+                f"node {name!r} is inside {construct.name!r} ({construct.op}), where nothing is watched: "
+                f"watch {construct.name!r} itself, or use break_on, which looks inside"
+            )
     near = difflib.get_close_matches(name, known, n=3)
     hint = f"; did you mean {', '.join(near)}?" if near else f"; the graph has {len(known)} nodes"
     return f"the graph has no node {name!r} to watch{hint}. '*' watches all"

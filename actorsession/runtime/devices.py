@@ -20,7 +20,12 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 
 from actorsession.config import ConfigProto
-from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from actorsession.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+)  # fmt: skip
 from actorsession.graph.device import DeviceAttributes, DeviceSpec
 from actorsession.plan.place import DeviceSet
 from actorsession.runtime.resources import ResourceManager
@@ -259,8 +264,8 @@ def make_devices(
     Raises:
         NotFoundError: for an unknown type, or when no CPU is left.
         InvalidArgumentError: for a negative number of devices of another type.
-        FailedPreconditionError: if a plug-in is broken.
-        OpError: what a factory raises.
+        FailedPreconditionError: if a plug-in or a factory is broken.
+        OpError: what a factory raises of these.
     """
     wanted = {kind.upper(): count for kind, count in counts.items()}
     if wanted.get("CPU", 1) < 1:
@@ -278,12 +283,28 @@ def make_devices(
     devices: list[Device] = []
     for kind in sorted(registered, key=lambda k: (k != "CPU", k)):
         entry = registered[kind]
-        default = len(entry.factory.list_physical_devices()) if entry.everywhere else 0
-        count = wanted.get(kind, default)
-        if count:
-            made = entry.factory.create_devices(kind, task, count, config or ConfigProto())
-            devices += _checked(made, kind, task, count, entry.origin)
+        try:
+            devices += _made(entry, kind, task, wanted.get(kind), config or ConfigProto())
+        except OpError:
+            raise
+        except Exception as exc:
+            raise FailedPreconditionError(
+                f"the factory of {kind} devices from {entry.origin} has failed: "
+                f"{type(exc).__name__}: {exc}"
+            ) from exc
     return tuple(devices)
+
+
+def _made(
+    entry: _Registered, kind: str, task: str, count: int | None, config: ConfigProto
+) -> Sequence[Device]:
+    """The devices of a type; as many as there are physical ones if no number is given."""
+    if count is None:
+        count = len(entry.factory.list_physical_devices()) if entry.everywhere else 0
+    if not count:
+        return ()
+    made = tuple(entry.factory.create_devices(kind, task, count, config))
+    return _checked(made, kind, task, count, entry.origin)
 
 
 def _checked(
@@ -313,16 +334,23 @@ def device_set(devices: Sequence[Device]) -> DeviceSet:
     cpu = registered["CPU"]
     entry_of = {d.name: registered.get(d.device_type, cpu) for d in devices}
     preferred = sorted(devices, key=lambda d: -entry_of[d.name].priority)
+
+    def supports(device: str, op_type: str) -> bool:
+        entry = entry_of[device]
+        try:
+            return entry.factory.supports(op_type)
+        except Exception as exc:
+            # Whatever a plug-in raises, its user must learn which one it was.
+            raise FailedPreconditionError(
+                f"the factory of {device}, from {entry.origin}, cannot say whether it runs {op_type}: "
+                f"{type(exc).__name__}: {exc}"
+            ) from exc
+
+    choosy = any(type(e.factory).supports is not DeviceFactory.supports for e in entry_of.values())
     return DeviceSet(
         [d.attributes for d in devices],
         preferred=[d.name for d in preferred if entry_of[d.name].priority > CPU_PRIORITY],
-        supports=(
-            (lambda device, op_type: entry_of[device].factory.supports(op_type))
-            if any(
-                type(e.factory).supports is not DeviceFactory.supports for e in entry_of.values()
-            )
-            else None
-        ),
+        supports=supports if choosy else None,
     )
 
 

@@ -19,13 +19,15 @@ import actorsession.ops  # noqa: F401 - kernels must be registered before a grap
 from actorsession.actors.actor import Actor, handles
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
-from actorsession.errors import DeadlineExceededError, InternalError, OpError
+from actorsession.errors import DeadlineExceededError, InternalError, OpError, from_exception
 from actorsession.plan.compile import compile_partition
 from actorsession.plan.link import LinkedPartition, LinkedSegment
 from actorsession.plan.partition import Partition
 from actorsession.runtime.devices import Device
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
-from actorsession.runtime.step import Step, locate_error
+from actorsession.runtime.partition_run import locate_error
+from actorsession.runtime.step import Step
+from actorsession.runtime.watchdog import HELD, WATCHDOG
 
 __all__ = [
     "Executor", "ExecutorStatistics", "Gate", "InlineRun", "LoadedGraph", "RunPartition", "TimedGate",
@@ -77,9 +79,15 @@ class Executor(Actor):
 
     @handles(RunPartition)
     def on_run_partition(self, message: RunPartition, call: CallContext) -> None:
-        """Begins a partition; how it ends shows in its step."""
-        self.begin(message.step, message.linked, message.feeds)
-        message.step.drain()
+        """Begins a partition; how it ends shows in its step.
+
+        One that cannot even begin fails its step and not this actor, which others need too.
+        """
+        try:
+            self.begin(message.step, message.linked, message.feeds)
+            message.step.drain()
+        except Exception as exc:
+            message.step.fail(from_exception(exc))
 
     def begin(self, step: Step, linked: LinkedPartition, feeds: Sequence[Any]) -> None:
         """The work of ``RunPartition``, called directly where there is no event loop."""
@@ -103,6 +111,7 @@ class LoadedGraph:
     Attributes:
         fetches: positions in the signature of what this process hands back, in that order.
         inline: a way to run it as one call, if it is that simple.
+        may_wait: whether an op of it may wait for anything, such as another step.
     """
 
     def __init__(
@@ -129,6 +138,7 @@ class LoadedGraph:
         # Fetches of this process, in the order in which they are handed back.
         self.fetches = sorted(p for part in partitions for p, _, _ in part.fetches)
         self.inline = self._bind_inline()
+        self.may_wait = any(segment.blocks for _, part in self.parts for segment in part.segments)
 
     def _bind_inline(self) -> InlineRun | None:
         """A way to run the graph as one call: one segment that neither sends nor receives."""
@@ -233,7 +243,7 @@ class InlineRun:
     def cheap(self) -> bool:
         """Whether the segment may run on an event loop."""
         seconds = self._segment.seconds
-        if self._segment.blocks:
+        if self._segment.unpredictable:
             return False
         if seconds:
             return seconds <= OFFLOAD_ABOVE
@@ -264,6 +274,8 @@ class InlineRun:
                 raise
             raise error from exc
         seconds, before = time.perf_counter() - begin, self._segment.seconds
+        if seconds > HELD:
+            WATCHDOG.ran_inline(self._linked, self._segment, seconds)
         self._segment.seconds = before + 0.25 * (seconds - before) if before else seconds
         return results if self._in_order else [results[i] for i in self._order]
 

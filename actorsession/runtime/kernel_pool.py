@@ -8,6 +8,9 @@ A ``KernelPool`` is one user's share of some ``PoolThreads``: several sessions m
 threads (see ``pools``), and each counts what it submitted itself. Sessions and servers shut their own share
 down; the threads end when the last share of them is gone.
 
+Shares take turns: of those that have work each gets one thread after the other, so a session that floods the
+pool makes no other wait for more than its share.
+
 Invariant: nobody but shares holds ``PoolThreads``, so that the threads of a session that was dropped
 without being closed end as well.
 """
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -50,26 +54,47 @@ class PoolThreads:
         name: what the threads are called, with a number behind it.
     """
 
-    __slots__ = ("__weakref__", "_beside", "_executor", "number")
+    __slots__ = ("__weakref__", "_beside", "_executor", "_lines", "_lock", "number")
 
     def __init__(self, number: int, name: str = _THREAD_NAME) -> None:
         self.number = number
         self._executor = ThreadPoolExecutor(number, name)
         self._beside = ThreadPoolExecutor(_MOST_BLOCKED, f"{name}-blocked")
+        # What each user wants done, the next user to have a turn first; and a call of _run_next for each.
+        self._lines: OrderedDict[object, deque[tuple[Callable[..., Any], tuple[Any, ...]]]]
+        self._lines = OrderedDict()
+        self._lock = threading.Lock()
 
-    def submit(self, work: Callable[..., Any], *args: Any, blocks: bool = False) -> None:
+    def submit(
+        self, work: Callable[..., Any], *args: Any, user: object = None, blocks: bool = False
+    ) -> None:
         """Runs ``work(*args)`` in one of the threads.
 
         Args:
             work: what to run.
             args: what it takes.
+            user: for whom; users take turns.
             blocks: whether it may wait for other work of the pool; it does not take one of the
                 ``number`` threads then.
 
         Raises:
             RuntimeError: if the interpreter is ending.
         """
-        (self._beside if blocks else self._executor).submit(work, *args)
+        if blocks:
+            self._beside.submit(work, *args)
+            return
+        with self._lock:
+            self._executor.submit(self._run_next)  # waits for the lock before it looks
+            self._lines.setdefault(user, deque()).append((work, args))
+
+    def _run_next(self) -> None:
+        """Runs what the next user wants done, who then is the last."""
+        with self._lock:
+            user, line = self._lines.popitem(last=False)
+            work, args = line.popleft()
+            if line:
+                self._lines[user] = line
+        work(*args)
 
     def join(self) -> None:
         """Waits for all work; nothing may be submitted afterwards."""
@@ -91,6 +116,7 @@ class KernelPool:
         )
         self.threads = self._threads.number
         self.submitted = 0
+        self._user = object()  # not the share itself, which may be dropped while work waits
         self._lock = threading.Lock()
 
     def submit(self, work: Callable[..., Any], *args: Any, blocks: bool = False) -> None:
@@ -109,7 +135,18 @@ class KernelPool:
             if threads is None:
                 raise RuntimeError("the kernel pool is shut down")
             self.submitted += 1
-        threads.submit(work, *args, blocks=blocks)
+        threads.submit(work, *args, user=self._user, blocks=blocks)
+
+    def share(self) -> KernelPool:
+        """One more share of the same threads.
+
+        Raises:
+            RuntimeError: if this one is shut down.
+        """
+        with self._lock:
+            if self._threads is None:
+                raise RuntimeError("the kernel pool is shut down")
+            return KernelPool(self._threads)
 
     def shutdown(self, *, wait: bool = True) -> None:
         """Gives the share up; work that was submitted is still done. May be called twice.

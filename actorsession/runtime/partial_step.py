@@ -3,7 +3,7 @@
 ``PartialStep`` carries out the instructions of ``RunState`` in the thread of the step: it sends feeds and
 receives fetches under the rendezvous keys of the plan, and tells the state what has arrived and how the step
 ended. On an event loop the actor ``RunStates`` holds the partial runs of a session; a synchronous session
-calls ``PartialStep`` in its callers' threads, under the lock that each has.
+calls ``PartialStep`` in its callers' threads, one at a time between ``enter`` and ``leave``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ import numpy as np
 from actorsession.actors.actor import Actor, handles
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import NEVER, Deadline
-from actorsession.errors import InternalError, OpError
+from actorsession.errors import (
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InternalError,
+    OpError,
+)  # fmt: skip
 from actorsession.plan.partial import CallShape, PartialParts
 from actorsession.runtime.rendezvous import Arrival
 from actorsession.runtime.run_state import (
@@ -27,6 +32,7 @@ from actorsession.runtime.run_state import (
     Answer,
     Call,
     Instruction,
+    Phase,
     Receive,
     Refuse,
     RunState,
@@ -35,13 +41,14 @@ from actorsession.runtime.run_state import (
 )
 from actorsession.runtime.step import Step
 
-__all__ = ["BeginRun", "ContinueRun", "GiveUpRun", "PartialStep", "RunStates"]
+__all__ = ["BeginRun", "ContinueRun", "GiveUpAll", "GiveUpRun", "PartialStep", "RunStates"]
 
 
 class PartialStep:
     """A partial run: its state, its step, and what carries out the instructions.
 
-    Everything but ``lock`` belongs to the thread of the step.
+    Everything but ``enter``, ``leave``, ``end`` and ``end_if_idle`` belongs to the thread of the step:
+    that of its event loop, or whichever has entered it.
 
     Args:
         state: the bookkeeping.
@@ -49,12 +56,11 @@ class PartialStep:
         plan: the rendezvous keys.
         on_delete: called once when the run is over.
         loop_driven: whether the step may go on in a kernel pool between two calls.
-
-    Attributes:
-        lock: for callers in threads, one at a time.
     """
 
-    __slots__ = ("_loop_driven", "_on_delete", "_plan", "lock", "state", "step")
+    __slots__ = (
+        "_holder", "_lock", "_loop_driven", "_on_delete", "_plan", "_unwanted", "state", "step",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -67,10 +73,12 @@ class PartialStep:
     ) -> None:
         self.state = state
         self.step = step
-        self.lock = threading.Lock()
         self._plan = plan
         self._on_delete = on_delete
         self._loop_driven = loop_driven
+        self._lock = threading.Lock()
+        self._holder: int | None = None  # the thread that has entered
+        self._unwanted: OpError | None = None  # why the thread that is in it is to end it
 
     def shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
         """What a call of these names is in this run."""
@@ -118,6 +126,66 @@ class PartialStep:
         """Ends the run; a run that is over stays as it is."""
         self._perform(self.state.give_up(error))
 
+    # -- from threads ----------------------------------------------------------------------------
+
+    def enter(self, deadline: Deadline = NEVER) -> None:
+        """Waits until no other thread is in the run.
+
+        Raises:
+            FailedPreconditionError: if the calling thread is in it, by a function of its step.
+            DeadlineExceededError: if the others took too long.
+        """
+        here = threading.get_ident()
+        if self._holder == here:
+            raise FailedPreconditionError(
+                f"a function inside partial run {self.state.handle!r} continues that very run, whose "
+                "thread it holds: continue another run in it, or use AsyncSession, where functions have "
+                "threads of their own"
+            )
+        left = deadline.time_left
+        if not self._lock.acquire(timeout=-1 if left is None else left):
+            raise DeadlineExceededError(
+                f"waited {left:.3g} s for another thread's call of partial run {self.state.handle!r}"
+            )
+        self._holder = here
+
+    def leave(self) -> None:
+        """Lets the next thread in."""
+        self._holder = None
+        self._lock.release()
+        self._end_if_unwanted()
+
+    def end(self, error: OpError) -> None:
+        """Ends the run, from any thread; one that is in it does so between two nodes."""
+        self._unwanted = error
+        self.step.give_up(error)
+        self._end_if_unwanted()
+
+    def end_if_idle(self, now: float, limit: float, error: OpError) -> None:
+        """Ends the run, from any thread, if it is idle and no other is in it."""
+        if self._lock.acquire(blocking=False):
+            try:
+                # Before this came a thread may have called.
+                if self.state.is_idle(now, limit):
+                    self.give_up(error)
+            finally:
+                self.leave()
+
+    def _end_if_unwanted(self) -> None:
+        # One thread leaves and then looks here; the other one asks and then tries to enter. Whichever
+        # comes second sees what the first one did.
+        while (
+            self._unwanted is not None
+            and self.state.phase is not Phase.OVER
+            and self._lock.acquire(blocking=False)
+        ):
+            try:
+                self.give_up(self._unwanted)
+            finally:
+                self._lock.release()
+
+    # -- inside ----------------------------------------------------------------------------------
+
     def _perform(self, instructions: Sequence[Instruction]) -> None:
         for instruction in instructions:
             if isinstance(instruction, Receive):
@@ -157,7 +225,10 @@ class PartialStep:
 
 def _kept(value: Any) -> Any:
     """A fed value that nobody changes while the run is open."""
-    return value.copy() if isinstance(value, np.ndarray) and value.flags.writeable else value
+    if not isinstance(value, np.ndarray):
+        return value
+    # What is read-only itself may be a view of what is not.
+    return value.copy() if value.flags.writeable or value.base is not None else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +280,17 @@ class GiveUpRun:
     error: OpError
 
 
+@dataclass(frozen=True, slots=True)
+class GiveUpAll:
+    """Ends every partial run of a session.
+
+    Attributes:
+        error: why, for the calls that wait.
+    """
+
+    error: OpError
+
+
 class RunStates(Actor):
     """The partial runs of one session on an event loop; never waits.
 
@@ -240,4 +322,10 @@ class RunStates(Actor):
         """Ends a run."""
         run = self._runs.get(message.handle)
         if run is not None:
+            run.give_up(message.error)
+
+    @handles(GiveUpAll)
+    def on_give_up_all(self, message: GiveUpAll, call: CallContext) -> None:
+        """Ends all runs."""
+        for run in list(self._runs.values()):
             run.give_up(message.error)

@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
+from actorsession.graph.dtypes import as_dtype, string
 from actorsession.graph.node import TensorSpec
 
 __all__ = [
@@ -28,8 +29,8 @@ __all__ = [
 
 DEFAULT_CONTAINER = "localhost"  # TensorFlow's name for the container of state that names none
 
-
 _VARIABLE = "variable"
+_BYTES = string.np_dtype
 
 
 class UninitializedVariableError(NotFoundError, FailedPreconditionError):
@@ -106,11 +107,12 @@ class Variable:
         Raises:
             InvalidArgumentError: if dtype or shape do not fit.
         """
-        found = getattr(value, "dtype", None)
-        if found != self.spec.dtype.np_dtype or not self.spec.shape.is_compatible_with(value.shape):
+        # A string scalar is plain bytes.
+        found, shape = (_BYTES, ()) if isinstance(value, bytes) else (value.dtype, value.shape)
+        if found != self.spec.dtype.np_dtype or not self.spec.shape.is_compatible_with(shape):
             raise InvalidArgumentError(
                 f"variable {self.name!r} holds {self.spec.dtype.name} of shape {self.spec.shape}; "
-                f"{found} of shape {getattr(value, 'shape', '?')} cannot be assigned"
+                f"{as_dtype(found).name} of shape {shape} cannot be assigned"
             )
         if isinstance(value, np.ndarray):
             value = value if value.ndim else value[()]
@@ -265,6 +267,16 @@ class ResourceManager:
                 f"it was asked for with {spec.dtype.name} and shape {spec.shape}"
             )
         return found
+
+    def variables(self) -> list[tuple[str, str, Variable]]:
+        """Container, name and variable of each one, in the order in which they were made."""
+        with self._lock:
+            found = list(self._entries.items())
+        return [
+            (container, name, entry.resource)
+            for (container, kind, name), entry in found
+            if kind == _VARIABLE
+        ]
 
     def clear(self, containers: Iterable[str] = ()) -> None:
         """Empties containers; the default one if none is named."""

@@ -6,43 +6,40 @@ another never nests calls. Ready segments run inline, or in the kernel pool when
 
 The first error wins: it aborts the rendezvous once, what is ready is dropped, and the step is over when
 the segments that are still in the pool have come back. Everything belongs to one thread (the event loop's,
-or the caller's where there is no loop) but what ``HeldSends`` and ``execute`` do in the pool.
+or the caller's where there is no loop) but what ``partition_run`` does in the pool.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import StepStats
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InternalError,
-    OpError,
-    UnimplementedError,
-    from_exception,
-)
-from actorsession.runtime.collector import Recorder, StepStatsCollector
+from actorsession.errors import CancelledError, DeadlineExceededError, InternalError, OpError
+from actorsession.runtime.collector import StepStatsCollector
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE, KernelPool
-from actorsession.runtime.rendezvous import Arrival, Rendezvous
+from actorsession.runtime.partition_run import HeldSends, PartitionRun
+from actorsession.runtime.rendezvous import Rendezvous
 
 if TYPE_CHECKING:
     from actorsession.plan.link import LinkedPartition, LinkedSegment
     from actorsession.runtime.debugger import DebugRun
 
-__all__ = ["PartitionRun", "Step", "locate_error"]
+__all__ = ["Step"]
 
-# Weight of the newest measurement in a segment's moving average.
-_EMA = 0.25
+_log = logging.getLogger("actorsession.runtime")
+
+# Seconds that a step which is given up from outside waits for kernels in the middle of a node, which may be
+# the user's code and wait for anything.
+_SETTLE = 5.0
 
 
 class Step:
@@ -137,12 +134,30 @@ class Step:
         self._settle()
 
     def give_up(self, error: OpError) -> None:
-        """``fail`` from any thread: takes effect between two nodes, in the thread of the step."""
+        """``fail`` from any thread: takes effect between two nodes, in the thread of the step.
+
+        Kernels that are still in the pool are waited for, but not for ever.
+        """
         self._given_up = error
         if self._loop is not None:
             # The loop may be closed already; then nobody runs the step any more.
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self.fail, error)
+                self._loop.call_soon_threadsafe(self._abandon, error)
+
+    def _abandon(self, error: OpError) -> None:
+        self.fail(error)
+        if not self.done:
+            assert self._loop is not None
+            left = self._loop.call_later(_SETTLE, self._leave_kernels)
+            self.on_done(left.cancel)
+
+    def _leave_kernels(self) -> None:
+        _log.warning(
+            "step %d: %d kernels did not end within %g s of being given up and are left to themselves",
+            self.step_id, self._in_pool, _SETTLE,
+        )  # fmt: skip
+        self._sync_on_finish = False
+        self._settle()
 
     def feed(self, values: Sequence[tuple[str, Any]]) -> None:
         """Sends values into the step from outside, and runs what they make ready.
@@ -171,8 +186,8 @@ class Step:
         return self._deadline is not None and self._is_late()
 
     def _is_late(self) -> bool:
-        assert self._deadline is not None
-        if self._deadline.expired:
+        deadline = self._deadline  # a pool thread may look while the step's own sets it
+        if deadline is not None and deadline.expired:
             self._given_up = DeadlineExceededError(f"step {self.step_id} took longer than it may")
         return self._given_up is not None
 
@@ -243,7 +258,7 @@ class Step:
     def _is_dear(self, linked: LinkedSegment) -> bool:
         if self._pool is None:
             return False
-        if linked.blocks or self.debug is not None:
+        if linked.unpredictable or self.debug is not None:
             return True  # what takes in watched values may write files, or be anybody's function
         if linked.seconds:
             return linked.seconds > OFFLOAD_ABOVE
@@ -297,159 +312,3 @@ class Step:
     def ended(self) -> None:
         """Counts a partition that has run to its end."""
         self._unfinished -= 1
-
-
-class PartitionRun:
-    """One partition in one step; generated code knows it as ``C``."""
-
-    __slots__ = (
-        "left", "linked", "readers", "scheduled", "slots", "step", "waits",
-    )  # fmt: skip
-
-    def __init__(self, step: Step, linked: LinkedPartition, feeds: Sequence[Any]) -> None:
-        compiled = linked.compiled
-        self.step = step
-        self.linked = linked
-        self.slots: list[Any] = [None] * compiled.slots
-        for slot, position in compiled.feeds:
-            self.slots[slot] = feeds[position]
-        self.waits = list(linked.waits)
-        self.readers = list(compiled.readers)
-        self.left = len(linked.segments)
-        # When each segment became ready, for a trace.
-        self.scheduled: list[int] | None = None
-        if step.collector is not None:
-            self.scheduled = [0] * self.left
-
-    def start(self) -> None:
-        """Queues what can run at once and asks for what must arrive."""
-        for index, count in enumerate(self.waits):
-            if not count:
-                self.step.ready(self, index)
-        for slot, key in self.linked.compiled.recvs:
-            self.step.rendezvous.recv_async(key, partial(self._arrived, slot, key))
-        if not self.linked.segments:
-            self.step.ended()
-
-    def _arrived(self, slot: int, key: str, outcome: Arrival | OpError) -> None:
-        if isinstance(outcome, OpError):
-            self.step.fail(outcome)
-            return
-        if outcome.dead:
-            self.step.fail(UnimplementedError(f"a dead tensor arrived under {key!r}"))
-            return
-        if self.step.collector is not None:
-            self.step.collector.add_transfer("recv", key, self.linked.device, outcome.value)
-        self.slots[slot] = outcome.value
-        for index in self.linked.woken_by[slot]:
-            self._count_down(index)
-        self.step.drain()
-
-    def _count_down(self, index: int) -> None:
-        self.waits[index] -= 1
-        if not self.waits[index]:
-            self.step.ready(self, index)
-
-    def execute(
-        self, index: int, context: HeldSends | None = None
-    ) -> tuple[Sequence[Any], OpError | None]:
-        """Runs a segment in the calling thread; never raises what a kernel raised."""
-        linked = self.linked.segments[index]
-        slots = self.slots
-        recorder: Recorder | None = None
-        function = linked.function
-        called_with: Any = context or self
-        if self.step.collector is not None:
-            recorder = self._recorder(index, called_with)
-            function, called_with = self.linked.traced(index), recorder
-        if self.step.debug is not None:
-            function = self.step.debug.shown(function)
-        begin = time.perf_counter()
-        try:
-            results = function(called_with, *[slots[i] for i in linked.segment.arguments])
-        except Exception as exc:
-            if self.step.given_up:
-                return (), self.step.error or self.step._given_up
-            return (), locate_error(exc, self.linked, linked)
-        # A traced segment took as long as its nodes: the notes are not what it will cost later.
-        seconds = recorder.nanos * 1e-9 if recorder else time.perf_counter() - begin
-        linked.seconds = (
-            linked.seconds + _EMA * (seconds - linked.seconds) if linked.seconds else seconds
-        )
-        return results, None
-
-    def _recorder(self, index: int, context: HeldSends | PartitionRun) -> Recorder:
-        assert self.step.collector is not None
-        assert self.scheduled is not None
-        return Recorder(context, self.step.collector, self.linked, self.scheduled[index])
-
-    def finished(self, index: int, results: Sequence[Any]) -> None:
-        """Stores a segment's results and queues what waited for it."""
-        segment = self.linked.segments[index].segment
-        for slot in segment.arguments:
-            self.readers[slot] -= 1
-            if not self.readers[slot]:
-                self.slots[slot] = None
-        for slot, value in zip(segment.results, results, strict=True):
-            self.slots[slot] = value
-        for follower in self.linked.followers[index]:
-            self._count_down(follower)
-        self.left -= 1
-        if not self.left:
-            for position, slot in self.linked.compiled.fetches:
-                self.step.outputs[position] = self.slots[slot]
-            self.step.ended()
-
-    # -- called by generated code ---------------------------------------------------------------
-
-    def send(self, number: int, value: Any) -> None:
-        """Sends a tensor under the partition's ``number``-th key."""
-        key = self.linked.compiled.sends[number]
-        if self.step.collector is not None:
-            self.step.collector.add_transfer("send", key, self.linked.device, value)
-        self.step.rendezvous.send(key, value)
-
-    def check(self) -> None:
-        """Ends the segment if the step has been given up."""
-        if self.step.given_up:
-            raise CancelledError("the step was given up", derived=True)
-
-
-class HeldSends:
-    """What generated code knows as ``C`` in a pool thread: sends wait there for the loop's thread."""
-
-    __slots__ = ("_held", "run")
-
-    def __init__(self, run: PartitionRun) -> None:
-        self.run = run
-        self._held: list[tuple[int, Any]] = []
-
-    def send(self, number: int, value: Any) -> None:
-        """Keeps a tensor to be sent when the segment has come back."""
-        self._held.append((number, value))
-
-    def release(self) -> None:
-        """Sends what was kept, from the loop's thread."""
-        for number, value in self._held:
-            self.run.send(number, value)
-
-    def check(self) -> None:
-        """Ends the segment if the step has been given up."""
-        self.run.check()
-
-
-def locate_error(exc: Exception, linked: LinkedPartition, segment: LinkedSegment) -> OpError:
-    """Turns what a kernel raised into one of our errors that names the node and the user's line."""
-    error = from_exception(exc)
-    names = (segment.filename, segment.traced_filename)
-    frame = exc.__traceback__
-    while frame is not None:
-        filename = frame.tb_frame.f_code.co_filename
-        if filename in names:
-            number = segment.node_at(filename, frame.tb_lineno)
-            if number is not None:
-                node = linked.compiled.nodes[number]
-                error.locate(node=node.name, device=linked.device, source=node.source)
-            break
-        frame = frame.tb_next
-    return error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -9,10 +10,17 @@ from typing import Any
 from actorsession.config import ConfigProto, RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
 from actorsession.plan.place import Placed
-from actorsession.session.base import BaseSession, Request, reset_options
+from actorsession.session.base import (
+    BaseSession,
+    check_run_arguments,
+    container_names,
+    reset_options,
+)  # fmt: skip
 from actorsession.session.callables import AsyncCallable
 from actorsession.session.factory import get_factory
 from actorsession.session.partial_faces import AsyncPartialRuns
+from actorsession.session.reattach import Reattached
+from actorsession.session.request import Request
 
 __all__ = ["AsyncSession"]
 
@@ -93,6 +101,8 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         options: RunOptions | None,
         run_metadata: RunMetadata | None,
     ) -> Any:
+        if options is not None or run_metadata is not None:
+            check_run_arguments(options, run_metadata)
         plan = request.plan
         if plan is None and request.needs_step:
             plan = await self._session.prepare(request.signature)
@@ -161,16 +171,48 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             config: settings by which the kind of session is chosen.
 
         Raises:
+            TypeError: for an argument of a wrong type.
             NotFoundError: if no session factory accepts the target.
             UnimplementedError: if sessions of that kind cannot be reset.
         """
         options = reset_options(target, config)
-        await get_factory(options).reset(options, tuple(containers or ()))
+        await get_factory(options).reset(options, container_names(containers))
+
+    async def reattach(self, restore: Any = None) -> Reattached:
+        """Goes on after workers or the master of a remote session have restarted.
+
+        The graph is registered anew wherever that is needed; every plan and callable stays good. Variables
+        that were on a process that ended are gone: ``restore`` brings them back.
+
+        Args:
+            restore: a function of the session that restores its state, which may be a coroutine function;
+                or fetches to run for that, such as initialisers. Called only if a task has restarted.
+
+        Returns:
+            What has changed, with the names of the variables that were lost.
+
+        Raises:
+            UnimplementedError: for a session in this process, which has no tasks to lose.
+            UnavailableError: if the master cannot be reached.
+            DeadlineExceededError: naming every task that does not answer.
+        """
+        self._check_usable()
+        found: Reattached = await self._reattachable().reattach()
+        if restore is not None and found.restarted:
+            if callable(restore):
+                restored = restore(self)
+                if inspect.isawaitable(restored):
+                    await restored
+            else:
+                await self.run(restore)
+        return found
 
     async def close(self) -> None:
         """Cancels what runs and releases everything; bounded in time, may be called twice."""
         if self._closed:
             return
         self._closed = True
+        if self._is_forked:
+            return  # loop, threads and connections are the parent's
         self._release()
         await self._session.close()

@@ -1,25 +1,22 @@
 """What the asynchronous and the synchronous face share: requests, defaults and checks.
 
-A *request* is a run reduced to its signature and two functions: one that turns the caller's feed values
-into arrays, one that puts fetched values into the caller's structure. Requests are kept, so a run that was
-made before does no work on structures, names or graphs.
+Requests (see ``request``) are kept, so a run that was made before does no work on structures, names or
+graphs.
 """
 
 from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from actorsession.config import ConfigProto, RunOptions, StepStats
+from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats
 from actorsession.errors import CancelledError, InvalidArgumentError, UnimplementedError
 from actorsession.graph.evaluation import DEFAULT_SESSIONS, get_default_session
-from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
@@ -27,109 +24,21 @@ from actorsession.runtime.debug_dump import DebugDump, DebugReport, DumpStore
 from actorsession.session.callables import Arguments, checked_feed_list
 from actorsession.session.direct import DirectSession
 from actorsession.session.factory import SessionOptions, get_factory
-from actorsession.session.feeds import (
-    Converter,
-    converter,
-    feed_tensor,
-    flatten_feed_keys,
-    flatten_feeds,
-    strings_as_fed,
-)
+from actorsession.session.feeds import converter, feed_tensor, flatten_feed_keys, flatten_feeds
 from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
 from actorsession.session.growth import GrowthWatch
 from actorsession.session.handles import HandleKeeper
 from actorsession.session.observed import ObservedSession
+from actorsession.session.request import Request
 from actorsession.session.statistics import SessionStatistics
 
-__all__ = ["BaseSession", "Request", "get_default_session", "reset_options"]
+__all__ = [
+    "BaseSession", "check_run_arguments", "container_names", "get_default_session", "reset_options",
+]  # fmt: skip
 
 # Structures of fetches that are remembered per session; beyond it the memory is emptied, which costs a
 # program that makes new structures for ever one rebuild in a thousand runs.
 _REMEMBERED = 1024
-
-
-class _Feeds(list[Any]):
-    """Converted values, and by position those that are fetched as they were given."""
-
-    __slots__ = ("as_given",)
-
-    def __init__(self, converted: list[Any], as_given: Mapping[int, Any]) -> None:
-        super().__init__(converted)
-        self.as_given = as_given
-
-
-@dataclass(slots=True, eq=False)
-class Request:
-    """A run reduced to names.
-
-    Attributes:
-        signature: what it feeds, fetches and targets.
-        converters: one per feed of the signature.
-        positions: for each feed of the signature, its place among the caller's values.
-        build: from the values of the fetched tensors to the caller's structure.
-        fed: for each fetched tensor the caller's value that gives it, or ``None``; ``None`` altogether
-            if no fetched tensor is fed.
-        plan: the plan, once it was bound.
-        as_given: places of values that are fetched in the form in which the caller gave them.
-    """
-
-    signature: RunSignature
-    converters: tuple[Converter, ...]
-    positions: tuple[int, ...]
-    build: Callable[[Sequence[Any]], Any]
-    fed: tuple[int | None, ...] | None
-    plan: Any = None
-    order: tuple[int, ...] | None = None
-    as_given: tuple[int, ...] = ()
-
-    def bind(self, plan: Any) -> None:
-        """Takes a plan whose signature has the same names, maybe in another order.
-
-        Afterwards ``feeds`` gives values in the plan's order and ``result`` takes them so.
-        """
-        feeds = [self.signature.feeds.index(name) for name in plan.signature.feeds]
-        fetches = tuple(plan.signature.fetches.index(name) for name in self.signature.fetches)
-        self.converters = tuple(self.converters[i] for i in feeds)
-        self.positions = tuple(self.positions[i] for i in feeds)
-        self.order = None if fetches == tuple(range(len(fetches))) else fetches
-        self.signature = RunSignature(
-            plan.signature.feeds, self.signature.fetches, self.signature.targets
-        )
-        self.plan = plan
-
-    def feeds(self, values: Sequence[Any]) -> list[Any]:
-        """The caller's values as arrays, in the order of the plan's feeds."""
-        converted = [
-            convert(values[i]) for convert, i in zip(self.converters, self.positions, strict=True)
-        ]
-        if not self.as_given:
-            return converted
-        return _Feeds(converted, {i: strings_as_fed(values[i]) for i in self.as_given})
-
-    def result(self, feeds: Sequence[Any], values: Sequence[Any]) -> Any:
-        """The caller's structure.
-
-        Args:
-            feeds: what ``feeds`` made.
-            values: fetched values in the order of the plan's fetches.
-        """
-        if self.order is not None:
-            values = [values[i] for i in self.order]
-        if self.fed is None:
-            return self.build(values)
-        given = dict(zip(self.positions, feeds, strict=True))
-        if isinstance(feeds, _Feeds):
-            given.update(feeds.as_given)
-        fetched = iter(values)
-        # A fed tensor comes back as an array even where it is a scalar, as in TensorFlow.
-        return self.build(
-            [next(fetched) if feed is None else np.array(given[feed]) for feed in self.fed]
-        )
-
-    @property
-    def needs_step(self) -> bool:
-        """Whether anything must run: fetches that are all fed need no step."""
-        return bool(self.signature.fetches or self.signature.targets)
 
 
 def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
@@ -140,7 +49,39 @@ def reset_options(target: str, config: ConfigProto | None) -> SessionOptions:
     """
     if not isinstance(target, str):
         raise TypeError(f"target is a string, got {type(target).__name__}")
+    if config is not None and not isinstance(config, ConfigProto):
+        raise TypeError(f"config is a ConfigProto, got {type(config).__name__}")
     return SessionOptions(target, config or ConfigProto())
+
+
+def container_names(containers: Sequence[str] | None) -> tuple[str, ...]:
+    """The names of the containers that ``reset`` is to clear.
+
+    Raises:
+        TypeError: unless they are a sequence of strings; one string is none.
+    """
+    if containers is None:
+        return ()
+    if isinstance(containers, (str, bytes)) or not isinstance(containers, Sequence):
+        raise TypeError(
+            f"containers is a list of names, got {type(containers).__name__}: {containers!r:.100}"
+        )
+    for name in containers:
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a container is a string, got {name!r:.100}")
+    return tuple(containers)
+
+
+def check_run_arguments(options: Any, run_metadata: Any) -> None:
+    """Checks what a run is asked beside fetches and feeds, before anything runs.
+
+    Raises:
+        TypeError: for an argument of a wrong type.
+    """
+    if options is not None and not isinstance(options, RunOptions):
+        raise TypeError(f"options is a RunOptions, got {options!r:.100}")
+    if run_metadata is not None and not isinstance(run_metadata, RunMetadata):
+        raise TypeError(f"run_metadata is a RunMetadata, got {run_metadata!r:.100}")
 
 
 class BaseSession:
@@ -172,7 +113,7 @@ class BaseSession:
         self._restrictions = self._graph.restrictions
         self._pid = os.getpid()
         self._closed = False
-        self._defaults: list[AbstractContextManager[Any]] = []
+        self._entered = False
         self._callables: weakref.WeakSet[Any] = weakref.WeakSet()
         self._growth = GrowthWatch(self._graph)
         self._runs = 0
@@ -204,19 +145,20 @@ class BaseSession:
         return DEFAULT_SESSIONS.entered(self)
 
     def _enter_defaults(self) -> None:
-        if self._defaults:
+        if self._entered:
             raise RuntimeError(
                 f"{type(self).__name__} context managers are not re-entrant: use as_default()"
             )
+        self._entered = True
         DEFAULT_SESSIONS.push(self)
-        context = self._graph.as_default()
-        context.__enter__()
-        self._defaults.append(context)
+        default_graphs().push(self._graph)
 
     def _leave_defaults(self) -> None:
-        if self._defaults:
-            self._defaults.pop().__exit__(None, None, None)
-        DEFAULT_SESSIONS.remove(self)
+        """Undoes ``_enter_defaults``; also in another thread or child, which has defaults of its own."""
+        if self._entered:
+            self._entered = False
+            default_graphs().remove(self._graph)
+            DEFAULT_SESSIONS.remove(self)
 
     def statistics(self) -> Any:
         """Counters of the session: of plans, steps and variables, or of traffic with the master."""
@@ -244,6 +186,19 @@ class BaseSession:
         self._check_local("does not tell where it places nodes")
         found: dict[str, Placed] = self._session.placement()
         return found
+
+    def _reattachable(self) -> Any:
+        """The remote session behind the face.
+
+        Raises:
+            UnimplementedError: for a session in this process.
+        """
+        if isinstance(self._session, DirectSession):
+            raise UnimplementedError(
+                "a session in this process has no tasks that could restart: reattach() is for sessions "
+                "with a target"
+            )
+        return self._session
 
     def _check_local(self, lacks: str) -> None:
         if not isinstance(self._session, DirectSession):
@@ -370,10 +325,14 @@ class BaseSession:
             raise CancelledError("Session has been closed.")
         self._check_usable()
 
+    @property
+    def _is_forked(self) -> bool:
+        return os.getpid() != self._pid
+
     def _check_usable(self) -> None:
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
-        if os.getpid() != self._pid:
+        if self._is_forked:
             raise RuntimeError(
                 f"this session was made in process {self._pid} and cannot be used in the forked process "
                 f"{os.getpid()}: its threads, loop and connections stayed behind. Make a session after "

@@ -16,7 +16,8 @@ from actorsession.session.feeds import flatten_feeds
 if TYPE_CHECKING:
     from actorsession.config import RunMetadata, RunOptions
     from actorsession.session.async_session import AsyncSession
-    from actorsession.session.base import BaseSession, Request
+    from actorsession.session.base import BaseSession
+    from actorsession.session.request import Request
     from actorsession.session.sync_session import Session
 
 __all__ = ["Arguments", "AsyncCallable", "Callable", "checked_feed_list"]
@@ -57,15 +58,25 @@ class Arguments:
 
         Raises:
             InvalidArgumentError: if values are missing.
+            TypeError: if there are values and no feed list.
         """
+        if len(given) != len(self.keys):
+            self._check(given)
+        if self.plain:
+            return given
+        return tuple(flatten_feeds(dict(zip(self.keys, given, strict=False))).values())
+
+    def _check(self, given: Sequence[Any]) -> None:
+        if not self.keys:
+            raise TypeError(
+                f"the callable takes no values, got {len(given)}: name the tensors that they feed in "
+                "make_callable(fetches, feed_list)"
+            )
         if len(given) < len(self.keys):
             raise InvalidArgumentError(
                 f"the callable takes {len(self.keys)} values, for {', '.join(self.names)}, got "
                 f"{len(given)}: You must feed a value for {self.names[len(given)]!r}"
             )
-        if self.plain:
-            return given
-        return tuple(flatten_feeds(dict(zip(self.keys, given, strict=False))).values())
 
 
 class _Prepared:
@@ -131,8 +142,8 @@ class Callable(_Prepared):
         """Runs the step; see ``Session.run``.
 
         Args:
-            values: what to feed, in the order of the feed list; further ones are ignored, as in
-                TensorFlow.
+            values: what to feed, in the order of the feed list, of which further ones are ignored, as
+                in TensorFlow; none without a feed list.
             options: of this run; only with ``accept_options`` or a feed list.
             run_metadata: filled with what ``options`` ask for.
 
@@ -141,7 +152,9 @@ class Callable(_Prepared):
 
         Raises:
             InvalidArgumentError: if values are missing.
+            TypeError: for values without a feed list, and options that were not announced.
             CancelledError: if the session is closed (RuntimeError for one with a feed list).
+            RuntimeError: in a coroutine of a running event loop.
         """
         request = self._checked(options, run_metadata)
         fed = self._arguments.values(values)

@@ -8,6 +8,7 @@ call; others run as a step, on the event loop or, when there is none, in the cal
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import time
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.actors.admission import Admission, bytes_held
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions
 from actorsession.config.environment import environment_switch
@@ -87,6 +89,10 @@ class DirectSession:
         self.on_close: Callable[[DirectSession], None] | None = None
         self._gate = Gate()
         self._steps: set[Step] = set()
+        self._inflight = Admission(config.max_inflight_steps).share(
+            config.max_inflight_steps, config.max_inflight_bytes
+        )
+        self._waiting_on: asyncio.AbstractEventLoop | None = None
         self.partial_runs = PartialRuns(
             self.planner, self._device_set, config, self._gate, self._partial_step, self._end_step
         )
@@ -193,6 +199,10 @@ class DirectSession:
         try:
             _graph(plan, step).begin(step, feeds)
             values = _result(step)
+        except BaseException as exc:
+            # Ctrl-C is no error of a node; who hears of the step's end must not take it for a good one.
+            step.fail(CancelledError(f"step {step.step_id} was interrupted: {exc!r}"))
+            raise
         finally:
             self._end_step(step)
         if metadata is not None:
@@ -207,7 +217,7 @@ class DirectSession:
         options: RunOptions | None = None,
         metadata: RunMetadata | None = None,
     ) -> Sequence[Any]:
-        """Runs a step on the running event loop.
+        """Runs a step on the running event loop; waits first while as many as may be are under way.
 
         Cancelling it gives the step up between two nodes; the session stays usable.
 
@@ -241,17 +251,30 @@ class DirectSession:
             if metadata is not None:
                 self._report(plan, None, options, metadata)
             return values
-        step = self._new_step(plan, options, pool, limit)
+        nbytes = 0 if plan.graph.may_wait else bytes_held(feeds)
+        if not self._inflight.enter_nowait(nbytes):
+            limit = await self._wait_for_turn(nbytes, limit)
         try:
-            _graph(plan, step).tell(step, [_kept(f) for f in feeds])
-            if not step.done:
-                await self._wait(step, plan, limit)
-            values = _result(step)
+            step = self._new_step(plan, options, pool, limit)
+            try:
+                _graph(plan, step).tell(step, [_kept(f) for f in feeds])
+                if not step.done:
+                    await self._wait(step, plan, limit)
+                values = _result(step)
+            finally:
+                self._end_step(step)
         finally:
-            self._end_step(step)
+            self._inflight.leave(nbytes)
         if metadata is not None:
             self._report(plan, step, options, metadata)
         return values
+
+    async def _wait_for_turn(self, nbytes: int, limit: float | None) -> float | None:
+        """Waits until a run may be under way, and returns the seconds that it has left."""
+        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
+        self._waiting_on = asyncio.get_running_loop()
+        await self._inflight.enter(deadline, nbytes)
+        return deadline.time_left
 
     def _run_inline(
         self, plan: DirectPlan, feeds: Sequence[Any], limit: float | None
@@ -272,6 +295,7 @@ class DirectSession:
         metadata: RunMetadata,
     ) -> None:
         metadata.clear()
+        metadata.session_metadata = self._config.experimental.session_metadata
         if step is not None:
             metadata.step_stats = step.stats
         if options is not None and options.output_partition_graphs:
@@ -351,6 +375,9 @@ class DirectSession:
         if not self._gate.close(CancelledError(_CLOSED)):
             return
         self.cancel_steps(CancelledError(_CLOSED))
+        if self._waiting_on is not None:  # this may be any thread, and that loop closed already
+            with contextlib.suppress(RuntimeError):
+                self._waiting_on.call_soon_threadsafe(self._inflight.close, CancelledError(_CLOSED))
         self.partial_runs.close_here(CancelledError(_CLOSED))
         self.planner.clear()
         self.debugger.forget_plans()
@@ -367,6 +394,7 @@ class DirectSession:
             cache=self.planner.statistics(),
             nodes=len(self.planner.known),
             steps=len(steps),
+            waiting=self._inflight.statistics().waiting,
             pending=sum(sum(step.rendezvous.pending) for step in steps),
             partial_runs=len(self.partial_runs),
             tensor_handles=len(self.tensors),
@@ -392,7 +420,7 @@ def _graph(plan: DirectPlan, step: Step | None) -> LoadedGraph:
 
 
 def _result(step: Step) -> Sequence[Any]:
-    if not step.done:
+    if step.error is None and not step.done:  # of a failed one kernels may be left to themselves
         raise InternalError(
             f"step {step.step_id} waits for {step.waiting()} with nobody to send it"
         )

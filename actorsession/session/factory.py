@@ -46,7 +46,7 @@ class SessionFactory:
     """A kind of session; subclass it, and register an instance or name the class as an entry point."""
 
     def accepts(self, options: SessionOptions) -> bool:
-        """Whether this kind of session serves a target."""
+        """Whether this kind of session serves a target; asked for every session that is made."""
         raise NotImplementedError
 
     def new_session(self, graph: Graph, options: SessionOptions) -> Any:
@@ -55,6 +55,11 @@ class SessionFactory:
         Args:
             graph: the graph that it will run.
             options: target and settings.
+
+        Returns:
+            What the faces call: ``connect``, ``prepare``, ``run``, ``devices``, ``close`` and
+            ``statistics``, with the arguments and results that they have in ``DirectSession``. A face sets
+            its attribute ``on_evict``; one without ``partial_runs`` has no partial runs.
 
         Raises:
             OpError: if the options cannot be met; nothing is left behind then.
@@ -88,8 +93,11 @@ def register_factory(runtime_type: str, factory: SessionFactory) -> None:
         factory: makes sessions of it.
 
     Raises:
+        TypeError: if the factory is none, a class for instance.
         KeyError: if the name is taken; what is registered stays.
     """
+    if not isinstance(factory, SessionFactory):
+        raise TypeError(f"a session factory is an instance of SessionFactory, got {factory!r:.100}")
     with _LOCK:
         if runtime_type in _FACTORIES:
             raise KeyError(f"a session factory {runtime_type!r} is registered already")
@@ -98,7 +106,7 @@ def register_factory(runtime_type: str, factory: SessionFactory) -> None:
 
 def registered_factories() -> tuple[str, ...]:
     """The names of all registered kinds of session, sorted."""
-    return tuple(sorted(_FACTORIES))
+    return tuple(sorted(_FACTORIES.copy()))
 
 
 def get_factory(options: SessionOptions) -> SessionFactory:
@@ -108,11 +116,11 @@ def get_factory(options: SessionOptions) -> SessionFactory:
         NotFoundError: if none does, with the kinds that are registered.
         InternalError: if several do.
     """
-    found = _accepting(options)
     problems: list[str] = []
+    found = _accepting(options, problems)
     if not found:
-        problems = _load_entry_points()
-        found = _accepting(options)
+        problems += _load_entry_points()
+        found = _accepting(options, problems)
     if len(found) == 1:
         return _FACTORIES[found[0]]
     registered = ", ".join(registered_factories())
@@ -121,15 +129,26 @@ def get_factory(options: SessionOptions) -> SessionFactory:
             f"several session factories accept target {options.target!r}: {', '.join(found)}; "
             f"registered: {registered}"
         )
-    told = f" Could not load: {'; '.join(problems)}" if problems else ""
+    told = f" Could not be asked: {'; '.join(dict.fromkeys(problems))}" if problems else ""
     raise NotFoundError(
         f"no session factory accepts target {options.target!r}; registered: {registered}. Targets are '' "
-        f"for this process, or tcp://host:port, unix:///path, inproc://name of a master.{told}"
+        "for this process, or tcp://host:port, tls://host:port, unix:///path, inproc://name of a master."
+        f"{told}"
     )
 
 
-def _accepting(options: SessionOptions) -> list[str]:
-    return sorted(name for name, factory in _FACTORIES.items() if factory.accepts(options))
+def _accepting(options: SessionOptions, problems: list[str]) -> list[str]:
+    """The names of the factories that accept the options; what failed goes to ``problems``, in words."""
+    found = []
+    for name, factory in sorted(_FACTORIES.copy().items()):  # a copy, because others may register
+        try:
+            if factory.accepts(options):
+                found.append(name)
+        except Exception as exc:
+            # As for those that cannot be loaded: all sessions would end with it.
+            _log.warning("session factory %r cannot say what it accepts: %s", name, exc)
+            problems.append(f"{name!r} ({type(exc).__name__}: {exc})")
+    return found
 
 
 def _load_entry_points() -> list[str]:

@@ -16,6 +16,7 @@ from actorsession.errors import InaccessibleTensorError, InternalError
 from actorsession.graph.dtypes import DType
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.shape import TensorShape
 from actorsession.session.conversions import conversion_of
 from actorsession.session.fetches import reading_of
 
@@ -150,7 +151,6 @@ def converter(tensor: Tensor, owner: Any = None) -> Converter:
     low, high = _exact_ints(dtype) if shape.rank == 0 else (1, 0)
     anything = shape.rank is None
     dims = shape.dims
-    full = shape.is_fully_defined
     # Strings of other forms than bytes are encoded, also inside arrays of the right type.
     by_reference = np.ndarray if dtype.kind != "s" else None
 
@@ -164,14 +164,17 @@ def converter(tensor: Tensor, owner: Any = None) -> Converter:
             value = _convert(value, tensor, owner)
         if anything or value.shape == dims:
             return value
-        if full or not shape.is_compatible_with(value.shape):
-            raise ValueError(
-                f"cannot feed value of shape {tuple(value.shape)} for tensor {name!r}, which has shape "
-                f"{shape}"
-            )
+        _check_shape(value.shape, shape, name)
         return value
 
     return convert
+
+
+def _check_shape(given: tuple[int, ...], shape: TensorShape, name: str) -> None:
+    if not shape.is_compatible_with(given):
+        raise ValueError(
+            f"cannot feed value of shape {given} for tensor {name!r}, which has shape {shape}"
+        )
 
 
 def _exact_ints(dtype: DType) -> tuple[int, int]:
@@ -184,6 +187,8 @@ def _exact_ints(dtype: DType) -> tuple[int, int]:
     return 1, 0
 
 
+# What numpy's widest integer types hold.
+_LEAST, _MOST = -(2**63), 2**64 - 1
 _PLAIN = frozenset({np.ndarray, int, float, bool, complex, str, bytes, list, tuple, type(None)})
 
 
@@ -199,14 +204,17 @@ def _convert(value: Any, tensor: Tensor, owner: Any) -> Any:
     if isinstance(value, int):
         _check_int(value, tensor)
     try:
-        if tensor.dtype.kind == "s":
-            return _encoded(np.asarray(value, dtype=object), tensor)
-        return _as_array(value, tensor.dtype.np_dtype)
+        array = _as_array(value, tensor.dtype.np_dtype)
     except (TypeError, ValueError, OverflowError) as exc:
         kind = next(k for k in (TypeError, OverflowError, ValueError) if isinstance(exc, k))
         raise kind(
             f"cannot feed {value!r:.80} for {tensor.name!r} of {tensor.dtype.name}: {exc}"
         ) from None
+    if tensor.dtype.kind != "s":
+        return array
+    # What is in it is looked at last, as in TensorFlow.
+    _check_shape(array.shape, tensor.shape, tensor.name)
+    return _encoded(array, tensor)
 
 
 def _as_array(value: Any, np_dtype: np.dtype[Any]) -> Any:
@@ -232,7 +240,9 @@ def _check_int(value: int, tensor: Tensor) -> None:
     else:
         return
     if not fits:
-        raise TypeError(
+        # TensorFlow's classes: what no integer type of numpy holds has another.
+        kind = TypeError if dtype.kind == "s" or _LEAST <= value <= _MOST else OverflowError
+        raise kind(
             f"feed value {value} for {tensor.name!r} does not fit {dtype.name} ({range_}); use a tensor "
             "of a larger or another type"
         )
@@ -248,7 +258,12 @@ def _encoded(array: Any, tensor: Tensor) -> Any:
                 f"the value fed for {tensor.name!r} holds an object of type {type(item).__name__}, "
                 f"{item!r:.80}: string tensors hold str or bytes"
             )
-        out[i] = item.encode() if isinstance(item, str) else bytes(item)
+        try:
+            out[i] = item.encode() if isinstance(item, str) else bytes(item)
+        except UnicodeEncodeError as exc:
+            raise InternalError(
+                f"the value fed for {tensor.name!r} holds {item!r:.80}, which is no text: {exc}"
+            ) from None
     return out.reshape(array.shape)
 
 

@@ -175,7 +175,7 @@ class _Mapper:
         if kind.__new__ is tuple.__new__:
             return lambda values: kind([build(values) for build in builders])
         # Named tuples, and what is made like them.
-        return lambda values: kind(*[build(values) for build in builders])
+        return lambda values: _remade(kind, *[build(values) for build in builders])
 
     def _mapping(self, fetches: Mapping[Any, Any]) -> _Builder:
         builders = {key: self.map(item) for key, item in fetches.items()}
@@ -183,8 +183,8 @@ class _Mapper:
         if kind is dict:
             return lambda values: {key: build(values) for key, build in builders.items()}
         leading = (fetches.default_factory,) if isinstance(fetches, defaultdict) else ()
-        return lambda values: kind(
-            *leading, [(key, build(values)) for key, build in builders.items()]
+        return lambda values: _remade(
+            kind, *leading, [(key, build(values)) for key, build in builders.items()]
         )
 
     def _attrs_object(self, fetches: Any) -> _Builder:
@@ -204,10 +204,23 @@ class _Mapper:
             argument: self.map(getattr(fetches, name)) for name, argument in keywords.items()
         }
         kind = type(fetches)
-        return lambda values: kind(
+        return lambda values: _remade(
+            kind,
             *[build(values) for build in by_position],
             **{argument: build(values) for argument, build in by_name.items()},
         )
+
+
+def _remade(kind: Any, *args: Any, **kwargs: Any) -> Any:
+    """An object of a container's class with the values in place of the fetches."""
+    try:
+        return kind(*args, **kwargs)
+    except TypeError as exc:
+        raise TypeError(
+            f"the step ran, but no {kind.__name__} can be made of what it fetched: {exc}. Named tuples and "
+            "attrs objects are made from their values in order, mappings from a list of pairs, dataclass "
+            "objects by the names of their fields"
+        ) from exc
 
 
 def _argument(field: Any) -> str:
@@ -257,7 +270,20 @@ def fetch_key(fetches: Any) -> Any:
         return _nested_key((kind, *fetches), fetches.values()) if _plain_keys(fetches) else None
     if isinstance(fetches, tuple) and hasattr(fetches, "_fields"):
         return _nested_key(kind, fetches)
-    return fetches if _is_lasting(fetches) else None
+    if kind in _LASTING:
+        return fetches
+    if _is_element(fetches):
+        # What it stands for now: it may stand for something else in the next run.
+        element = fetches._as_graph_element()
+        return element if type(element) in _LEAVES else None
+    return None
+
+
+def _is_element(fetch: Any) -> bool:
+    """Whether an object other than those known stands for one tensor or operation, and is no container."""
+    if not hasattr(fetch, "_as_graph_element") or isinstance(fetch, (list, tuple, Mapping)):
+        return False
+    return not hasattr(type(fetch), "__attrs_attrs__") and conversion_of(fetch) is None
 
 
 def _plain_keys(fetches: Mapping[Any, Any]) -> bool:
@@ -273,15 +299,3 @@ def _nested_key(kind: Any, items: Any) -> Any:
             return None
         parts.append(part)
     return tuple(parts)
-
-
-def _is_lasting(fetch: Any) -> bool:
-    """Whether an object other than a container always stands for the same tensors."""
-    kind = type(fetch)
-    if kind in _LASTING:
-        return True
-    return (
-        hasattr(fetch, "_as_graph_element")
-        and kind.__hash__ is not None
-        and conversion_of(fetch) is None
-    )

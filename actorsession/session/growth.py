@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 
 from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation
 from actorsession.graph.source import stack_level
 
 __all__ = ["GraphGrowthWarning", "GraphMutationWarning", "GrowthWatch"]
@@ -81,9 +82,20 @@ class GrowthWatch:
         self._refinements = refinements
         self.version = version
 
+    def _has_taken_in(self, op: Operation) -> bool:
+        """Whether the session knows a node, or the loop or cond that it is inside of."""
+        construct = self._graph.construct_of(op)
+        while construct is not None:
+            try:
+                op = self._graph.get_operation_by_name(construct)
+            except KeyError:  # it is being built
+                return False
+            construct = self._graph.construct_of(op)
+        return op.number < self._known
+
     def _report_changes(self) -> None:
         for tensor, source in self._graph.refined_since(self._refinements):
-            if tensor.op.number < self._known:
+            if self._has_taken_in(tensor.op):
                 warnings.warn(
                     f"the static shape of {tensor.name!r} was changed to {tensor.shape} at "
                     f"{source or '?'} after a session had taken the node in (it was built at "

@@ -12,6 +12,7 @@ entries out of dictionaries, so they may run in any thread and in the middle of 
 from __future__ import annotations
 
 import contextlib
+import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -175,6 +176,7 @@ class HandleKeeper:
         self._store = direct.tensors
         self._devices = frozenset(d.name for d in direct.list_devices())
         self.dead = _DeadHandles(self._store)
+        self._lock = threading.Lock()
         self._mover: _Mover | None = None
 
     # -- fetches -------------------------------------------------------------------------------
@@ -230,8 +232,9 @@ class HandleKeeper:
         return bool(kept == dtype.np_dtype)  # and so is a value of another dtype
 
     def _move(self, handle: str, source: str, wanted: str, dtype: DType) -> None:
-        if self._mover is None:
-            self._mover = _Mover(self._direct)
+        with self._lock:
+            if self._mover is None:
+                self._mover = _Mover(self._direct)
         self._store.copy_to(handle, wanted, self._mover.run(handle, source, wanted, dtype))
 
     # -- values --------------------------------------------------------------------------------
@@ -258,16 +261,21 @@ class _Mover:
         self._graph = Graph()
         self._planner = direct.planner_for(self._graph)
         self._plans: dict[tuple[str, str, DType], DirectPlan] = {}
+        self._lock = threading.Lock()  # held while a plan is made
 
     def run(self, handle: str, source: str, wanted: str, dtype: DType) -> Any:
         """The value as it arrives on the device ``wanted``."""
-        plan = self._plans.get((source, wanted, dtype))
+        key = (source, wanted, dtype)
+        plan = self._plans.get(key)
         if plan is None:
-            plan = self._plans[source, wanted, dtype] = self._plan(handle, source, wanted, dtype)
+            with self._lock:
+                plan = self._plans.get(key)
+                if plan is None:
+                    plan = self._plans[key] = self._plan(handle, wanted, dtype)
         [value] = self._direct.run_here(plan, [handle.encode()])
         return value
 
-    def _plan(self, handle: str, source: str, wanted: str, dtype: DType) -> DirectPlan:
+    def _plan(self, handle: str, wanted: str, dtype: DType) -> DirectPlan:
         with self._graph.as_default():
             holder, value = get_session_tensor(handle, dtype)
             with self._graph.device(wanted):

@@ -75,9 +75,16 @@ class InteractiveSession(Session):
         self.close()
 
     def close(self) -> None:
-        """Closes the session; the defaults are again what they were. May be called twice."""
-        _uninstall(self, self._named)
-        super().close()
+        """Closes the session; the defaults are again what they were. May be called twice.
+
+        Raises:
+            RuntimeError: as ``Session.close``; then the session stays open, and the default.
+        """
+        try:
+            super().close()
+        finally:
+            if self.closed:
+                _uninstall(self, self._named)
 
 
 class AsyncInteractiveSession(AsyncSession):

@@ -13,6 +13,7 @@ from actorsession.session.direct import DirectSession
 from actorsession.session.factory import SessionFactory, SessionOptions, register_factory
 from actorsession.session.observed import ObservedSession, is_observed
 from actorsession.session.remote import RemoteSession
+from actorsession.session.remote_master import reset_master
 from transports import transport_schemes
 
 __all__ = ["DIRECT", "REMOTE", "DirectSessionFactory", "RemoteSessionFactory"]
@@ -36,9 +37,14 @@ class DirectSessionFactory(SessionFactory):
         """Makes a session in this process.
 
         Raises:
-            InvalidArgumentError: for a negative version, or a name and version that a living session has.
+            InvalidArgumentError: for a negative version, a name and version that a living session has, a
+                cluster that comes along, or settings that need a cost model where none is built.
             NotFoundError: if the devices asked for do not exist.
         """
+        if options.config.cluster_def is not None:
+            raise InvalidArgumentError(
+                "cluster_def is for remote sessions: give one of its tasks as the target of the session"
+            )
         metadata = options.config.experimental.session_metadata
         with self._lock:
             if metadata is not None:
@@ -92,6 +98,10 @@ class RemoteSessionFactory(SessionFactory):
     def new_session(self, graph: Graph, options: SessionOptions) -> RemoteSession:
         """Makes a session of the master at the target."""
         return RemoteSession(graph, options.target, options.config)
+
+    async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
+        """Has the master at the target close its sessions and clear containers; see ``reset_master``."""
+        await reset_master(options.target, options.config, containers)
 
 
 register_factory(DIRECT, DirectSessionFactory())

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats, TraceLevel
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import resource
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef
@@ -43,8 +44,23 @@ _MARGIN = 0.8
 
 
 def is_observed(config: ConfigProto) -> bool:
-    """Whether the settings ask for anything that an observed session does."""
+    """Whether the settings ask for anything that an observed session does.
+
+    Raises:
+        InvalidArgumentError: for settings that need a cost model where none is built.
+    """
     options = config.graph_options
+    if not options.build_cost_model:
+        asked = {
+            "placement_period": config.placement_period,
+            "graph_options.build_cost_model_after": options.build_cost_model_after,
+        }
+        for name, number in asked.items():
+            if number:
+                raise InvalidArgumentError(
+                    f"{name}={number} has no effect without a cost model: set "
+                    "graph_options.build_cost_model to the number of runs between two that are measured"
+                )
     return bool(options.timeline_step or options.build_cost_model)
 
 
@@ -190,6 +206,7 @@ class ObservedSession(DirectSession):
         if metadata is None:
             return
         metadata.clear()
+        metadata.session_metadata = watch.metadata.session_metadata
         metadata.partition_graphs = watch.metadata.partition_graphs
         if watch.model or (options is not None and options.traced):
             metadata.step_stats = stats

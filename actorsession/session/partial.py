@@ -21,12 +21,13 @@ from typing import Any
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto
-from actorsession.errors import CancelledError, DeadlineExceededError, OpError
+from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
 from actorsession.plan.place import DeviceSet
 from actorsession.runtime.executor import Gate
 from actorsession.runtime.partial_step import (
     BeginRun,
     ContinueRun,
+    GiveUpAll,
     GiveUpRun,
     PartialStep,
     RunStates,
@@ -116,14 +117,16 @@ class PartialRuns:
         run = self._new_run(plan, on_loop=False)
         if limit is not None:
             run.step.limit(Deadline.after(limit))
-        with run.lock:
+        run.enter()
+        try:
             self._runs[run.state.handle] = run
-            try:
-                run.begin(lambda: plan.graph.begin(run.step, ()), plan.failure)
-                self._gate.check()  # closed meanwhile, it has not seen this run
-            except BaseException as exc:  # Ctrl-C too
-                run.give_up(CancelledError(f"the setup was interrupted: {exc!r}"))
-                raise
+            run.begin(lambda: plan.graph.begin(run.step, ()), plan.new_failure())
+            self._gate.check()  # closed meanwhile, it has not seen this run
+        except BaseException as exc:  # Ctrl-C too
+            run.give_up(CancelledError(f"the setup was interrupted: {exc!r}"))
+            raise
+        finally:
+            run.leave()
         if self._watch is None:
             self._start_watch()
         return run.state.handle
@@ -150,25 +153,34 @@ class PartialRuns:
 
         Raises:
             InvalidArgumentError: for a wrong call, which has changed nothing.
+            FailedPreconditionError: for a call by a function inside a step of the same run.
             OpError: the step's first error.
         """
         run = self._find(handle)
         deadline = NEVER if limit is None else Deadline.after(limit)
-        with run.lock:
-            try:
-                call = run.call(run.shape(feeds, fetches), values, self.clock.now(), deadline)
-            except OpError:
-                raise  # a wrong call
-            except BaseException as exc:  # Ctrl-C
-                run.give_up(CancelledError(f"the call was interrupted: {exc!r}"))
-                raise
+        # Other threads may wait for this one, by functions in their steps: not even that is for ever.
+        run.enter(Deadline.after(DEFAULT_STEP_TIMEOUT) if limit is None else deadline)
+        try:
+            call = run.call(run.shape(feeds, fetches), values, self.clock.now(), deadline)
+        except OpError:  # a wrong call
+            self._gate.check()  # or a right one that came too late
+            raise
+        except BaseException as exc:  # Ctrl-C
+            run.give_up(CancelledError(f"the call was interrupted: {exc!r}"))
+            raise
+        finally:
+            run.leave()
         return call.result()
 
     def give_up_here(self, handle: str, error: OpError) -> None:
         """Ends a run, if it still is one; from any thread."""
         run = self._runs.get(handle)
-        if run is not None:
-            self._drop(run, error)
+        if run is None:
+            return
+        if self._actor is None:
+            run.end(error)
+        else:
+            self._tell(GiveUpRun(handle, error))
 
     # -- on an event loop ----------------------------------------------------------------------
 
@@ -180,7 +192,7 @@ class PartialRuns:
             self._actor = RunStates(self._runs)
         try:
             await self._actor.ref.ask(
-                BeginRun(run, lambda: plan.graph.tell(run.step, ()), plan.failure)
+                BeginRun(run, lambda: plan.graph.tell(run.step, ()), plan.new_failure())
             )
         except BaseException as exc:
             run.give_up(CancelledError(f"the setup was given up: {exc!r}"))
@@ -202,10 +214,10 @@ class PartialRuns:
         Cancelling it gives the run up between two nodes.
         """
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
-        self._find(handle)
-        assert self._actor is not None
         try:
             await self._take_turn()
+            self._find(handle)
+            assert self._actor is not None
             message = ContinueRun(
                 handle, feeds, values, fetches, self.clock.now(), Deadline.after(limit)
             )
@@ -259,20 +271,17 @@ class PartialRuns:
             self._alarm.cancel()
             self._alarm = None
 
-    def _drop(self, run: PartialStep, error: OpError, idle_at: float | None = None) -> None:
-        """Ends a run from any thread; with a time only if it is idle then."""
-        if self._actor is not None:
-            with contextlib.suppress(OpError):  # its loop is closed, and nobody waits
-                self._actor.ref.tell(GiveUpRun(run.state.handle, error))
-        elif run.lock.acquire(blocking=False):
-            try:
-                # Between the look and the lock another thread may have called.
-                if idle_at is None or run.state.is_idle(idle_at, self._limit):
-                    run.give_up(error)
-            finally:
-                run.lock.release()
-        elif idle_at is None:
-            run.step.give_up(error)  # by the thread that is in it, between two nodes
+    def _tell(self, message: GiveUpRun | GiveUpAll) -> None:
+        """Has the actor end runs, from any thread."""
+        assert self._actor is not None
+        try:
+            self._actor.ref.tell(message)
+        except AbortedError:
+            # Its loop is closed: nobody waits for these runs, or can ever continue them.
+            for run in list(self._runs.values()):
+                run.give_up(message.error)
+        except OpError as exc:
+            _log.warning("partial runs are not ended: %s", exc)
 
     def collect(self) -> None:
         """Gives up the runs that nobody has continued for as long as the idle limit."""
@@ -282,7 +291,10 @@ class PartialRuns:
                 handle = run.state.handle
                 _log.info("partial run %r was idle for %g s and is given up", handle, self._limit)
                 error = CancelledError(f"partial run {handle!r} was idle for {self._limit:g} s")
-                self._drop(run, error, idle_at=now)
+                if self._actor is None:
+                    run.end_if_idle(now, self._limit, error)
+                else:
+                    self._tell(GiveUpRun(handle, error))
 
     def _arm(self, seconds: float) -> None:
         self._alarm = asyncio.get_running_loop().call_later(seconds, self._ring)
@@ -291,7 +303,8 @@ class PartialRuns:
         self._alarm = None
         self.collect()
         if self._runs:
-            oldest = min(run.state.last_use for run in self._runs.values())
+            # A list: a finaliser may end a run in the middle of this line.
+            oldest = min(run.state.last_use for run in list(self._runs.values()))
             self._arm(max(oldest + self._limit - self.clock.now(), 0.001))
 
     def _start_watch(self) -> None:
@@ -313,8 +326,11 @@ class PartialRuns:
 
     def close_here(self, error: OpError) -> None:
         """Ends every run; from any thread."""
-        for run in list(self._runs.values()):
-            self._drop(run, error)
+        if self._actor is not None:
+            self._tell(GiveUpAll(error))
+        else:
+            for run in list(self._runs.values()):
+                run.end(error)
         self.requests.clear()
         self.plans.clear()
         with self._lock:

@@ -1,29 +1,31 @@
 """Partial runs as users call them, in both faces of a session.
 
 ``AsyncSession`` and ``Session`` inherit these methods. Structures of fetches and feed keys become names here,
-once per setup and once per form of call; the rest is ``PartialRuns`` of the direct session.
+once per setup and once per form of call; the rest is ``PartialRuns`` of the direct session, or
+``RemotePartialRuns`` of one that a master runs.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import weakref
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from actorsession.errors import CancelledError
+from actorsession.errors import CancelledError, OpError
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
-from actorsession.session.direct import DirectSession
 from actorsession.session.feeds import feed_tensor, flatten_feed_keys
 from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
 from actorsession.session.partial import PartialRuns
 from actorsession.session.partial_plans import PartialPlan
+from actorsession.session.remote_partial import RemotePartialPlan, RemotePartialRuns
 
 if TYPE_CHECKING:
     from actorsession.session.base import BaseSession as _Base
-    from actorsession.session.base import Request
+    from actorsession.session.request import Request
 else:
     _Base = object
 
@@ -35,18 +37,21 @@ _IN_LOOP = (
 )
 
 
+_Runs: TypeAlias = PartialRuns | RemotePartialRuns
+
+
 class _PartialFace(_Base):
     """What both faces share."""
 
-    def _partial_runs(self) -> PartialRuns:
+    def _partial_runs(self) -> Any:
+        """The partial runs of the session, of whichever kind it is."""
         self._check_usable()
-        session = self._session
-        if not isinstance(session, DirectSession):
-            self._check_local("makes no partial runs yet")
-        runs: PartialRuns = session.partial_runs
+        runs = getattr(self._session, "partial_runs", None)
+        if runs is None:  # a kind of session from outside
+            self._check_local("makes no partial runs")
         return runs
 
-    def _partial_plan(self, runs: PartialRuns, fetches: Any, feeds: Any) -> PartialPlan:
+    def _partial_plan(self, runs: _Runs, fetches: Any, feeds: Any) -> Any:
         """The plan of a setup; remembered for fetches of a common form."""
         graph = self._graph
         self._runs += 1
@@ -56,7 +61,9 @@ class _PartialFace(_Base):
         shape = fetch_key(fetches) if all(type(k) in _PLAIN for k in keys) else None
         # What may be fed can become less while the graph grows.
         key = (PartialPlan, graph.restrictions, shape, *keys) if shape is not None else None
-        plan: PartialPlan | None = None if key is None else runs.requests.get(key)
+        plan: PartialPlan | RemotePartialPlan | None = (
+            None if key is None else runs.requests.get(key)
+        )
         if plan is None:
             check_not_empty(graph)
             tensors = [feed_tensor(graph, k) for k in flatten_feed_keys(keys)]
@@ -73,7 +80,7 @@ class _PartialFace(_Base):
         return plan
 
     def _partial_request(
-        self, runs: PartialRuns, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None
+        self, runs: _Runs, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None
     ) -> Request:
         """One call reduced to names; remembered for fetches of a common form.
 
@@ -110,11 +117,16 @@ _PLAIN = frozenset({Tensor, str})
 class SyncPartialRuns(_PartialFace):
     """The partial runs of a ``Session``."""
 
+    if TYPE_CHECKING:
+
+        def _wait(self, coroutine: Coroutine[Any, Any, Any]) -> Any: ...
+
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Starts a step that will be fed and fetched in several calls.
 
-        What needs no feed runs at once. The run ends when all its feeds are given and all its fetches
-        taken, or when nobody continues it for ``ConfigProto.partial_run_idle_limit_in_ms``.
+        What needs no feed runs at once, before this returns. The run ends when all its feeds are given and
+        all its fetches taken, or when nobody continues it for
+        ``ConfigProto.partial_run_idle_limit_in_ms``.
 
         Args:
             fetches: all that will be fetched, as in ``run``; operations among them run as soon as their
@@ -129,13 +141,17 @@ class SyncPartialRuns(_PartialFace):
             TypeError: for a feed key or fetch of a wrong type.
             ValueError: for an unknown fetch, or a tensor that may not be fed.
             InvalidArgumentError: if nothing is fetched, or a tensor is fed twice, or fed and fetched.
-            UnimplementedError: in a session that a master runs.
+            OpError: in a session that a master runs, why a task refused its part or cannot be reached.
         """
         if asyncio._get_running_loop() is not None:
             raise RuntimeError(_IN_LOOP)
         runs = self._partial_runs()
         plan = self._partial_plan(runs, fetches, feeds)
-        return runs.open_here(plan, self._timeout(None))
+        if isinstance(runs, RemotePartialRuns):
+            remote: str = self._wait(runs.open(plan))
+            return remote
+        handle: str = runs.open_here(plan, self._timeout(None))
+        return handle
 
     def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
@@ -160,7 +176,9 @@ class SyncPartialRuns(_PartialFace):
             ValueError: for an unknown fetch, or a value whose shape does not fit.
             InvalidArgumentError: for a handle that is unknown or finished; a feed or fetch that was not
                 named at setup or is done already; a fetch that needs feeds which are missing.
-            DeadlineExceededError: if ``operation_timeout_in_ms`` is over; the handle is gone then.
+            FailedPreconditionError: inside a function (``py_func``) of the same run.
+            DeadlineExceededError: if ``operation_timeout_in_ms`` is over; the handle is gone then, unless
+                the time went by waiting for another thread's call of it.
             OpError: the step's first error.
         """
         if asyncio._get_running_loop() is not None:
@@ -170,10 +188,10 @@ class SyncPartialRuns(_PartialFace):
         request = self._partial_request(runs, handle, fetches, feed_dict)
         feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
         signature = request.signature
-        values = runs.call_here(
-            handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
-        )
-        return request.result(feeds, values)
+        asked = handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
+        if isinstance(runs, RemotePartialRuns):
+            return request.result(feeds, self._wait(runs.call(*asked)))
+        return request.result(feeds, runs.call_here(*asked))
 
     def partial(self, fetches: Any, feeds: Any = None) -> PartialRun:
         """A partial run as a context: ``with session.partial(fetches, feeds) as p: p.run(...)``.
@@ -194,7 +212,8 @@ class AsyncPartialRuns(_PartialFace):
         """Starts a step that will be fed and fetched in several calls; see
         ``Session.partial_run_setup``."""
         runs = self._partial_runs()
-        return await runs.open(self._partial_plan(runs, fetches, feeds))
+        handle: str = await runs.open(self._partial_plan(runs, fetches, feeds))
+        return handle
 
     async def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
@@ -260,7 +279,7 @@ class _PartialRun:
         return f"<{type(self).__name__} {state}>"
 
 
-def _give_up(runs: weakref.ref[PartialRuns], handle: str) -> None:
+def _give_up(runs: weakref.ref[_Runs], handle: str) -> None:
     found = runs()
     if found is not None:
         found.give_up_here(handle, CancelledError(f"partial run {handle!r} was dropped"))
@@ -281,8 +300,13 @@ class PartialRun(_PartialRun):
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        runs: PartialRuns = self._session._session.partial_runs
-        runs.give_up_here(self.handle, self._left())
+        runs: _Runs = self._session._session.partial_runs
+        error = self._left()
+        if isinstance(runs, PartialRuns):
+            runs.give_up_here(self.handle, error)
+        elif not self._session.closed:
+            with contextlib.suppress(OpError):  # closed by another thread, which has ended it
+                self._session._wait(runs.give_up(self.handle, error))
 
 
 class AsyncPartialRun(_PartialRun):
@@ -300,5 +324,5 @@ class AsyncPartialRun(_PartialRun):
     async def __aexit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        runs: PartialRuns = self._session._session.partial_runs
+        runs: _Runs = self._session._session.partial_runs
         await runs.give_up(self.handle, self._left())

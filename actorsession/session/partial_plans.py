@@ -5,6 +5,7 @@ Called by the faces at setup, through ``PartialRuns``. Thread-safe.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 from actorsession.config import ConfigProto
@@ -31,7 +32,7 @@ class PartialPlan:
         failure: why no such run can succeed, told by its first call.
     """
 
-    __slots__ = ("failure", "graph", "label", "parts", "signature")
+    __slots__ = ("_failure", "graph", "label", "parts", "signature")
 
     def __init__(
         self,
@@ -43,8 +44,12 @@ class PartialPlan:
         self.signature = signature
         self.parts = parts
         self.graph = graph
-        self.failure = failure
+        self._failure = failure
         self.label = str(signature)
+
+    def new_failure(self) -> OpError | None:
+        """The failure, for one run: an error that is raised holds on to what raised it."""
+        return copy.copy(self._failure)
 
 
 class PartialPlans:

@@ -12,19 +12,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import os
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
-import numpy as np
-
-from actorsession.actors import registry
+from actorsession.actors.admission import Admission, bytes_held
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.link import Link, LinkStatistics
-from actorsession.actors.ref import Ref
-from actorsession.actors.remote_ref import RemoteRef
 from actorsession.actors.supervision import Children
 from actorsession.config import (
     CONNECT_TIMEOUT,
@@ -32,81 +25,62 @@ from actorsession.config import (
     ConfigProto,
     RunMetadata,
     RunOptions,
-    StepStats,
 )  # fmt: skip
 from actorsession.errors import (
     AbortedError,
     CancelledError,
     DeadlineExceededError,
-    InternalError,
-    UnauthenticatedError,
     UnavailableError,
     UnimplementedError,
 )  # fmt: skip
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
+from actorsession.graph.registry import lookup
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
-    MASTER,
     CloseSession,
     CreateSession,
     DeviceList,
     ExtendSession,
     ListDevices,
+    ReattachSession,
     RunStep,
     SessionCreated,
     SessionExtended,
+    SessionReattached,
     StepDone,
 )  # fmt: skip
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.device_filters import DeviceFilters
+from actorsession.session.reattach import Reattached
+from actorsession.session.remote_master import RETRY, TOKEN_VARIABLE, MasterConnection, shared_token
+from actorsession.session.remote_partial import RemotePartialRuns
 from actorsession.session.remote_settings import refuse_local_settings
-from transports import AuthenticationError, Hello, ProtocolError, TransportError, WrongPeer, connect
+from actorsession.session.remote_values import (
+    RemotePlan,
+    RemoteStatistics,
+    fill_metadata,
+    own_values,
+    sent_feeds,
+    wire_options,
+)
+from actorsession.session.security import security_of
 
 __all__ = ["TOKEN_VARIABLE", "RemotePlan", "RemoteSession", "RemoteStatistics", "shared_token"]
 
-TOKEN_VARIABLE = "ACTORSESSION_TOKEN"
-"""The environment variable with the secret of servers that listen on more than loopback."""
-
-# Seconds between attempts to reach a master that is not there yet.
-_RETRY = 0.1
+# Times that a session is asked for, when the connection is lost before the answer comes.
+_TRIES = 3
 # Seconds for the master to close a session; it gives its workers two.
 _CLOSE = 5.0
 # Seconds for the connection to end.
 _GRACE = 2.0
 # Seconds that the client waits longer than the limit of a run, for the master's word on what was late.
 _ANSWER_MARGIN = 0.25
+# Seconds that are left at least of a limit, so that the answer is an error of the step and not of its form.
+_LEAST = 1e-3
 _GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
 _CLOSED = "Session has been closed."
-
-
-@dataclass(frozen=True, slots=True)
-class RemotePlan:
-    """What a remote session keeps of a plan: the names in the order in which values travel.
-
-    Attributes:
-        signature: the names.
-        fetches: its fetches, as messages have them.
-        targets: its targets, likewise.
-    """
-
-    signature: RunSignature
-    fetches: list[str]
-    targets: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteStatistics:
-    """Counters of a remote session.
-
-    Attributes:
-        steps: steps that run now.
-        link: traffic with the master; ``None`` if it is in this process or not connected.
-    """
-
-    steps: int
-    link: LinkStatistics | None
 
 
 class RemoteSession:
@@ -117,8 +91,13 @@ class RemoteSession:
         target: address of the master.
         config: settings; sent to the master.
 
+    Attributes:
+        handle: the master's name for the session; "" while there is none.
+        partial_runs: steps that are fed and fetched in several calls.
+
     Raises:
-        InvalidArgumentError: for settings that only local sessions have, or a malformed device filter.
+        InvalidArgumentError: for settings that only local sessions have, a malformed device filter, or an
+            environment that names some of the three TLS files.
     """
 
     def __init__(self, graph: Graph, target: str, config: ConfigProto) -> None:
@@ -128,17 +107,24 @@ class RemoteSession:
         self._target = target
         self._config = config
         self._children = Children(f"session to {target}")
-        self._ref: Ref | None = None
-        self._link: Link | None = None
-        self._handle = ""
+        self._master = MasterConnection(
+            target, self._children, over_wire=config.rpc_options.use_rpc_for_inprocess_master,
+            security=security_of(config.rpc_options),
+        )  # fmt: skip
+        self.handle = ""
         self._version = 0
         self._sent = 0  # how many operations the master knows
         self._connecting = asyncio.Lock()
         self._extending = asyncio.Lock()
         self._steps = 0
+        self._inflight = Admission(config.max_inflight_steps).share(
+            config.max_inflight_steps, config.max_inflight_bytes
+        )
+        self._may_wait = False  # whether the graph has ops that may wait for other steps
         self._requests = itertools.count()
         self._request_prefix = secrets.token_hex(8)
         self._closed = False
+        self.partial_runs = RemotePartialRuns(self)
 
     # -- connecting ----------------------------------------------------------------------------
 
@@ -155,83 +141,117 @@ class RemoteSession:
         """
         async with self._connecting:
             self._check_open()
-            if self._handle:
+            if self.handle:
                 return
             deadline = Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT)
             try:
-                self._ref = await self._reach(deadline)
                 await self._create(deadline)
             except BaseException:
                 # The master drops a session whose client has hung up.
-                await self._hang_up(0.0)
+                await self._master.hang_up(0.0)
                 raise
 
     async def _create(self, deadline: Deadline) -> None:
         operations = self._graph.get_operations()
-        created = await self._ask(
-            CreateSession(
-                graph=_wire(operations, self._graph.seed),
-                config=self._config.to_wire(),
-                request_id=self._request_id(),
-            ),
-            deadline,
-            SessionCreated,
+        self._may_wait = _may_wait(operations)
+        message = CreateSession(
+            graph=_wire(operations, self._graph.seed),
+            config=self._config.to_wire(),
+            target=self._target,
+            request_id=self.request_id(),
         )
+        for left in reversed(range(_TRIES)):
+            await self._master.reach(deadline)
+            try:
+                created = await self.ask(message, deadline, SessionCreated)
+                break
+            except UnavailableError:
+                if not (self._master.lost and left):
+                    raise
+                # The answer may have been on its way. The master knows the request by its id, so asking
+                # again makes no second session.
+                await self._master.hang_up(0.0)
+                await asyncio.sleep(RETRY)
         self._version = created.graph_version
         self._sent = len(operations)
-        self._handle = created.session_handle
-
-    async def _reach(self, deadline: Deadline) -> Ref:
-        if not self._config.rpc_options.use_rpc_for_inprocess_master:
-            here = registry.lookup(self._target)
-            if here is not None:
-                return here
-        attempts = 0
-        while True:
-            attempts += 1
-            left = deadline.time_left or 0.0
-            try:
-                connection = await connect(
-                    self._target, _hello(), timeout=max(left, _RETRY), token=shared_token()
-                )
-                break
-            except AuthenticationError as exc:
-                raise UnauthenticatedError(f"the master at {self._target}: {exc}") from exc
-            except (WrongPeer, ProtocolError) as exc:
-                raise UnavailableError(f"no master of ours is at {self._target}: {exc}") from exc
-            except TransportError as exc:
-                last = exc
-            if left <= _RETRY:
-                raise UnavailableError(
-                    f"no master answers at {self._target} after {attempts} "
-                    f"attempt{'s' * (attempts > 1)}; last: {last}"
-                ) from last
-            await asyncio.sleep(_RETRY)
-        self._link = Link(connection, serves={}, peer_name=connection.peer.task)
-        _ = self._children.start(self._link.run(), name=f"link to {self._target}")
-        return RemoteRef(self._link, MASTER)
-
-    async def _hang_up(self, grace: float) -> None:
-        link, self._link, self._ref = self._link, None, None
-        if link is not None:
-            await link.aclose(grace)
+        self.handle = created.session_handle
 
     def _check_open(self) -> None:
         if self._closed:
             raise CancelledError(_CLOSED)
 
-    async def _ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
-        if self._ref is None:
-            raise InternalError("the session is not connected")
-        answer = await self._ref.ask(message, deadline)
-        if not isinstance(answer, reply):
-            raise InternalError(
-                f"the master answered {type(answer).__name__}, not {reply.__name__}"
-            )
-        return answer
+    @property
+    def over_link(self) -> bool:
+        """Whether messages are encoded on their way to the master."""
+        return self._master.link is not None
 
-    def _request_id(self) -> str:
+    async def ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
+        """Asks the master; see ``MasterConnection.ask``."""
+        return await self._master.ask(message, deadline, reply)
+
+    async def ask_step(self, message: Any, limit: float | None, reply: type[Any]) -> Any:
+        """Asks the master for what may take as long as a step.
+
+        Args:
+            message: what.
+            limit: seconds that the master may take; ``None`` for the session's limit, or the default.
+            reply: the class of the answer.
+        """
+        self._check_open()
+        if limit is None:
+            limit = self._config.operation_timeout or DEFAULT_STEP_TIMEOUT
+        self._steps += 1
+        try:
+            return await self.ask(message, Deadline.after(limit + _ANSWER_MARGIN), reply)
+        except _GONE as error:
+            if self._closed:
+                raise CancelledError(_CLOSED) from error
+            raise
+        finally:
+            self._steps -= 1
+
+    def start(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Starts a child of the session; nothing once it is closed."""
+        with contextlib.suppress(AbortedError):
+            _ = self._children.start(work, name=name)
+
+    def request_id(self) -> str:
+        """A new name for a request, by which the master knows a repeat."""
         return f"{self._request_prefix}-{next(self._requests)}"
+
+    async def reattach(self) -> Reattached:
+        """Goes on with the tasks that there are now; connects anew if the master was lost.
+
+        Raises:
+            UnavailableError: if the master cannot be reached.
+            DeadlineExceededError: naming every task that does not answer.
+        """
+        self._check_open()
+        deadline = Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT)
+        if self.handle and self._master.reached:
+            message = ReattachSession(session_handle=self.handle, request_id=self.request_id())
+            try:
+                found = await self.ask(message, deadline, SessionReattached)
+            except (UnavailableError, AbortedError):
+                pass  # the master is gone, or knows the session no more
+            else:
+                return Reattached(
+                    tuple(found.added), tuple(found.removed), tuple(found.restarted),
+                    tuple(found.lost), tuple(found.restored),
+                )  # fmt: skip
+        return await self._create_anew()
+
+    async def _create_anew(self) -> Reattached:
+        """A new session at the master, for the same graph."""
+        async with self._connecting:
+            before = self._master.link.peer if self._master.link is not None else None
+            await self._master.hang_up(0.0)
+            self.handle, self._version, self._sent = "", 0, 0
+        await self.connect()
+        now = self._master.link.peer if self._master.link is not None else None
+        if before is not None and now is not None and before.incarnation != now.incarnation:
+            return Reattached(restarted=(now.task,))
+        return Reattached()
 
     # -- running -------------------------------------------------------------------------------
 
@@ -250,12 +270,13 @@ class RemoteSession:
             new = self._graph.operations_since(self._sent)
             if not new:
                 return
-            extended = await self._ask(
+            self._may_wait = self._may_wait or _may_wait(new)
+            extended = await self.ask(
                 ExtendSession(
-                    session_handle=self._handle,
+                    session_handle=self.handle,
                     graph=_wire(new, self._graph.seed),
                     current_graph_version=self._version,
-                    request_id=self._request_id(),
+                    request_id=self.request_id(),
                 ),
                 Deadline.after(self._config.operation_timeout or DEFAULT_STEP_TIMEOUT),
                 SessionExtended,
@@ -271,7 +292,9 @@ class RemoteSession:
         options: RunOptions | None = None,
         metadata: RunMetadata | None = None,
     ) -> Sequence[Any]:
-        """Runs a step; cancelling it gives the step up on every worker.
+        """Runs a step; waits first while as many as may be are under way.
+
+        Cancelling it gives the step up on every worker.
 
         Args:
             plan: what ``prepare`` returned.
@@ -294,38 +317,41 @@ class RemoteSession:
                 f"debug_options: a session of {self._target!r} watches no tensors yet; only sessions in "
                 "this process do"
             )
-        names = plan.signature.feeds
-        # A master in this process gets the arrays themselves, and the caller might change them while
-        # the step is suspended; over a link they are borrowed until the answer is there.
-        kept = feeds if self._link is not None else [_kept(f) for f in feeds]
+        nbytes = 0 if self._may_wait else bytes_held(feeds)
+        if not self._inflight.enter_nowait(nbytes):
+            deadline = Deadline.after(limit or DEFAULT_STEP_TIMEOUT)
+            await self._inflight.enter(deadline, nbytes)
+            limit = max(deadline.time_left or 0.0, _LEAST)
+        try:
+            return await self._run(plan, feeds, limit, options, metadata)
+        finally:
+            self._inflight.leave(nbytes)
+
+    async def _run(
+        self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
+        options: RunOptions | None, metadata: RunMetadata | None,
+    ) -> Sequence[Any]:  # fmt: skip
+        self._check_open()
+        over_link = self.over_link
+        kept = sent_feeds(feeds, over_link=over_link)
         message = RunStep(
-            session_handle=self._handle,
-            feeds=dict(zip(names, kept, strict=True)),
+            session_handle=self.handle,
+            feeds=dict(zip(plan.signature.feeds, kept, strict=True)),
             fetches=plan.fetches,
             targets=plan.targets,
-            options=_wire_options(options, limit),
-            request_id=self._request_id(),
+            options=wire_options(options, limit),
+            request_id=self.request_id(),
         )
-        deadline = Deadline.after((limit or DEFAULT_STEP_TIMEOUT) + _ANSWER_MARGIN)
-        self._steps += 1
-        try:
-            done = await self._ask(message, deadline, StepDone)
-        except _GONE as error:
-            if self._closed:
-                raise CancelledError(_CLOSED) from error
-            raise
-        finally:
-            self._steps -= 1
+        done: StepDone = await self.ask_step(message, limit or DEFAULT_STEP_TIMEOUT, StepDone)
         if metadata is not None:
-            _fill(metadata, done.metadata)
-        make_own = _scalar if self._link is not None else _own
-        return [make_own(value) for value in done.values]
+            fill_metadata(metadata, done.metadata)
+        return own_values(done.values, over_link=over_link)
 
     async def devices(self) -> list[DeviceAttributes]:
         """The devices that the session may use, the client device first."""
         await self.connect()
-        answer = await self._ask(
-            ListDevices(session_handle=self._handle), Deadline.after(CONNECT_TIMEOUT), DeviceList
+        answer = await self.ask(
+            ListDevices(session_handle=self.handle), Deadline.after(CONNECT_TIMEOUT), DeviceList
         )
         return [DeviceAttributes.from_wire(d) for d in answer.devices]
 
@@ -338,62 +364,25 @@ class RemoteSession:
         CancelledError.
         """
         self._closed = True
-        handle, self._handle = self._handle, ""
-        if handle and self._ref is not None:
+        self._inflight.close(CancelledError(_CLOSED))
+        handle, self.handle = self.handle, ""
+        if handle and self._master.reached:
             # The master may be gone or have dropped the session: nothing is left to close there then.
             with contextlib.suppress(*_GONE):
-                await self._ask(CloseSession(session_handle=handle), Deadline.after(_CLOSE), Done)
-        link, self._link = self._link, None
-        if link is not None:
-            await link.aclose(_GRACE)
+                await self.ask(CloseSession(session_handle=handle), Deadline.after(_CLOSE), Done)
+        await self._master.hang_up(_GRACE)
         await self._children.stop(_GRACE)
 
     def statistics(self) -> RemoteStatistics:
         """Counters of the session."""
-        return RemoteStatistics(self._steps, self._link.statistics() if self._link else None)
+        link = self._master.link
+        traffic = link.statistics() if link is not None else None
+        return RemoteStatistics(self._steps, traffic, self._inflight.statistics().waiting)
 
 
-def shared_token() -> str | None:
-    """The secret that servers and clients must share, if the environment has one."""
-    return os.environ.get(TOKEN_VARIABLE) or None
-
-
-def _hello() -> Hello:
-    return Hello(cluster_id="", task="client", incarnation=secrets.randbits(63), pid=os.getpid())
+def _may_wait(operations: Sequence[Any]) -> bool:
+    return any(lookup(op.type).blocks for op in operations)
 
 
 def _wire(operations: Sequence[Any], seed: int | None) -> list[Any]:
     return GraphDef(tuple(op.node_def for op in operations), seed=seed).to_wire()
-
-
-def _wire_options(options: RunOptions | None, limit: float | None) -> dict[str, Any]:
-    """The options as the master gets them; it keeps the limit, for it knows what the step waits for."""
-    if limit is None:
-        return options.to_wire() if options is not None else {}
-    return {**(options or RunOptions()).to_wire(), "timeout_in_ms": max(1, round(limit * 1000))}
-
-
-def _kept(feed: Any) -> Any:
-    """A fed value that nobody changes while the step is under way."""
-    return feed.copy() if isinstance(feed, np.ndarray) and feed.flags.writeable else feed
-
-
-def _own(value: Any) -> Any:
-    """A value of a master in this process, made the caller's own."""
-    if not isinstance(value, np.ndarray):
-        return value
-    return np.array(value) if value.ndim else value[()]
-
-
-def _scalar(value: Any) -> Any:
-    """A decoded value; rank 0 becomes a scalar, as TensorFlow gives."""
-    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
-
-
-def _fill(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
-    metadata.clear()
-    if not wire:
-        return
-    if wire.get("step_stats") is not None:
-        metadata.step_stats = StepStats.from_wire(wire["step_stats"])
-    metadata.partition_graphs = [GraphDef.from_wire(g) for g in wire.get("partition_graphs") or ()]

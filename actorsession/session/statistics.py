@@ -14,9 +14,10 @@ class SessionStatistics:
     """Counters of a direct session.
 
     Attributes:
-        cache: of the plan cache.
+        cache: of the plan cache; a run whose request keeps the plan that it found is a hit as well.
         nodes: nodes of the graph that the session has taken in.
         steps: steps that run now, those of partial runs included.
+        waiting: runs that wait until fewer steps are under way; see ``ConfigProto.max_inflight_steps``.
         pending: values and receivers that wait in the rendezvous of those steps.
         partial_runs: partial runs that are not complete.
         callables: callables that were made and not released.
@@ -33,6 +34,7 @@ class SessionStatistics:
     cache: CacheStatistics
     nodes: int = 0
     steps: int = 0
+    waiting: int = 0
     pending: int = 0
     partial_runs: int = 0
     callables: int = 0

@@ -18,20 +18,32 @@ from typing import Any, TypeVar
 
 from actorsession.actors.loops import new_event_loop
 from actorsession.config import ConfigProto, RunMetadata, RunOptions
+from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
-from actorsession.session.base import BaseSession, Request, reset_options
+from actorsession.session.base import (
+    BaseSession,
+    check_run_arguments,
+    container_names,
+    reset_options,
+)  # fmt: skip
 from actorsession.session.callables import Callable
 from actorsession.session.direct import DirectSession
 from actorsession.session.factory import get_factory
 from actorsession.session.partial_faces import SyncPartialRuns
+from actorsession.session.reattach import Reattached
+from actorsession.session.request import Request
 
 __all__ = ["Session"]
 
 T = TypeVar("T")
-# Seconds for the loop's thread to end after the session closed; it has nothing left to do by then.
-_JOIN = 10.0
+# Seconds for runs that other threads wait for to end after the session closed. Longer than a step that was
+# given up waits for its kernels.
+_LEFT = 10.0
+# Seconds that a run which is interrupted waits for its step. A kernel in the middle of a node may take much
+# longer, and who pressed Ctrl-C is to have the prompt back in 200 ms.
+_INTERRUPTED = 0.1
 
 
 class Session(SyncPartialRuns, BaseSession):
@@ -86,8 +98,6 @@ class Session(SyncPartialRuns, BaseSession):
         Raises:
             RuntimeError: if the session is closed, or in a coroutine of a running event loop.
         """
-        if asyncio._get_running_loop() is not None:
-            raise RuntimeError(_IN_LOOP)
         if feed_dict:
             feed_dict = self._flat_feeds(feed_dict)
         request = self._request(fetches, feed_dict)
@@ -101,6 +111,10 @@ class Session(SyncPartialRuns, BaseSession):
         options: RunOptions | None,
         run_metadata: RunMetadata | None,
     ) -> Any:
+        if asyncio._get_running_loop() is not None:
+            raise RuntimeError(_IN_LOOP)
+        if options is not None or run_metadata is not None:
+            check_run_arguments(options, run_metadata)
         plan = request.plan
         if plan is None and request.needs_step:
             plan = self._prepare(request)
@@ -184,6 +198,7 @@ class Session(SyncPartialRuns, BaseSession):
             config: settings by which the kind of session is chosen.
 
         Raises:
+            TypeError: for an argument of a wrong type.
             NotFoundError: if no session factory accepts the target.
             UnimplementedError: if sessions of that kind cannot be reset.
         """
@@ -191,49 +206,99 @@ class Session(SyncPartialRuns, BaseSession):
         factory = get_factory(options)
         thread = _LoopThread()
         try:
-            thread.wait(factory.reset(options, tuple(containers or ())))
+            thread.wait(factory.reset(options, container_names(containers)))
         finally:
             thread.stop()
 
+    def reattach(self, restore: Any = None) -> Reattached:
+        """Goes on after workers or the master of a remote session have restarted.
+
+        See ``AsyncSession.reattach``; ``restore`` is a plain function here, or fetches.
+        """
+        self._check_usable()
+        found: Reattached = self._wait(self._reattachable().reattach())
+        if restore is not None and found.restarted:
+            if callable(restore):
+                restore(self)
+            else:
+                self.run(restore)
+        return found
+
     def close(self) -> None:
-        """Cancels what runs and releases everything; bounded in time, may be called twice."""
-        if self._closed:
+        """Cancels what runs and releases everything; bounded in time, may be called twice.
+
+        Runs in other threads end with ``CancelledError``, which is not waited for. A session in this
+        process may be closed anywhere.
+
+        Raises:
+            RuntimeError: in a coroutine of a running event loop, for a session that has to tell a
+                master; it stays open then.
+        """
+        if self._is_forked:
+            # Loop, threads and connections are the parent's, and so is the lock.
+            self._closed = True
             return
-        self._closed = True
-        self._release()
         with self._lock:
+            if self._closed:
+                return
+            if self._thread is not None and self._direct is None and _in_loop():
+                raise RuntimeError(_CLOSED_IN_LOOP)
+            self._closed = True
             thread, self._thread = self._thread, None
-        if thread is not None:
-            try:
-                thread.wait(self._session.close())
-            finally:
-                thread.stop()
-        elif self._direct is not None:
-            self._direct.close_here()
+            closing = None if thread is None else thread.submit(self._session.close())
+        self._release()
+        if thread is None or closing is None:
+            if self._direct is not None:
+                self._direct.close_here()
+            return
+        try:
+            if not thread.is_current:  # as where a debugger state closes the session
+                thread.result(closing)
+        finally:
+            thread.stop()
 
     def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine on the session's own loop."""
+        if _in_loop():
+            coroutine.close()
+            raise RuntimeError(_IN_LOOP)
         with self._lock:
+            if self._closed:  # by another thread, since this one looked
+                coroutine.close()
+                raise CancelledError(_CLOSED)
             if self._thread is None:
                 self._thread = _LoopThread()
                 if self._direct is not None:
                     # Without a connection nothing is left on the loop of a session that was dropped.
                     weakref.finalize(self, self._thread.let_go).atexit = False
             thread = self._thread
-        return thread.wait(coroutine)
+            # Under the lock: a loop that is let go runs what was submitted before, and nothing else.
+            future = thread.submit(coroutine)
+        return thread.result(future)
 
 
+_CLOSED = "Session has been closed."
 _IN_LOOP = (
     "Session blocks and must not be used inside a running event loop: use AsyncSession and "
     "`await session.run(...)` there, or call Session from a thread (asyncio.to_thread)"
 )
+_CLOSED_IN_LOOP = (
+    "closing this Session waits for its master and must not be done inside a running event loop; the "
+    "session is still open: close it from a thread (`await asyncio.to_thread(session.close)`)"
+)
+
+
+def _in_loop() -> bool:
+    return asyncio._get_running_loop() is not None
 
 
 class _LoopThread:
-    """An event loop in a thread of its own."""
+    """An event loop in a thread of its own, until it is let go and what was submitted has ended."""
 
     def __init__(self) -> None:
         self._loop = new_event_loop()
+        self._gone = asyncio.Event()
+        self._pending: set[concurrent.futures.Future[Any]] = set()
         self._thread = threading.Thread(
             target=self._main, name="actorsession-session-loop", daemon=True
         )
@@ -242,30 +307,72 @@ class _LoopThread:
     def _main(self) -> None:
         asyncio.set_event_loop(self._loop)
         try:
-            self._loop.run_forever()
+            self._loop.run_until_complete(self._life())
         finally:
             asyncio.set_event_loop(None)
             self._loop.close()
 
-    def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Runs a coroutine and waits for it; Ctrl-C cancels it and is raised once it has ended."""
-        if asyncio._get_running_loop() is not None:
-            coroutine.close()
-            raise RuntimeError(_IN_LOOP)
+    async def _life(self) -> None:
+        await self._gone.wait()
+        # Somebody waits for each of them: had the loop ended before, they would wait for ever.
+        left = [asyncio.wrap_future(future) for future in list(self._pending)]
+        if left:
+            await asyncio.wait([asyncio.gather(*left, return_exceptions=True)], timeout=_LEFT)
+        for future in list(self._pending):
+            future.cancel()
+        # And runs that were interrupted, which may still give a kernel its time: nobody waits for them.
+        rest = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in rest:
+            task.cancel()
+        if rest:
+            await asyncio.wait(rest, timeout=_INTERRUPTED)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the caller runs in this thread, and so must not wait for it."""
+        return threading.current_thread() is self._thread
+
+    def submit(self, coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
+        """Starts a coroutine; not to be called once the loop was let go."""
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        self._pending.add(future)
+        future.add_done_callback(self._pending.discard)
+        return future
+
+    def result(self, future: concurrent.futures.Future[T]) -> T:
+        """Waits for what ``submit`` gave.
+
+        Ctrl-C, or whatever else a signal handler raises, cancels it, and is raised when it has ended, or
+        soon if a kernel does not let it end.
+        """
         try:
             return future.result()
-        except KeyboardInterrupt:
-            future.cancel()
-            concurrent.futures.wait([future], timeout=_JOIN)
+        except concurrent.futures.CancelledError as exc:
+            raise CancelledError(_CLOSED) from exc
+        except BaseException:
+            if not future.done():
+                future.cancel()
+                concurrent.futures.wait([future], timeout=_INTERRUPTED)
             raise
 
+    def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Runs a coroutine and waits for it; see ``result``.
+
+        Raises:
+            RuntimeError: in a coroutine of a running event loop.
+        """
+        if _in_loop():
+            coroutine.close()
+            raise RuntimeError(_IN_LOOP)
+        return self.result(self.submit(coroutine))
+
     def stop(self) -> None:
-        """Ends loop and thread."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(_JOIN)
+        """Lets the loop go, and waits for its thread if nothing is left for it to do."""
+        self.let_go()
+        if not self._pending and not self.is_current:
+            self._thread.join(_LEFT)
 
     def let_go(self) -> None:
         """``stop`` without waiting, for whichever thread finds the session gone; may come after it."""
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop.call_soon_threadsafe(self._gone.set)

@@ -61,3 +61,19 @@ async def test_an_endless_loop_on_a_worker_ends_at_its_deadline(
         with pytest.raises(DeadlineExceededError):
             await soon(session.run(endless, options=acts.RunOptions(timeout_in_ms=100)))
         await cluster.until_idle()
+
+
+async def test_a_loop_that_was_short_on_a_worker_ends_at_its_deadline_when_it_is_endless(
+    cluster: InProcess, graph: Graph
+) -> None:
+    """What a worker measured of it must not let it run where the worker hears of its end."""
+    n = ops.placeholder("int32", [])
+    with on(W1):
+        loop = ops.while_loop(lambda i: ops.not_equal(i, n), lambda i: (i + 1) % 100, [0])
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        for _ in range(5):
+            assert await soon(session.run(loop, {n: 3})) == 3
+        with pytest.raises(DeadlineExceededError):
+            await soon(session.run(loop, {n: -1}, options=acts.RunOptions(timeout_in_ms=100)))
+        assert await soon(session.run(loop, {n: 7})) == 7
+        await cluster.until_idle()

@@ -17,6 +17,7 @@ from actorsession.errors import (
     InvalidArgumentError,
     OpError,
     ProtocolError,
+    UnavailableError,
     UnimplementedError,
 )
 from actorsession.graph.graph import Graph
@@ -54,7 +55,7 @@ class Client:
         return await self.ask(
             CreateSession(
                 graph=GraphDef(tuple(op.node_def for op in nodes)).to_wire(),
-                config=ConfigProto(**config).to_wire(), request_id=request,
+                config=ConfigProto(**config).to_wire(), target="", request_id=request,
             )
         )  # fmt: skip
 
@@ -128,11 +129,13 @@ async def test_a_graph_that_cannot_be_right_makes_no_session(
 @pytest.mark.parametrize("wire", [[], [1], ["x", None, []], [1, None, [["n"]]]])
 async def test_a_graph_in_another_form_is_a_protocol_error(client: Client, wire: list[Any]) -> None:
     with pytest.raises(ProtocolError):
-        await client.ask(CreateSession(graph=wire, config={}, request_id=""))
+        await client.ask(CreateSession(graph=wire, config={}, target="", request_id=""))
 
 
 async def test_a_setting_that_does_not_exist_is_an_invalid_argument(client: Client) -> None:
-    message = CreateSession(graph=GraphDef(()).to_wire(), config={"colour": 1}, request_id="")
+    message = CreateSession(
+        graph=GraphDef(()).to_wire(), config={"colour": 1}, target="", request_id=""
+    )
     with pytest.raises(InvalidArgumentError, match="colour"):
         await client.ask(message)
 
@@ -158,12 +161,12 @@ async def test_a_node_that_exists_already_or_reads_what_does_not_is_refused_as_a
     b = ops.identity(a, name="b")
     everything = client.extension(graph, handle, version)
     client.sent += 1
-    with pytest.raises(InvalidArgumentError, match="'b' reads 'a'") as info:
+    with pytest.raises(InvalidArgumentError, match="'b' reads 'a:0'") as info:
         await client.ask(client.extension(graph, handle, version))
     assert info.value.node == "b"
     assert "test_master.py:" in str(info.value.source)
     version = (await client.ask(everything)).graph_version
-    with pytest.raises(InvalidArgumentError, match="'b' exists"):
+    with pytest.raises(InvalidArgumentError, match="'b' has a name that exists"):
         await client.ask(client.extension(graph, handle, version))
     answer = await client.ask(run_step(handle, [b.name], a=np.float32(3)))
     assert answer.values == [3.0]
@@ -184,10 +187,9 @@ async def test_a_request_that_comes_twice_runs_once(client: Client, graph: Graph
         run_step(handle, [read.name], "r-1"),
         client.extension(graph, handle, 1, "r-1"),
     ):
-        with pytest.raises(AbortedError, match="'r-1' was seen before"):
+        with pytest.raises(AbortedError, match="'r-1' was run already"):
             await client.ask(message)
-    with pytest.raises(AbortedError, match="'r-0' was seen before"):
-        await client.create(graph, "r-0")
+    assert (await client.create(graph, "r-0")).session_handle == handle
     assert (await client.ask(run_step(handle, [read.name], "r-2"))).values == [2.0]
 
 
@@ -250,7 +252,10 @@ async def test_a_session_ends_with_the_connection_of_its_client(
     link, children = Link(connection, serves={}), Children("a client")
     _ = children.start(link.run(), name="link")
     message = CreateSession(
-        graph=graph.as_graph_def().to_wire(), config=ConfigProto().to_wire(), request_id=""
+        graph=graph.as_graph_def().to_wire(),
+        config=ConfigProto().to_wire(),
+        target="",
+        request_id="",
     )
     handle = (await soon(link.ask(MASTER, message))).session_handle
     step = run_step(handle, [end.name], a=np.float32(1))
@@ -285,11 +290,17 @@ async def test_a_reset_closes_all_sessions_and_clears_variables_everywhere(
                 await session.run(variable)
 
 
-async def test_a_reset_does_not_wait_for_a_task_that_is_not_there(graph: Graph) -> None:
+async def test_a_reset_names_a_task_that_is_not_there_and_does_not_wait_for_it(
+    graph: Graph,
+) -> None:
     async with in_process() as cluster:
         client = Client(cluster)
-        await cluster.server(W1).stop()
         assert await client.ask(ResetContainers(containers=[])) == Done()
+        await cluster.server(W1).stop()
+        with pytest.raises(UnavailableError, match=f"containers were not cleared on {W1}: ") as told:
+            await client.ask(ResetContainers(containers=[]))
+        assert f"the sessions of {W0} are closed" in told.value.message
+        assert f"{W0}: " not in told.value.message
 
 
 async def test_a_creation_that_is_given_up_leaves_no_session(

@@ -71,7 +71,7 @@ class Bench:
         return await self.ask(
             CreateWorkerSession(
                 session_handle=handle, master_task=master, master_incarnation=life,
-                **{"isolate_session_state": False, "peers": {}, **more},
+                **{"isolate_session_state": False, "peers": {}, "task": "", **more},
             )
         )  # fmt: skip
 
@@ -186,7 +186,7 @@ async def test_a_session_whose_master_is_gone_is_dropped_with_its_steps(
 
     message = CreateWorkerSession(
         session_handle="s", master_task=W1, master_incarnation=1, isolate_session_state=False,
-        peers={},
+        peers={}, task="",
     )  # fmt: skip
     await bench.ref.submit(message, CallContext(None, W1, "tcp://h:1", watch))
     a = ops.placeholder("float32", [])

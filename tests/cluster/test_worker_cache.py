@@ -33,7 +33,7 @@ class Post(Actor):
 
     @handles(GetStatus)
     def on_get_status(self, message: GetStatus, call: CallContext) -> WorkerStatus:
-        return WorkerStatus(task=self.task, incarnation=1, devices=[], statistics={})
+        return WorkerStatus(task=self.task, incarnation=1, devices=[], statistics={}, restored=None)
 
     @handles(PushTensors)
     def on_push(self, message: PushTensors, call: CallContext) -> None:

@@ -17,7 +17,7 @@ SPECS = list(VOCABULARY.specs.values())
 # tag: fields, reply
 PROTOCOL = {
     "create_session": (
-        "graph: list[Any], config: dict[str, Any], request_id: str",
+        "graph: list[Any], config: dict[str, Any], target: str, request_id: str",
         "session_created",
     ),
     "session_created": ("session_handle: str, graph_version: int", None),
@@ -34,18 +34,53 @@ PROTOCOL = {
     "step_done": ("values: list[Any], metadata: dict[str, Any] | None", None),
     "list_devices": ("session_handle: str", "device_list"),
     "device_list": ("devices: list[Any]", None),
+    "partial_run_setup": (
+        "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], "
+        "request_id: str",
+        "partial_run_ready",
+    ),
+    "partial_run_ready": ("partial_run_handle: str", None),
+    "partial_run": (
+        "session_handle: str, partial_run_handle: str, feeds: dict[str, Any], fetches: list[str], "
+        "timeout_in_ms: int, request_id: str",
+        "step_done",
+    ),
+    "partial_run_drop": (
+        "session_handle: str, partial_run_handle: str, error: list[Any]",
+        "done",
+    ),
     "close_session": ("session_handle: str", "done"),
     "reset_containers": ("containers: list[str]", "done"),
     "done": ("", None),
+    "get_cluster": ("", "cluster_view"),
+    "cluster_view": ("cluster_id: str, task: str, tasks: dict[str, str]", None),
+    "stop_server": ("reason: str", "done"),
     "get_status": ("", "worker_status"),
     "worker_status": (
-        "task: str, incarnation: int, devices: list[Any], statistics: dict[str, Any]",
+        "task: str, incarnation: int, devices: list[Any], statistics: dict[str, Any], "
+        "restored: dict[str, Any] | None",
         None,
     ),
     "create_worker_session": (
         "session_handle: str, master_task: str, master_incarnation: int, "
-        "isolate_session_state: bool, peers: dict[str, str]",
+        "isolate_session_state: bool, peers: dict[str, str], task: str",
         "done",
+    ),
+    "update_worker_session": (
+        "session_handle: str, peers: dict[str, str], removed: list[str]",
+        "done",
+    ),
+    "update_cluster": ("cluster: dict[str, str]", "done"),
+    "logging_request": (
+        "enable: bool | None, clear: bool, fetch: bool, steps: list[int]",
+        "logging_reply",
+    ),
+    "logging_reply": ("enabled: bool, events: list[Any]", None),
+    "reattach_session": ("session_handle: str, request_id: str", "session_reattached"),
+    "session_reattached": (
+        "added: list[str], removed: list[str], restarted: list[str], lost: list[str], "
+        "restored: list[str]",
+        None,
     ),
     "delete_worker_session": ("session_handle: str", "done"),
     "register_graph": ("session_handle: str, partitions: list[Any]", "graph_registered"),

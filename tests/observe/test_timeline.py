@@ -208,6 +208,30 @@ def test_it_draws_what_a_traced_run_gives() -> None:
     assert of_phase(events, "C")
 
 
+# What the format wants of an event of each phase, as TensorFlow writes it too.
+PLACED = {"ph", "cat", "name", "pid", "tid", "ts"}
+FORM = {
+    "M": {"ph", "name", "pid", "tid", "args"}, "X": PLACED | {"dur", "args"}, "s": PLACED | {"id"},
+    "t": PLACED | {"id"}, "N": PLACED | {"id"}, "O": PLACED | {"id", "args"}, "D": PLACED | {"id"},
+    "C": PLACED | {"args"},
+}  # fmt: skip
+
+
+def test_every_event_has_the_form_of_its_phase() -> None:
+    events = drawn(step(), show_memory=True)
+    assert {e["ph"] for e in events} == set(FORM)
+    for event in events:
+        assert set(event) == FORM[event["ph"]]
+        for key in event.keys() & {"ts", "dur", "pid", "tid", "id"}:
+            assert type(event[key]) is int
+            assert event[key] >= 0
+    named = {e["pid"] for e in of_phase(events, "M")}
+    assert {e["pid"] for e in events} <= named
+    for start, end in zip(of_phase(events, "s"), of_phase(events, "t"), strict=True):
+        assert (start["id"], start["name"]) == (end["id"], end["name"])
+        assert start["ts"] <= end["ts"]
+
+
 async def test_the_step_of_a_cluster_has_the_devices_of_all_tasks() -> None:
     """The master merges what each worker recorded, with sizes and labels; arrows cross tasks."""
     graph = acts.Graph()

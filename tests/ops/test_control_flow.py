@@ -70,6 +70,16 @@ def test_a_single_variable_comes_without_its_list_unless_asked_for() -> None:
     assert run(count_to(3)) == 3
     assert run(count_to(3, return_same_structure=True)) == [3]
     assert run(ops.while_loop(lambda i: i < 3, lambda i: [i + 1], [0])) == 3
+    assert run(ops.while_loop(lambda d: d["a"] < 3, lambda d: [{"a": d["a"] + 1}], [{"a": 0}])) == {
+        "a": 3
+    }
+
+
+def test_a_list_of_several_variables_stays_in_its_list() -> None:
+    """TensorFlow counts values, and not what they stand in."""
+    found = run(ops.while_loop(lambda p: p[0] < 3, lambda p: [[p[0] + 1, p[1]]], [[0, 5]]))
+    assert found == [[3, 5]]
+    assert run(ops.while_loop(lambda e, i: i < 3, lambda e, i: (e, i + 1), [{}, 0])) == [{}, 3]
 
 
 def test_slices_can_be_carried_by_a_loop() -> None:
@@ -186,6 +196,11 @@ WRONG_LOOPS: list[tuple[str, type[Exception], Callable[[], Any]]] = [
     ("cond must be callable", TypeError, lambda: ops.while_loop(no_function, keep, [0])),
     ("body must be callable", TypeError, lambda: ops.while_loop(keep, no_function, [0])),
     ("positive integer", TypeError, lambda: count_to(3, parallel_iterations=0)),
+    ("positive integer, got '2'", TypeError, lambda: count_to(3, parallel_iterations="2")),
+    ("positive integer, got None", TypeError, lambda: count_to(3, parallel_iterations=None)),
+    ("positive integer, got 2.5", TypeError, lambda: count_to(3, parallel_iterations=2.5)),
+    ("positive integer, got <Tensor", TypeError,
+     lambda: count_to(3, parallel_iterations=ops.constant(3))),
     ("must be provided", ValueError, lambda: ops.while_loop(lambda: True, list, [])),
     ("got int", TypeError, lambda: ops.while_loop(keep, keep, 0)),
     ("got dict", TypeError, lambda: ops.while_loop(keep, keep, {"a": 0})),
@@ -205,7 +220,12 @@ WRONG_LOOPS: list[tuple[str, type[Exception], Callable[[], Any]]] = [
      lambda: ops.while_loop(lambda a: True, keep, [vector()], [acts.TensorShape([2])] * 2)),
     ("types", TypeError,
      lambda: ops.while_loop(lambda a: True, keep, [vector()], (acts.TensorShape([2]),))),
+    ("got 3", TypeError, lambda: ops.while_loop(lambda a: True, keep, [vector()], [3])),
+    ("got 'x'", TypeError, lambda: ops.while_loop(lambda a: True, keep, [vector()], ["x"])),
     ("integer scalar", TypeError, lambda: count_to(3, maximum_iterations=ops.constant(1.5))),
+    ("maximum_iterations is an integer", TypeError, lambda: count_to(3, maximum_iterations=5.0)),
+    ("maximum_iterations is an integer", TypeError, lambda: count_to(3, maximum_iterations="5")),
+    ("maximum_iterations is an integer", TypeError, lambda: count_to(3, maximum_iterations=True)),
     ("is a scalar", ValueError, lambda: count_to(3, maximum_iterations=[1])),
     ("resource", TypeError, lambda: ops.while_loop(lambda v: True, keep, [handle()])),
 ]  # fmt: skip

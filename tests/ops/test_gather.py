@@ -40,6 +40,15 @@ def test_gather_takes_rows_if_no_axis_is_given() -> None:
     expect(lambda x, i: gather(x, i), A[[2, 0]], A, i32([2, 0]))
 
 
+def test_an_axis_whose_value_is_known_can_no_longer_be_fed() -> None:
+    with Graph().as_default() as graph:
+        known, fed = constant(1), source("int32", [])
+        gather(constant(A), [0], axis=known)
+        gather(constant(A), [0], axis=fed)
+        assert not graph.is_feedable(known)
+        assert graph.is_feedable(fed)
+
+
 def test_gather_of_one_element_is_a_scalar() -> None:
     expect(lambda x, i: gather(x, i), f32(7), f32([5, 6, 7]), i32(2))
 

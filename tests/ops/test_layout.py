@@ -11,6 +11,7 @@ import pytest
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.ops.build import constant
+from actorsession.ops.joining import stack
 from actorsession.ops.layout import invert_permutation, pad, tile, transpose
 from tests.ops.cases import computed, expect, f32, i32, i64, static_shape
 from tests.ops.interpreter import check_gradient, source
@@ -149,6 +150,18 @@ def test_a_margin_that_does_not_fit_fails_in_the_step() -> None:
         computed(lambda x, p: pad(x, p), M, i32([[-1, 0], [0, 0]]))
     with pytest.raises(InvalidArgumentError, match="reach over shape"):
         computed(lambda x: pad(x, [[2, 0], [0, 0]], "REFLECT"), M)
+
+
+@pytest.mark.parametrize("mode", ["CONSTANT", "REFLECT"])
+def test_paddings_whose_value_is_known_can_no_longer_be_fed(mode: str) -> None:
+    with Graph().as_default() as graph:
+        known, fed, part = constant(MARGINS), source("int32", [2, 2]), constant(1)
+        rows = stack([[part, source("int32", [])], [1, 1]])
+        for margins in (known, fed, rows):
+            pad(constant(M), margins, mode)
+        assert [graph.is_feedable(t) for t in (known, fed, rows, part)] == [
+            False, True, False, False,
+        ]  # fmt: skip
 
 
 def test_an_unknown_mode_is_refused() -> None:

@@ -78,8 +78,16 @@ def test_a_one_hot_that_can_never_work_is_refused() -> None:
             one_hot([0], 2, constant(1), constant(1.0))
         with pytest.raises(ValueError, match="axis 3"):
             one_hot([0], 2, axis=3)
+        with pytest.raises(ValueError, match="input 1 has rank 0, got shape"):
+            one_hot([0], [2])
+        with pytest.raises(ValueError, match="input 3 is a scalar, got shape"):
+            one_hot([0], 2, off_value=[0.0])
     with pytest.raises(InvalidArgumentError, match="at least 0, got -1"):
         computed(one_hot, i32([0]), i32(-1))
+    with pytest.raises(InvalidArgumentError, match=r"depth is a scalar, got shape \[1\]"):
+        computed(one_hot, i32([0]), i32([3]), known=False)
+    with pytest.raises(InvalidArgumentError, match=r"on_value is a scalar, got shape \[1\]"):
+        computed(one_hot, i32([0]), i32(3), i32([1]), i32(0), known=False)
 
 
 def test_nothing_flows_back_through_one_hot() -> None:

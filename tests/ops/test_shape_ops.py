@@ -185,6 +185,23 @@ def test_expand_dims_takes_the_older_spelling() -> None:
     expect(lambda x: expand_dims(x, dim=0), A[None], A)
 
 
+@pytest.mark.parametrize("axis", [[1], [[1]], [-3]], ids=str)
+def test_the_axis_of_expand_dims_is_a_tensor_of_one_element(axis: Any) -> None:
+    wanted = np.expand_dims(A, 1)
+    expect(lambda x: expand_dims(x, axis), wanted, A)
+    expect(lambda x, a: expand_dims(x, a), wanted, A, i32(axis))
+
+
+@pytest.mark.parametrize("axes", [[], [0, 1]], ids=str)
+def test_expand_dims_takes_no_other_number_of_axes(axes: Any) -> None:
+    with Graph().as_default(), pytest.raises(ValueError, match="the axis is a single number"):
+        expand_dims(A, i32(axes))
+    with Graph().as_default(), pytest.raises(ValueError, match="the axis is a single number"):
+        expand_dims(source("float32"), i32(axes))
+    with pytest.raises(InvalidArgumentError, match="the axis is a single number, got one of shape"):
+        computed(expand_dims, A, i32(axes))
+
+
 def test_expand_dims_needs_an_axis() -> None:
     with Graph().as_default(), pytest.raises(ValueError, match="needs an axis"):
         expand_dims(constant(1.0))

@@ -12,7 +12,7 @@ from actorsession.errors import FailedPreconditionError, InvalidArgumentError
 from actorsession.graph.dtypes import bool_, float32, float64, int32, int64, resource, string
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops import variables as v
+from actorsession.ops import variable_lists as lists
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.indexed_slices import IndexedSlices
@@ -29,7 +29,7 @@ def graph() -> Iterator[Graph]:
 def started(*variables: Variable) -> Variables:
     """State in which the variables have their first values."""
     state = Variables()
-    evaluate([v.variables_initializer(variables)], None, state)
+    evaluate([lists.variables_initializer(variables)], None, state)
     return state
 
 
@@ -224,7 +224,7 @@ def test_a_read_under_a_control_dependency_gives_the_value_after_it(graph: Graph
 
 def test_whether_a_variable_is_initialised_can_be_asked() -> None:
     w = Variable(1.0)
-    asked = v.is_variable_initialized(w)
+    asked = lists.is_variable_initialized(w)
     assert evaluate([asked]) == [False]
     assert evaluate([asked], None, started(w)) == [True]
 
@@ -311,22 +311,22 @@ def test_variables_join_the_collections_that_programs_look_into() -> None:
     a = Variable(1.0)
     b = Variable(1.0, trainable=False)
     c = Variable(1.0, collections=[GraphKeys.LOCAL_VARIABLES], trainable=False)
-    assert v.global_variables() == [a, b]
-    assert v.trainable_variables() == [a]
-    assert v.local_variables() == [c]
+    assert lists.global_variables() == [a, b]
+    assert lists.trainable_variables() == [a]
+    assert lists.local_variables() == [c]
 
 
 def test_a_trainable_variable_joins_the_trainable_ones_in_any_case() -> None:
     a = Variable(1.0, collections=["mine"])
-    assert v.trainable_variables() == [a]
-    assert v.global_variables() == []
+    assert lists.trainable_variables() == [a]
+    assert lists.global_variables() == []
 
 
 def test_collections_can_be_narrowed_to_a_scope(graph: Graph) -> None:
     with graph.name_scope("a"):
         inside = Variable(1.0)
     Variable(1.0)
-    assert v.global_variables("a/") == [inside]
+    assert lists.global_variables("a/") == [inside]
 
 
 def test_collections_are_a_list() -> None:
@@ -338,22 +338,22 @@ def test_initializers_give_first_values_to_what_exists_when_they_are_built() -> 
     a = Variable([1.0, 2.0])
     local = Variable(3.0, trainable=False, collections=[GraphKeys.LOCAL_VARIABLES])
     state = Variables()
-    evaluate([v.global_variables_initializer()], None, state)
+    evaluate([lists.global_variables_initializer()], None, state)
     assert value_of(a, state).tolist() == [1.0, 2.0]
     with pytest.raises(FailedPreconditionError):
         value_of(local, state)
-    evaluate([v.local_variables_initializer()], None, state)
+    evaluate([lists.local_variables_initializer()], None, state)
     assert value_of(local, state) == 3.0
 
 
 def test_initialising_nothing_is_an_operation_too() -> None:
-    assert evaluate([v.variables_initializer([])]) == [None]
+    assert evaluate([lists.variables_initializer([])]) == [None]
 
 
 def test_variables_without_value_are_reported_by_name() -> None:
     a, b, c = (Variable(1.0, name=n) for n in "abc")
     state = started(b)
-    everything, some = v.report_uninitialized_variables(), v.report_uninitialized_variables([b, c])
+    everything, some = lists.report_uninitialized_variables(), lists.report_uninitialized_variables([b, c])
     assert evaluate([everything], None, state)[0].tolist() == [b"a", b"c"]
     assert evaluate([some], None, state)[0].tolist() == [b"c"]
     evaluate([a.initializer, c.initializer], None, state)
@@ -361,7 +361,7 @@ def test_variables_without_value_are_reported_by_name() -> None:
 
 
 def test_without_variables_none_is_reported() -> None:
-    assert evaluate([v.report_uninitialized_variables()])[0].shape == (0,)
+    assert evaluate([lists.report_uninitialized_variables()])[0].shape == (0,)
 
 
 def test_an_update_by_any_op_is_placed_beside_the_variable(graph: Graph) -> None:

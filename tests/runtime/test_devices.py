@@ -140,10 +140,14 @@ def test_only_instances_of_device_factory_can_be_registered(wrong: Any) -> None:
         register_device_factory("TOY", wrong)
 
 
-def test_a_factory_that_leaves_something_out_says_what() -> None:
+def test_a_factory_that_leaves_something_out_is_named() -> None:
     register_device_factory("TOY", DeviceFactory())
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(
+        FailedPreconditionError,
+        match="factory of TOY devices from the program has failed: NotImplementedError",
+    ):
         make_devices(LOCAL_TASK, {})
+    assert names(TOY=0) == ["CPU:0"]
 
 
 class Wrong(Toys):
@@ -172,6 +176,34 @@ def test_a_factory_that_makes_other_devices_than_asked_is_named(made: Any, probl
     register_device_factory("TOY", Wrong(made))
     with pytest.raises(FailedPreconditionError, match=f"TOY devices from the program.*{problem}"):
         make_devices(LOCAL_TASK, {})
+
+
+def test_a_factory_that_fails_is_named_and_its_own_error_is_the_cause(site: Path) -> None:
+    source = PLUGIN.replace("assert isinstance(config, ConfigProto)", "raise OSError('no driver')")
+    write_distribution(site, "toy_plugin", source, ["TOY = toy_plugin:Toys"])
+    with pytest.raises(
+        FailedPreconditionError,
+        match=r"from plug-in TOY = toy_plugin:Toys of toy_plugin 1\.0 has failed: OSError: no driver",
+    ) as caught:
+        make_devices(LOCAL_TASK, {"TOY": 1})
+    assert isinstance(caught.value.__cause__, OSError)
+
+
+def test_an_error_of_ours_that_a_factory_raises_is_told_as_it_is() -> None:
+    def refuse(factory: Toys, task: str) -> Any:
+        raise NotFoundError("no toys left")
+
+    register_device_factory("TOY", Wrong(refuse))
+    with pytest.raises(NotFoundError, match=r"^no toys left$"):
+        make_devices(LOCAL_TASK, {})
+
+
+def test_devices_may_be_made_one_by_one() -> None:
+    def one_by_one(factory: Toys, task: str) -> Any:
+        yield factory.device(f"{task}/device:TOY:0", "TOY")
+
+    register_device_factory("TOY", Wrong(one_by_one))
+    assert names() == ["CPU:0", "TOY:0"]
 
 
 # -- plug-ins ------------------------------------------------------------------------------------
@@ -279,6 +311,22 @@ def test_a_type_says_which_operations_it_runs() -> None:
     toy, cpu = f"{LOCAL_TASK}/device:TOY:0", f"{LOCAL_TASK}/device:CPU:0"
     found = [supports(toy, "MatMul"), supports(toy, "Add"), supports(cpu, "MatMul")]
     assert found == [False, True, True]
+
+
+def test_a_factory_that_cannot_say_what_its_devices_run_is_named() -> None:
+    class Broken(Toys):
+        def supports(self, op_type: str) -> bool:
+            raise OSError("no driver")
+
+    register_device_factory("TOY", Broken(physical=1))
+    supports = device_set(make_devices(LOCAL_TASK, {})).supports
+    assert supports is not None
+    with pytest.raises(
+        FailedPreconditionError,
+        match=r"TOY:0, from the program, cannot say whether it runs MatMul: OSError: no driver",
+    ):
+        supports(f"{LOCAL_TASK}/device:TOY:0", "MatMul")
+    assert supports(f"{LOCAL_TASK}/device:CPU:0", "MatMul")
 
 
 def test_incarnations_are_never_zero(monkeypatch: Any) -> None:

@@ -94,3 +94,28 @@ def test_shutting_a_pool_of_ones_own_down_waits_for_its_work() -> None:
     pool.shutdown()
     assert done == list(range(20))
     pool.shutdown()  # twice is fine
+
+
+def test_users_take_turns_however_much_one_of_them_submits() -> None:
+    threads = PoolThreads(1, "turns-kernel")
+    flood, other = KernelPool(threads), KernelPool(threads)
+    gate, ran = threading.Event(), list[str]()
+    flood.submit(gate.wait, 10)
+    for _ in range(5):
+        flood.submit(ran.append, "flood")
+    for _ in range(3):
+        other.submit(ran.append, "other")
+    gate.set()
+    threads.join()
+    assert ran == ["flood", "other"] * 3 + ["flood"] * 2
+
+
+def test_a_share_may_be_divided() -> None:
+    pool = KernelPool(1)
+    part = pool.share()
+    assert part.shares_threads_with(pool)
+    part.shutdown()
+    assert run_in(pool)
+    pool.shutdown()
+    with pytest.raises(RuntimeError, match="shut down"):
+        pool.share()

@@ -58,6 +58,19 @@ def test_the_error_of_an_uninitialised_variable_travels_as_not_found() -> None:
     assert type(error_from_wire(error_to_wire(error))) is NotFoundError
 
 
+def test_a_string_scalar_is_plain_bytes() -> None:
+    variable = Variable("v", spec("string", []))
+    variable.assign(b"text")
+    assert variable.read() == b"text"
+    variable.assign(np.array(b"array", object))
+    assert variable.read() == b"array"
+    with pytest.raises(InvalidArgumentError, match=r"holds string .* float32 of shape \(3,\)"):
+        variable.assign(vector(1, 2, 3))
+    with pytest.raises(InvalidArgumentError, match=r"holds float32 .* string of shape \(\)"):
+        made().assign(b"text")
+    assert variable.read() == b"array"
+
+
 def test_an_update_nobody_watches_happens_in_place() -> None:
     variable = made()
     address = variable.read().__array_interface__["data"][0]

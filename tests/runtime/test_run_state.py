@@ -16,6 +16,7 @@ from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
+    FailedPreconditionError,
     InternalError,
     InvalidArgumentError,
     UnavailableError,
@@ -33,6 +34,7 @@ from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.partial_step import (
     BeginRun,
     ContinueRun,
+    GiveUpAll,
     GiveUpRun,
     PartialStep,
     RunStates,
@@ -474,6 +476,112 @@ async def test_giving_up_while_a_kernel_runs_answers_at_once_and_the_step_ends_w
     pool.shutdown()
 
 
+@pytest.mark.parametrize(
+    "base", [np.zeros([3], np.float32), np.zeros([2], np.float32)], ids=["broadcast", "view"]
+)
+def test_a_fed_view_that_is_read_only_is_kept_as_it_was_when_it_was_fed(
+    two_stages: Loaded, base: Any
+) -> None:
+    fed = np.broadcast_to(base[:1], [2]) if base.size == 3 else base[:]
+    fed.flags.writeable = False
+    two_stages.begin()
+    two_stages.call({"b:0": fed})
+    base[:] = 99
+    np.testing.assert_array_equal(two_stages.call({"a:0": ONES}, ["y:0"]).result()[0], [2, 2])
+
+
+# -- threads ---------------------------------------------------------------------------------------
+
+
+def in_thread(function: Any, *args: Any) -> BaseException | None:
+    """What a function raises in another thread."""
+    raised: list[BaseException | None] = [None]
+
+    def work() -> None:
+        try:
+            function(*args)
+        except BaseException as exc:
+            raised[0] = exc
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+    return raised[0]
+
+
+def test_the_thread_that_is_in_a_run_ends_it_when_it_leaves(two_stages: Loaded) -> None:
+    """1. A thread is in the run, past its last node. 2. Another one ends the run, and cannot enter. 3. The
+    first one leaves."""
+    two_stages.begin()
+    two_stages.run.enter()
+    assert two_stages.call({"a:0": ONES}, ["x:0"]).done
+    assert in_thread(two_stages.run.end, ERROR) is None
+    assert two_stages.deleted == []
+    two_stages.run.leave()
+    assert two_stages.deleted == [two_stages.run]
+    assert two_stages.step.rendezvous.pending == (0, 0)
+
+
+def test_a_run_that_nobody_is_in_is_ended_at_once_and_once(two_stages: Loaded) -> None:
+    two_stages.begin()
+    for _ in range(2):
+        two_stages.run.end(ERROR)
+        assert two_stages.deleted == [two_stages.run]
+    two_stages.run.enter()  # and its lock is free
+    two_stages.run.leave()
+
+
+def test_an_idle_run_is_ended_unless_somebody_is_in_it_or_has_called(two_stages: Loaded) -> None:
+    two_stages.begin()
+    two_stages.run.enter()
+    assert in_thread(two_stages.run.end_if_idle, 10.0, 10.0, ERROR) is None
+    two_stages.run.leave()
+    assert two_stages.deleted == []
+    two_stages.run.end_if_idle(9.0, 10.0, ERROR)
+    assert two_stages.deleted == []
+    two_stages.run.end_if_idle(10.0, 10.0, ERROR)
+    assert two_stages.deleted == [two_stages.run]
+
+
+def test_a_look_for_idleness_loses_no_end_that_comes_meanwhile(two_stages: Loaded) -> None:
+    """1. The collector has entered. 2. The session closes and cannot. 3. The run is not idle. 4. The
+    collector leaves."""
+    two_stages.begin()
+    state = two_stages.run.state
+
+    class Watched(RunState):
+        __slots__ = ()
+
+        def is_idle(self, now: float, limit: float) -> bool:
+            two_stages.run.end(ERROR)
+            assert two_stages.deleted == []
+            return False
+
+    state.__class__ = Watched
+    two_stages.run.end_if_idle(10.0, 10.0, CancelledError("idle"))
+    assert two_stages.deleted == [two_stages.run]
+
+
+def test_a_thread_that_is_in_a_run_may_not_enter_it_again(two_stages: Loaded) -> None:
+    two_stages.run.enter()
+    with pytest.raises(FailedPreconditionError, match="inside partial run 'h' continues that very"):
+        two_stages.run.enter()
+    two_stages.run.leave()
+    two_stages.run.enter()
+    two_stages.run.leave()
+
+
+def test_waiting_for_another_thread_has_a_limit(two_stages: Loaded) -> None:
+    two_stages.run.enter()
+    raised = in_thread(two_stages.run.enter, Deadline.after(0.01))
+    assert isinstance(raised, DeadlineExceededError)
+    assert "another thread's call of partial run 'h'" in str(raised)
+    two_stages.run.leave()
+    two_stages.run.enter(Deadline.after(60.0))
+    two_stages.run.leave()
+
+
 # -- the actor -------------------------------------------------------------------------------------
 
 
@@ -495,4 +603,14 @@ async def test_the_actor_begins_continues_and_gives_up_runs(two_stages: Loaded) 
         await actor.ref.ask(ContinueRun("h", (), [], (), 0.0, NEVER))
     actor.ref.tell(GiveUpRun("h", CancelledError("twice")))  # is no error
     assert actor.statistics().stopped is None
+    await actor.stop()
+
+
+async def test_one_message_ends_all_runs_of_a_session(two_stages: Loaded) -> None:
+    runs: dict[str, PartialStep] = {}
+    actor = RunStates(runs)
+    begin = BeginRun(two_stages.run, lambda: two_stages.graph.begin(two_stages.step, ()), None)
+    await actor.ref.ask(begin)
+    actor.ref.tell(GiveUpAll(CancelledError("closed")))
+    assert two_stages.deleted == [two_stages.run]
     await actor.stop()

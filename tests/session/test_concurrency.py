@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,9 @@ from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import CancelledError, DeadlineExceededError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
+from actorsession.plan.signature import RunSignature
 from actorsession.session import AsyncSession, Session
+from actorsession.session.request import Request
 
 
 @pytest.fixture
@@ -187,6 +192,35 @@ def test_many_threads_share_a_session_while_the_graph_grows() -> None:
         assert session.run(total) == 32 * 50
 
 
+def test_threads_that_make_a_new_request_at_once_feed_what_each_key_says() -> None:
+    """The first run of a request brings its feeds into the order of the plan; only one thread may do it.
+
+    1. Two threads find the request without a plan.
+    2. Both get the plan, whose feeds are sorted, and reorder the request's converters and positions.
+    3. Done half by one and half by the other, values would go to one another's tensors, for ever.
+    """
+    names = tuple(f"x{i}:0" for i in range(9))
+    plan = SimpleNamespace(signature=RunSignature(names))
+    backwards = RunSignature(names[::-1])
+    requests = [Request(backwards, (str,) * 9, tuple(range(9)), list, None) for _ in range(4000)]
+    start = threading.Barrier(4)
+
+    def work(index: int) -> None:
+        start.wait()
+        for request in requests:
+            if request.plan is None:
+                request.bind(plan)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        in_threads(4, work)
+    finally:
+        sys.setswitchinterval(interval)
+    values = list(reversed(names))  # the values of feeds that are named backwards
+    assert all(request.feeds(values) == list(names) for request in requests)
+
+
 def test_threads_do_not_inherit_defaults() -> None:
     seen: list[Graph] = []
     with Session(graph=Graph()) as session:
@@ -225,6 +259,101 @@ def test_a_session_used_after_fork_says_so() -> None:
         os.waitpid(pid, 0)
     assert "cannot be used in the forked process" in message
     assert "spawn" in message
+
+
+@pytest.mark.process
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_may_leave_the_block_of_a_session_and_make_its_own(long_graph: Any) -> None:
+    """The session has a loop in a thread, which stays behind in the parent: closing must not wait for it."""
+    graph, _, _, short = long_graph
+    with graph.as_default():
+        called = ops.py_func(np.copy, [short], "float32")
+    limited = RunOptions(timeout_in_ms=20_000)
+    reader, writer = os.pipe()
+    child = 1
+    with Session(graph=graph) as session:
+        assert session.run(called, {"s:0": 1}, limited) == 2
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+    if child == 0:
+        with Session(graph=graph) as own:
+            os.write(writer, str(own.run(called, {"s:0": 2}, limited)).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        found = pipe.read().decode()
+    assert os.waitpid(child, 0)[1] == 0
+    assert found == "3.0"
+
+
+@pytest.mark.process
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+async def test_an_asynchronous_session_is_the_parents_after_a_fork(long_graph: Any) -> None:
+    graph, _, _, short = long_graph
+    async with AsyncSession(graph=graph) as session:
+        assert await session.run(short, {"s:0": 1}) == 2
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            step = session.run(short, {"s:0": 1})
+            try:
+                step.send(None)
+            except RuntimeError as exc:
+                os.write(writer, str(exc).encode())
+            try:
+                session.close().send(None)
+            except StopIteration:
+                os.write(writer, b"; and closed")
+            os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as pipe:
+            message = pipe.read().decode()
+        assert os.waitpid(child, 0)[1] == 0
+        assert "cannot be used in the forked process" in message
+        assert message.endswith("; and closed")
+        assert await session.run(short, {"s:0": 2}) == 3
+
+
+INTERRUPTED = """
+import sys
+import actorsession as acts
+
+options = acts.RunOptions(timeout_in_ms=600_000) if sys.argv[1] == "pool" else None
+with acts.device("/cpu:0"):
+    started = acts.py_func(lambda: print("started", flush=True), [], [])
+endless = []
+for device in range(2):
+    with acts.device(f"/cpu:{device}"), acts.control_dependencies([started]):
+        begin = acts.identity(1.0)
+        endless.append(acts.while_loop(lambda i: i >= 0.0, lambda i: i * 0.5, [begin]))
+short = acts.constant(1.0) + 1.0
+with acts.Session(config=acts.ConfigProto(device_count={"CPU": 2})) as session:
+    try:
+        session.run(endless, options=options)
+    except KeyboardInterrupt:
+        print("interrupted", session.run(short), session.run(short, options=options))
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("where", ["caller", "pool"])
+def test_ctrl_c_ends_the_steps_of_a_program_wherever_its_kernels_are(where: str) -> None:
+    """1. A program is in a step that has no end, on two devices. 2. It gets SIGINT.
+    3. The step ends with KeyboardInterrupt. 4. The session lives, and the program ends by itself."""
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, where], stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        try:
+            assert program.stdout.readline() == "started\n"
+            program.send_signal(signal.SIGINT)
+            said, _ = program.communicate(timeout=20)
+        finally:
+            program.kill()
+    assert said == "interrupted 2.0 2.0\n"
+    assert program.returncode == 0
 
 
 def test_ctrl_c_ends_a_synchronous_step_and_the_session_lives(long_graph: Any) -> None:

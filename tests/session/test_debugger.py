@@ -539,6 +539,22 @@ async def test_a_run_that_was_asked_for_too_long_is_told_as_ended_too(
     assert heard[-1][1] is not None
 
 
+def test_a_run_that_was_interrupted_says_so_in_its_report(log_of: Any, graph: Graph) -> None:
+    """Ctrl-C is raised in a node, and is no error of that node."""
+    x, z = log_of
+
+    def interrupt(value: Any) -> Any:
+        raise KeyboardInterrupt
+
+    y = ops.py_func(interrupt, [z], "float32")
+    with Session(graph=graph) as session:
+        with pytest.raises(KeyboardInterrupt):
+            session.run(y, {x: [0.0]}, watch("z"))
+        (report,) = session.debug_reports()
+        assert "interrupted: KeyboardInterrupt()" in report.error
+        assert session.statistics().steps == 0
+
+
 # -- breaking at a NaN or an infinity --------------------------------------------------------------
 
 
@@ -623,6 +639,68 @@ async def test_a_break_on_another_device_names_it_and_the_tensor_that_came_there
     with pytest.raises(InvalidArgumentError, match=r"inputs: y:0 \(float32\[1\]\) min 0.0") as e:
         await session.run(w, {x: [-1.0]}, BREAK)
     assert (e.value.node, e.value.device) == ("z", CPU(1))
+
+
+async def test_inside_a_loop_the_node_of_the_body_is_named(session: Any, graph: Graph) -> None:
+    """The logarithm of the logarithm of 1: the second iteration makes the infinity."""
+    x = ops.placeholder("float32", [], name="x")
+    _, last = ops.while_loop(
+        lambda i, v: i < 3, lambda i, v: (i + 1, ops.log(v, name="log")), [ops.constant(0), x]
+    )
+    with pytest.raises(InvalidArgumentError, match=r"'while/log' \(Log\) made.* min 0.0") as raised:
+        await session.run(last + 1.0, {x: 1.0}, BREAK)
+    assert raised.value.node == "while/log"
+    assert "test_debugger.py" in str(raised.value)
+    assert await session.run(last, {x: 1.0}) != 0  # without the break it runs to its end
+
+
+async def test_a_watch_inside_a_loop_is_refused_with_what_can_be_watched(
+    session: Any, graph: Graph
+) -> None:
+    y = ops.while_loop(
+        lambda v: v < 9.0, lambda v: ops.add(v, 1.0, name="add"), [ops.constant(0.0)]
+    )
+    with pytest.raises(
+        InvalidArgumentError, match=r"'while/add' is inside 'while' \(While\).*itself"
+    ):
+        await session.run(y, None, watch("while/add"))
+    await session.run(y, None, watch("while"))
+    assert seen(session) == {"while:0:DebugIdentity": 9.0}
+
+
+async def test_inside_branches_and_nested_loops_the_innermost_node_is_named(
+    session: Any, graph: Graph
+) -> None:
+    x = ops.placeholder("float32", [2], name="x")
+
+    def body(i: Any, v: Any) -> Any:
+        deep = ops.cond(
+            i > 1, lambda: ops.sqrt(v - 5.0, name="root"), lambda: ops.identity(v) + 1.0, name="if"
+        )
+        return i + 1, deep
+
+    _, last = ops.while_loop(lambda i, v: i < 4, body, [ops.constant(0), x], name="outer")
+    with pytest.raises(InvalidArgumentError, match=r"\(Sqrt\) made.*inputs: .*sub:0") as raised:
+        await session.run(last, {x: [1.0, 9.0]}, BREAK)
+    assert raised.value.node == "outer/if/root"
+    excused = DebugOptions(break_on="nan_or_inf", break_exclude=["*/root"])
+    found = await session.run(last * 1.0, {x: [1.0, 9.0]}, RunOptions(debug_options=excused))
+    assert np.isnan(found[0])
+    assert (await session.run(last, {x: [100.0, 100.0]}, BREAK) > 0).all()
+
+
+async def test_checks_inside_a_loop_change_no_value(session: Any, graph: Graph) -> None:
+    """A variable that nothing reads is dropped from the loop as without checks."""
+    x = ops.placeholder("float32", [3], name="x")
+    start = [ops.constant(0), x, x]
+    i, v, _ = ops.while_loop(
+        lambda i, v, unread: i < 5, lambda i, v, unread: (i + 1, v * 1.5 + x, unread / 0.0), start
+    )
+    fed = {x: [1.0, 2.0, 3.0]}
+    plain = await session.run([i, v], fed)
+    checked = await session.run([i, v], fed, BREAK)
+    assert checked[0] == plain[0] == 5
+    np.testing.assert_array_equal(checked[1], plain[1])
 
 
 async def test_what_was_assigned_before_the_break_stays_and_nothing_after_it_runs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ from actorsession.runtime.devices import CPU_PRIORITY, register_device_factory
 from actorsession.session import AsyncSession, Session
 from tests.runtime.toy import PLUGIN, Toys, write_distribution
 
+ROOT = Path(__file__).resolve().parents[2]
 LOCAL = "/job:localhost/replica:0/task:0/device:"
 
 
@@ -258,3 +260,66 @@ def test_a_broken_plug_in_is_named_by_who_asks_for_it_and_harms_nobody_else(
         x = ops.constant(1.0) + 1.0
     with Session(graph=graph) as session:
         assert session.run(x) == 2
+
+
+# A program that knows nothing of tests: its devices come from what is installed.
+PROGRAM = """
+import asyncio
+import sys
+
+import actorsession as acts
+
+x, b = acts.placeholder("float32", [2]), acts.placeholder("float32", [])
+with acts.device("/device:TOY:1"):
+    v = acts.Variable([1.0, 2.0])
+    y = x * 2.0 + v
+with acts.device("/device:TOY:0"):
+    total = acts.reduce_sum(y)
+with acts.device("/cpu:1"):
+    last = total * b
+config = acts.ConfigProto(device_count={"TOY": 2, "CPU": 2})
+with acts.Session() as session:
+    assert [d.device_type for d in session.list_devices()] == ["CPU"]
+assert "toy_plugin" not in sys.modules
+with acts.Session(config=config) as session:
+    devices = session.list_devices()
+    assert [d.name.rpartition(":")[0][-3:] for d in devices] == ["CPU", "CPU", "TOY", "TOY"]
+    assert {d.memory_limit for d in devices if d.device_type == "TOY"} == {1 << 20}
+    assert len({d.incarnation for d in devices}) == 4
+    session.run(v.initializer)
+    assert session.make_callable(last, [x, b])([1, 2], 2) == 18
+    with session.partial([total, last], [x, b]) as step:
+        assert step.run(last, {b: step.run(total, {x: [1, 2]})}) == 81
+    kept = session.run(acts.get_session_handle(y), {x: [1, 2]})
+    assert kept.handle.endswith("/device:TOY:1")
+    near = f"nobody;0;{devices[1].name}"
+    holder, moved = acts.get_session_tensor(near, "float32")
+    assert session.run(moved, {holder: kept.handle}).tolist() == [3, 6]
+
+
+async def main():
+    async with acts.AsyncSession(config=config) as session:
+        await session.run(v.initializer)
+        async with session.partial([total, last], [x, b]) as step:
+            seen = await step.run(total, {x: [1, 2]})
+            return await step.run(last, {b: seen})
+
+
+print(asyncio.run(main()))
+"""
+
+
+@pytest.mark.process
+def test_a_program_uses_the_devices_of_an_installed_distribution(tmp_path: Path) -> None:
+    """Values, state, callables, partial runs and tensor handles, in both faces."""
+    write_distribution(tmp_path / "site", "toy_plugin", PLUGIN, ["TOY = toy_plugin:Toys"])
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM],
+        cwd=tmp_path,
+        env={"PYTHONPATH": f"{ROOT}:{tmp_path / 'site'}", "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "81.0\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import sys
 import threading
@@ -93,6 +94,78 @@ def test_a_name_is_registered_once() -> None:
     with pytest.raises(KeyError, match="'TOY' is registered already"):
         register_factory("TOY", Toy())
     assert get_factory(options("toy://x")) is first
+
+
+def test_what_is_no_factory_is_not_registered() -> None:
+    wrong: list[Any] = [Toy, DirectSession, None, lambda options: True]
+    for factory_ in wrong:
+        with pytest.raises(TypeError, match="an instance of SessionFactory, got"):
+            register_factory("TOY", factory_)
+    assert registered_factories() == ("DIRECT_SESSION", "REMOTE_SESSION")
+
+
+def test_a_factory_that_fails_when_it_is_asked_harms_no_other_and_is_named(graph: Graph) -> None:
+    class Failing(Toy):
+        def accepts(self, options: SessionOptions) -> bool:
+            raise OSError("no licence")
+
+    register_factory("FAILING", Failing())
+    with Session(graph=graph) as session:
+        assert session.run(ops.constant(1)) == 1
+    with pytest.raises(
+        NotFoundError, match=r"Could not be asked: 'FAILING' \(OSError: no licence\)$"
+    ):
+        Session("toy://x", graph=graph)
+
+
+def test_factories_are_registered_while_others_are_asked() -> None:
+    start = threading.Barrier(2)
+
+    def register() -> None:
+        start.wait()
+        for i in range(300):
+            register_factory(f"TOY{i}", Toy())
+
+    registering = threading.Thread(target=register)
+    registering.start()
+    start.wait()
+    while registering.is_alive():
+        assert get_factory(options("")).accepts(options(""))
+        assert "DIRECT_SESSION" in registered_factories()
+    registering.join()
+
+
+class Wrapped:
+    """The least that a face needs of a session; a direct one does the work."""
+
+    def __init__(self, made: DirectSession) -> None:
+        self.connect, self.prepare, self.run = made.connect, made.prepare, made.run
+        self.devices, self.close, self.statistics = made.devices, made.close, made.statistics
+
+
+async def test_a_session_of_another_kind_needs_the_methods_that_faces_call(graph: Graph) -> None:
+    class Wrapping(Toy):
+        def new_session(self, graph: Graph, options: SessionOptions) -> Any:
+            return Wrapped(super().new_session(graph, options))
+
+    register_factory("TOY", Wrapping())
+    x = ops.placeholder("float32", [2])
+    y = x + 1.0
+    with Session("toy://a", graph=graph) as sync:
+        face = SyncFace.__new__(SyncFace)
+        face.session = sync
+        np.testing.assert_array_equal(await face.run(y, {x: [1, 2]}), [2, 3])
+        np.testing.assert_array_equal(await face.callable(y, [x])([1, 2]), [2, 3])
+        assert len(await asyncio.to_thread(sync.list_devices)) == 1
+        assert sync.statistics().cache.plans == 1
+        for call in (sync.timelines, sync.debug_dumps, sync.placement):
+            with pytest.raises(UnimplementedError, match="toy://a"):
+                call()
+        await face.close()
+    async with AsyncSession("toy://b", graph=graph) as session:
+        np.testing.assert_array_equal(await session.run(y, {x: [1, 2]}), [2, 3])
+        np.testing.assert_array_equal(await session.make_callable(y, [x])([1, 2]), [2, 3])
+        assert len(await session.list_devices()) == 1
 
 
 async def test_both_faces_ask_the_factory_that_accepts(graph: Graph) -> None:
@@ -230,6 +303,30 @@ async def test_reset_goes_to_the_factory_with_the_containers(graph: Graph) -> No
     register_factory("TOY", toy)
     await AsyncSession.reset("toy://x", ["a", "b"])
     assert toy.resets == [("toy://x", ("a", "b"))]
+
+
+@pytest.mark.parametrize(
+    ("containers", "said"),
+    [
+        ("abc", "list of names, got str: 'abc'"),
+        (b"abc", "list of names, got bytes"),
+        (3, "list of names, got int: 3"),
+        ({"a"}, "list of names, got set"),
+        (["a", 3], "container is a string, got 3"),
+    ],
+    ids=["string", "bytes", "number", "set", "member"],
+)
+@pytest.mark.parametrize("kind", [AsyncFace, SyncFace])
+async def test_reset_takes_a_list_of_names(
+    graph: Graph, kind: Any, containers: Any, said: str
+) -> None:
+    face = kind(graph)
+    with pytest.raises(TypeError, match=said):
+        await face.reset("", containers)
+    with pytest.raises(TypeError, match="config is a ConfigProto, got int"):
+        await face.reset("", None, 3)
+    assert not face.session._session._gate._closed  # nothing was reset
+    await face.close()
 
 
 async def test_reset_of_an_unknown_target_is_not_found_and_of_a_kind_without_it_unimplemented(

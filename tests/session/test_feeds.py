@@ -240,6 +240,19 @@ async def test_a_string_tensor_takes_nothing_else(session: Any, value: Any) -> N
         await session.run(ops.identity(x), {x: value})
 
 
+async def test_the_shape_of_strings_is_checked_before_what_they_are(session: Any) -> None:
+    x = ops.placeholder("string", [2], name="x")
+    odd: list[Any] = [[1, 2, 3], None, "text", [["a"], ["b"]]]
+    for value in odd:
+        with pytest.raises(ValueError, match=r"cannot feed value of shape .* 'x:0'"):
+            await session.run(ops.identity(x), {x: value})
+    no_text: list[Any] = [[1, 2], ["a", None], ["a", "\ud800"]]
+    for value in no_text:
+        with pytest.raises(InternalError, match="the value fed for 'x:0' holds"):
+            await session.run(ops.identity(x), {x: value})
+    assert (await session.run(ops.identity(x), {x: ["a", "b"]})).tolist() == [b"a", b"b"]
+
+
 async def test_a_part_that_is_lost_in_conversion_is_numpys_warning(session: Any) -> None:
     x = ops.placeholder("float32", [])
     with pytest.warns(np.exceptions.ComplexWarning):
@@ -264,6 +277,14 @@ async def test_a_part_that_is_lost_in_conversion_is_numpys_warning(session: Any)
         ("float32", object(), TypeError),
         ("float32", iter([1]), TypeError),
         ("float32", 10**400, OverflowError),
+        # What fits no integer type at all has another class in TensorFlow than what fits a larger one.
+        ("int32", 2**64 - 1, TypeError),
+        ("int32", 2**64, OverflowError),
+        ("int64", -(2**63) - 1, OverflowError),
+        ("uint64", 2**64, OverflowError),
+        ("bool", 2**70, OverflowError),
+        ("string", 2**70, TypeError),
+        ("int32", float("nan"), ValueError),  # TensorFlow feeds the least int32, with a warning
         ("int32", "a", ValueError),
         ("float32", [[1, 2], [3]], ValueError),
         ("float32", "abc", ValueError),

@@ -192,6 +192,75 @@ async def test_a_real_attrs_class_is_understood(session: Any) -> None:
     assert fetched == made(1, right=[2])
 
 
+class StandIn:
+    """Stands for an element of a graph, or a name, until it is told to stand for another."""
+
+    def __init__(self, element: Any) -> None:
+        self.element = element
+
+    def _as_graph_element(self) -> Any:
+        return self.element
+
+
+async def test_an_object_may_stand_for_an_element_or_a_name(session: Any) -> None:
+    x = ops.constant(1, name="x")
+    fetches = [StandIn(x), StandIn(x.op), StandIn("x:0"), StandIn("x"), StandIn(StandIn(x).element)]
+    assert await session.run(fetches) == [1, None, 1, None, 1]
+
+
+async def test_an_object_that_stands_for_something_else_by_now_is_asked_again(session: Any) -> None:
+    one, two = ops.constant(1), ops.constant(2)
+    standing = StandIn(one)
+    assert await session.run([standing]) == [1]
+    standing.element = two
+    assert await session.run([standing]) == [2]
+    assert await session.run([one]) == [1]
+
+
+@pytest.mark.parametrize(
+    "nothing", [3, None, b"x:0", [1], StandIn("x:0")], ids=lambda value: type(value).__name__
+)
+async def test_an_object_that_stands_for_nothing_is_a_type_error(
+    session: Any, nothing: Any
+) -> None:
+    x = ops.constant(1, name="x")
+    with pytest.raises(TypeError, match=r"StandIn\._as_graph_element\(\) gives a Tensor"):
+        await session.run([StandIn(nothing)])
+    with pytest.raises(TypeError, match="cannot interpret feed_dict key as Tensor: StandIn"):
+        await session.run(x, {StandIn(nothing): 1})
+
+
+class Lonely(dict):
+    """A mapping that cannot be made from pairs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+class Twin(Pair):
+    """A named tuple that is not made from its fields."""
+
+    def __new__(cls, both: Any) -> Twin:
+        return super().__new__(cls, both, both)
+
+
+@dataclasses.dataclass
+class Longer:
+    left: Any
+    needed: dataclasses.InitVar[int]
+
+
+async def test_a_container_that_cannot_be_made_again_is_named(session: Any) -> None:
+    x = ops.constant(1)
+    lonely = Lonely()
+    lonely["x"] = x
+    for fetches in (lonely, Twin(x), Longer(x, 1), {"deep": [Twin(x)]}):
+        with pytest.raises(
+            TypeError, match=r"no (Lonely|Twin|Longer) can be made of what it fetched"
+        ):
+            await session.run(fetches)
+
+
 @pytest.mark.parametrize(
     "empty", [[], (), {}, [[]], {"a": []}, Pair([], ()), OrderedDict(), DictOfMine()], ids=repr
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
 from dataclasses import replace
@@ -17,6 +18,7 @@ from actorsession.graph.graph import Graph
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.session import GraphGrowthWarning, GraphMutationWarning, Session
+from tests.session.test_concurrency import in_threads
 
 # -- growth ----------------------------------------------------------------------------------------
 
@@ -181,6 +183,27 @@ async def test_changing_a_node_that_ran_is_reported_with_both_lines(session: Any
         assert (await session.run(y, {x: value})).shape == (2, 2)
 
 
+async def test_changing_a_node_in_a_loop_that_ran_is_reported_too(session: Any) -> None:
+    x = ops.placeholder("float32", None, name="x")
+    inside: list[Any] = []
+
+    def branch() -> Any:
+        inside.append(ops.identity(x, name="y"))
+        return ops.size(inside[-1])
+
+    def body(i: Any) -> Any:
+        return i + ops.cond(i < 3, branch, lambda: 1)
+
+    loop = ops.while_loop(lambda i: i < 3, body, [0], name="loop")
+    inside[0].set_shape([None])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert await session.run(loop, {x: [1.0]}) == 3
+    inside[0].set_shape([1])
+    with pytest.warns(GraphMutationWarning, match=r"'loop/cond/y:0' was changed to \(1,\)"):
+        assert await session.run(loop, {x: [1.0]}) == 3
+
+
 def test_changing_a_node_before_it_ran_is_nothing_to_report(graph: Graph) -> None:
     x = ops.placeholder("float32", None)
     with Session(graph=graph) as session:
@@ -208,7 +231,13 @@ async def test_a_run_that_was_made_before_makes_no_plan(session: Any) -> None:
     b = a + 1.0
     for i in range(10):
         assert await session.run(b, {a: i}) == i + 1
-    assert session.session.statistics().cache.misses == 1
+    cache = session.session.statistics().cache
+    assert (cache.misses, cache.hits, cache.sorted_hits) == (1, 9, 0)
+    call = session.callable([b], [a])
+    for i in range(5):
+        assert await call(i) == [i + 1]
+    cache = session.session.statistics().cache
+    assert (cache.misses, cache.hits, cache.sorted_hits) == (1, 14, 0)
 
 
 async def test_the_cache_is_bounded_and_lets_the_least_used_go(make_session: Any) -> None:
@@ -225,3 +254,23 @@ async def test_the_cache_is_bounded_and_lets_the_least_used_go(make_session: Any
     assert session.session.statistics().cache.misses == before.misses
     await session.run(ys[1], {x: 0})
     assert session.session.statistics().cache.misses == before.misses + 1
+
+
+def test_plans_come_and_go_under_many_threads_and_no_value_goes_astray(graph: Graph) -> None:
+    """More requests than plans, in every order of feeds, from threads that evict one another's."""
+    xs = [ops.placeholder("float32", [], name=f"x{i}") for i in range(4)]
+    ys = [xs[i % 4] * 10.0 + xs[(i + 1) % 4] + float(i) for i in range(12)]
+    orders = list(itertools.permutations(range(4)))[::5]
+    with Session(graph=graph, config=ConfigProto(plan_cache_size=3)) as session:
+
+        def work(thread: int) -> None:
+            for k in range(60):
+                i, order = (7 * thread + k) % 12, orders[(thread + k) % len(orders)]
+                found = session.run([ys[i], ys[i - 1]], {xs[j]: float(j) for j in order})
+                assert found[0] == 10 * (i % 4) + (i + 1) % 4 + i
+
+        in_threads(8, work)
+        seen = session.statistics()
+    assert seen.cache.plans == 3
+    assert seen.cache.evictions > 0
+    assert (seen.steps, seen.pending) == (0, 0)

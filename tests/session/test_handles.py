@@ -23,6 +23,7 @@ from actorsession.errors import FailedPreconditionError, InternalError, InvalidA
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.session import AsyncSession, Session
 from actorsession.session.handles import TensorHandle
+from tests.session.test_concurrency import in_threads
 
 TWO_CPUS = ConfigProto(device_count={"CPU": 2})
 CPU = "/job:localhost/replica:0/task:0/device:CPU:"
@@ -338,6 +339,28 @@ async def test_a_move_is_a_transfer_from_device_to_device_and_is_made_once(
     found_ops = {p.device[-1]: [n.op for n in p.nodes] for p in plan.graph.partitions}
     assert "_Send" in found_ops["1"]
     assert "_Recv" in found_ops["0"]
+
+
+def test_threads_that_move_at_once_share_one_mover_and_its_plan(graph: Graph) -> None:
+    with graph.device("/cpu:1"):
+        handle = ops.get_session_handle(ops.placeholder("float32", [2], name="x") + 0.0)
+    placeholder, tensor = ops.get_session_tensor(f"x;0;{CPU}0", "float32")
+    for _ in range(20):
+        with Session(graph=graph, config=TWO_CPUS) as session:
+            kept = [session.run(handle, {"x:0": [i, i]}) for i in range(8)]
+            begun = threading.Barrier(8)
+
+            def work(
+                index: int, session: Any = session, kept: Any = kept, begun: Any = begun
+            ) -> None:
+                begun.wait(20)
+                found = session.run(tensor, {placeholder: kept[index].handle})
+                np.testing.assert_array_equal(found, [index, index])
+
+            in_threads(8, work)
+            mover: Any = session._handles and session._handles._mover
+            assert len(mover._plans) == 1
+            assert len(mover._graph.get_operations()) == 3
 
 
 async def test_deleting_a_handle_deletes_what_was_moved_as_well(make_session: Any) -> None:

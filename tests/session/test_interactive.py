@@ -139,6 +139,42 @@ async def test_each_child_has_its_own_default(graph: Graph) -> None:
     assert get_default_session() is None
 
 
+def test_children_and_threads_that_a_child_starts_see_its_default(graph: Graph) -> None:
+    """A thread of the program's own starts without one; ``asyncio.to_thread`` and children inherit."""
+
+    async def main() -> None:
+        async with AsyncSession(graph=graph) as session:
+
+            async def child() -> Any:
+                return get_default_session()
+
+            assert await asyncio.create_task(child()) is session
+            assert await asyncio.to_thread(get_default_session) is session
+
+    asyncio.run(main())
+
+
+async def test_a_session_may_be_entered_in_one_child_and_left_in_another(graph: Graph) -> None:
+    """As fixtures do, whose setup and teardown are children of their own."""
+    session = AsyncSession(graph=Graph())
+    await asyncio.create_task(session.__aenter__())
+    assert get_default_session() is None  # it was the default of that child alone
+    async with AsyncSession(graph=graph) as inner:
+        await session.__aexit__(None, None, None)
+        assert session.closed
+        assert get_default_session() is inner
+        assert get_default_graph() is graph
+
+
+def test_a_session_may_be_entered_in_one_thread_and_left_in_another() -> None:
+    session = Session(graph=Graph())
+    thread = threading.Thread(target=session.__enter__)
+    thread.start()
+    thread.join(10)
+    session.__exit__(None, None, None)
+    assert session.closed
+
+
 # -- interactive sessions --------------------------------------------------------------------------
 
 

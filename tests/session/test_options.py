@@ -625,6 +625,68 @@ def test_a_session_that_could_not_be_made_takes_no_name(graph: Graph) -> None:
         pass
 
 
+# -- what would have no effect ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (ConfigProto(placement_period=5), "placement_period=5 has no effect without a cost model"),
+        (
+            ConfigProto(graph_options=GraphOptions(build_cost_model_after=3)),
+            r"graph_options\.build_cost_model_after=3 has no effect without a cost model",
+        ),
+        (
+            ConfigProto(placement_period=5, graph_options=GraphOptions(timeline_step=2)),
+            "set graph_options.build_cost_model to the number of runs",
+        ),
+    ],
+    ids=["placement", "after", "placement with timelines"],
+)
+def test_what_needs_a_cost_model_is_refused_where_none_is_built(
+    config: ConfigProto, said: str, graph: Graph
+) -> None:
+    for face in (Session, AsyncSession):
+        with pytest.raises(InvalidArgumentError, match=said):
+            face(graph=graph, config=config)
+
+
+async def test_options_and_metadata_of_a_wrong_type_are_refused_before_anything_runs(
+    make_session: Make, graph: Graph
+) -> None:
+    v = ops.Variable(0.0)
+    count = v.assign_add(1.0)
+    session = make_session()
+    await session.run(v.initializer)
+    call = session.callable(count, accept_options=True)
+    wrong: list[Any] = [{}, {"timeout_in_ms": 3}, ConfigProto(), RunOptions, 5, "x"]
+    for options in wrong:
+        with pytest.raises(TypeError, match="options is a RunOptions, got"):
+            await session.run(count, options=options)
+        with pytest.raises(TypeError, match="options is a RunOptions, got"):
+            await call(options=options)
+    wrong = [{}, RunOptions(), RunMetadata, 5, "x"]
+    for metadata in wrong:
+        with pytest.raises(TypeError, match="run_metadata is a RunMetadata, got"):
+            await session.run(count, run_metadata=metadata)
+        with pytest.raises(TypeError, match="run_metadata is a RunMetadata, got"):
+            await session.run([], run_metadata=metadata)
+        with pytest.raises(TypeError, match="run_metadata is a RunMetadata, got"):
+            await call(run_metadata=metadata)
+    assert await session.run(v) == 0
+
+
+@pytest.mark.parametrize("limit", [2**31, 2**62, 2**63 - 1])
+async def test_a_limit_of_any_length_is_a_limit(
+    limit: int, make_session: Make, graph: Graph
+) -> None:
+    x = ops.placeholder("float32", [])
+    y = ops.py_func(lambda value: value, [x], "float32")  # which leaves the event loop
+    session = make_session(ConfigProto(operation_timeout_in_ms=limit))
+    assert await session.run(y, {x: 1.0}) == 1
+    assert await session.run(y, {x: 1.0}, options=RunOptions(timeout_in_ms=limit)) == 1
+
+
 # -- planning --------------------------------------------------------------------------------------
 
 

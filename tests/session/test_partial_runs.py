@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
+import random
 import signal
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,7 @@ from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     UnimplementedError,
+    UnknownError,
 )
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Tensor
@@ -372,6 +376,21 @@ async def test_a_placeholder_that_was_never_a_feed_fails_the_first_call_that_is_
     assert counts(session) == (0, 0, 0)
 
 
+async def test_every_run_that_cannot_succeed_has_an_error_of_its_own(
+    session: Any, stages: Stages
+) -> None:
+    """One error for all would grow with each raise, and hold on to what the callers had."""
+    errors = []
+    for _ in range(2):
+        handle = await session.partial_run_setup(stages.second, [stages.a, stages.b])
+        with pytest.raises(InvalidArgumentError, match="feed a value for placeholder") as caught:
+            await session.partial_run(handle, [], {stages.a: 1})
+        errors.append(caught.value)
+    first, second = errors
+    assert first is not second
+    assert (first.message, first.node, first.source) == (second.message, "c", second.source)
+
+
 async def test_bad_keys_and_values_are_refused_as_in_a_run_and_change_nothing(
     session: Any, stages: Stages
 ) -> None:
@@ -651,6 +670,84 @@ def test_threads_that_race_for_one_handle_feed_it_once() -> None:
         assert session.partial_run(handle, stages.first, {stages.b: 1}) == 2
 
 
+# -- functions inside ------------------------------------------------------------------------------
+
+
+def test_a_function_that_continues_its_own_run_is_refused_and_does_not_wait_for_ever(
+    graph: Graph, stages: Stages
+) -> None:
+    def inside(value: Any) -> Any:
+        return session.partial_run(handle, stages.first, {stages.a: value, stages.b: 1})
+
+    x = ops.placeholder("float32", [])
+    called = ops.py_func(inside, [x], "float32")
+    with Session(graph=graph) as session:
+        handle = session.partial_run_setup([called, stages.first], [x, stages.a, stages.b])
+        # What a function raises is told as what a function raised, of whatever class it is.
+        with pytest.raises(
+            UnknownError, match=r"FailedPreconditionError.* continues that very run"
+        ):
+            session.partial_run(handle, called, {x: 1})
+        assert session.statistics().partial_runs == 0
+
+
+def test_a_function_may_make_and_continue_other_runs_of_its_session(
+    graph: Graph, stages: Stages
+) -> None:
+    def inside(value: Any) -> Any:
+        with session.partial(stages.first, stages.feeds[:2]) as p:
+            return p.run(stages.first, {stages.a: value, stages.b: 1})
+
+    x, y = ops.placeholder("float32", []), ops.placeholder("float32", [])
+    called = ops.py_func(inside, [x], "float32")
+    total = called + y
+    with Session(graph=graph) as session:
+        handle = session.partial_run_setup([called, total], [x, y])
+        assert session.partial_run(handle, called, {x: 4}) == 5
+        assert session.partial_run(handle, total, {y: 1}) == 6
+
+
+async def test_in_an_async_session_a_function_may_continue_its_own_run(
+    graph: Graph, stages: Stages
+) -> None:
+    loop = asyncio.get_running_loop()
+    async with AsyncSession(graph=graph) as session:
+
+        def inside(value: Any) -> Any:
+            call = session.partial_run(handle, stages.first, {stages.a: value, stages.b: 1})
+            return asyncio.run_coroutine_threadsafe(call, loop).result(20)
+
+        x = ops.placeholder("float32", [])
+        called = ops.py_func(inside, [x], "float32")
+        handle = await session.partial_run_setup([called, *stages.fetches], [x, *stages.feeds])
+        assert await session.partial_run(handle, called, {x: 4}) == 5
+        assert await session.partial_run(handle, stages.second, {stages.c: 2}) == 10
+        assert session.statistics().partial_runs == 0
+
+
+async def test_loops_and_functions_on_several_devices_run_as_their_feeds_come(
+    make_session: Any, stages: Stages
+) -> None:
+    face, graph = make_session(ConfigProto(device_count={"CPU": 3})), get_default_graph()
+    turns = ops.placeholder("int32", [])
+    with graph.device("/cpu:1"):
+        _, looped = ops.while_loop(
+            lambda i, v: i < turns, lambda i, v: (i + 1, v * 2.0), [ops.constant(0), stages.first]
+        )
+    with graph.device("/cpu:2"):
+        called = ops.py_func(lambda v: v + np.float32(1), [looped], "float32")
+    chosen = ops.cond(called > stages.c, lambda: called, lambda: stages.c)
+    handle = await face.partial_run_setup(
+        [stages.first, looped, called, chosen], [*stages.feeds, turns]
+    )
+    assert await face.partial_run(handle, stages.first, {stages.a: 1, stages.b: 2}) == 3
+    with pytest.raises(InvalidArgumentError, match="can't be computed"):
+        await face.partial_run(handle, called)
+    assert await face.partial_run(handle, [called, looped], {turns: 3}) == [25, 24]
+    assert await face.partial_run(handle, chosen, {stages.c: 90}) == 90
+    assert counts(face) == (0, 0, 0)
+
+
 # -- waiting ---------------------------------------------------------------------------------------
 
 LARGE = np.full([700, 700], 0.01, np.float32)
@@ -767,7 +864,7 @@ def test_closing_from_another_thread_ends_a_synchronous_call(graph: Graph, dear:
 
     thread = threading.Thread(target=call)
     thread.start()
-    while not run.lock.locked():  # until the call is in the step
+    while not run._lock.locked():  # until the call is in the step
         threading.Event().wait(0.001)
     session.close()
     thread.join()
@@ -805,12 +902,165 @@ async def test_without_a_kernel_pool_everything_runs_in_the_loops_own_thread(
     assert face.session.statistics().offloaded == 0
 
 
+async def test_a_session_that_closes_while_calls_begin_says_that_it_is_closed(
+    graph: Graph, stages: Stages
+) -> None:
+    """1. A call lets others have the loop before it goes on. 2. The session closes. 3. The call goes on."""
+    session = AsyncSession(graph=graph)
+    handle = await session.partial_run_setup(stages.fetches, stages.feeds)
+    runs = session._session.partial_runs
+    runs._turn_ends = 0.0
+    call = asyncio.create_task(session.partial_run(handle, [], {stages.a: 1}))
+    await asyncio.sleep(0)
+    assert not call.done()
+    await session.close()
+    with pytest.raises(CancelledError, match=r"^Session has been closed\.$"):
+        await call
+
+
+def test_a_thread_whose_turn_comes_after_the_end_says_that_the_session_is_closed(
+    graph: Graph, stages: Stages
+) -> None:
+    """1. A call has found its run, which another thread is in. 2. The session closes. 3. It is its turn."""
+    session = Session(graph=graph)
+    handle = session.partial_run_setup(stages.fetches, stages.feeds)
+    runs: Any = session._session.partial_runs
+    run = runs._runs[handle]
+    session.close()
+    runs._find = lambda handle: run
+    with pytest.raises(CancelledError, match=r"^Session has been closed\.$"):
+        runs.call_here(handle, ("a:0",), [1], (), None)
+
+
+def runs_until_the_end(session: Session, stages: Stages, end: Callable[[], None]) -> list[str]:
+    """Ends a session while four threads make partial runs in it; what they are told."""
+    begun, told = threading.Barrier(5), []
+
+    def work(index: int) -> None:
+        begun.wait(20)
+        if not index:
+            end()
+            return
+        try:
+            while True:
+                handle = session.partial_run_setup(stages.fetches, stages.feeds)
+                session.partial_run(handle, stages.first, {stages.a: index, stages.b: 1})
+        except (CancelledError, RuntimeError) as error:
+            told.append(str(error))
+
+    in_threads(5, work)
+    return told
+
+
+@pytest.mark.parametrize("how", ["close", "reset"])
+def test_nothing_is_left_when_a_session_ends_while_threads_run_it(how: str) -> None:
+    graph = Graph()
+    with graph.as_default():
+        stages = Stages()
+    for _ in range(10):
+        session = Session(graph=graph)
+        end = session.close if how == "close" else lambda: Session.reset("")
+        told = runs_until_the_end(session, stages, end)
+        assert len(told) == 4
+        assert all("closed" in text or "reset" in text for text in told)
+        statistics = session.statistics()
+        assert (statistics.partial_runs, statistics.steps, statistics.pending) == (0, 0, 0)
+        session.close()
+
+
+def test_a_reset_ends_the_runs_of_a_session_whose_loop_is_gone(
+    graph: Graph, stages: Stages
+) -> None:
+    async def leave_open() -> AsyncSession:
+        session = AsyncSession(graph=graph)
+        for _ in range(3):
+            await session.partial_run_setup(stages.fetches, stages.feeds)
+        return session
+
+    session = asyncio.run(leave_open())
+    assert session.statistics().partial_runs == 3
+    Session.reset("")
+    statistics = session.statistics()
+    assert (statistics.partial_runs, statistics.steps, statistics.pending) == (0, 0, 0)
+    asyncio.run(session.close())
+
+
+async def test_a_reset_from_another_thread_ends_however_many_runs(
+    graph: Graph, stages: Stages
+) -> None:
+    session = AsyncSession(graph=graph)
+    for _ in range(11_000):  # more than a mailbox takes
+        await session.partial_run_setup(stages.first, stages.feeds)
+    await asyncio.to_thread(Session.reset, "")
+    while session.statistics().partial_runs:  # noqa: ASYNC110 - told from another thread
+        await asyncio.sleep(0)
+    assert (session.statistics().steps, session.statistics().pending) == (0, 0)
+    await session.close()
+
+
 async def test_reset_gives_partial_runs_up(session: Any, stages: Stages) -> None:
     handle = await stages.setup(session)
     await session.reset("")
     assert counts(session)[0] == 0
     with pytest.raises(CancelledError, match=r"closed|reset"):
         await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1})
+
+
+class Mixed:
+    """A loop, a function and a dear product, each on a device of its own; ``expected`` knows the values."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.a, self.b = (ops.placeholder("float32", [], name=name) for name in "ab")
+        self.turns = ops.placeholder("int32", [], name="turns")
+        self.x = ops.placeholder("float32", [200, 200], name="x")
+        with graph.device("/cpu:1"):
+            _, self.looped = ops.while_loop(
+                lambda i, v: i < self.turns,
+                lambda i, v: (i + 1, v + 1.0),
+                [ops.constant(0), self.a],
+            )
+        with graph.device("/cpu:2"):
+            self.called = ops.py_func(lambda v: v * np.float32(2), [self.b], "float32")
+        product = self.x
+        for _ in range(3):
+            product = ops.matmul(product, self.x)
+        self.dear = ops.reduce_sum(product) + self.a
+        self.total = self.called + self.looped
+
+    async def one(self, session: AsyncSession, rng: random.Random, done: list[float]) -> None:
+        """One run, its feeds in random order, its fetches at once; any await may be cancelled."""
+        a, b, turns = rng.randint(0, 9), rng.randint(0, 9), rng.randint(0, 9)
+        feeds = {self.a: a, self.b: b, self.turns: turns, self.x: np.eye(200, dtype=np.float32)}
+        fetches = [self.looped, self.called, self.dear, self.total]
+        expected = [a + turns, 2 * b, 200 + a, a + turns + 2 * b]
+        async with session.partial(fetches, list(feeds)) as p:
+            for key in rng.sample(list(feeds), 4):
+                await p.run([], {key: feeds[key]})
+            assert await asyncio.gather(*[p.run(fetch) for fetch in fetches]) == expected
+            done.append(a)
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_runs_that_are_cancelled_at_random_leave_nothing_and_disturb_no_others(
+    graph: Graph, seed: int
+) -> None:
+    mixed, rng, done = Mixed(graph), random.Random(seed), list[float]()
+    async with AsyncSession(graph=graph, config=ConfigProto(device_count={"CPU": 3})) as session:
+
+        async def child() -> None:
+            for _ in range(4):
+                run = asyncio.create_task(mixed.one(session, rng, done))
+                if rng.random() < 0.5:
+                    await asyncio.sleep(rng.random() * 0.02)
+                    run.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await run
+
+        await asyncio.gather(*[child() for _ in range(12)])
+        await mixed.one(session, rng, done)
+        statistics = session.statistics()
+        assert (statistics.partial_runs, statistics.steps, statistics.pending) == (0, 0, 0)
+    assert len(done) > 10
 
 
 # -- the end of runs that nobody ends --------------------------------------------------------------
@@ -925,8 +1175,10 @@ def test_a_run_that_a_thread_is_in_is_not_collected(graph: Graph, stages: Stages
         runs.clock = clock
         handle = session.partial_run_setup(stages.fetches, stages.feeds)
         clock.time = 600.0
-        with runs._runs[handle].lock:  # as a call has it
-            runs.collect()
+        run = runs._runs[handle]
+        run.enter()  # as a call does
+        runs.collect()
+        run.leave()
         assert session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 1}) == 2
         runs.collect()
         assert len(runs) == 1
@@ -986,21 +1238,21 @@ async def test_closing_the_session_collects_its_runs_with_their_rendezvous(
 # -- other kinds of session ------------------------------------------------------------------------
 
 
-async def test_a_remote_session_says_that_it_makes_none(graph: Graph, stages: Stages) -> None:
-    session = AsyncSession("tcp://127.0.0.1:1", graph=graph)
-    with pytest.raises(UnimplementedError, match="makes no partial runs yet: only sessions in"):
-        await session.partial_run_setup(stages.first, stages.feeds)
-    with pytest.raises(UnimplementedError, match="makes no partial runs yet: only sessions in"):
-        await session.partial_run("h", stages.first)
-    await session.close()
+class NoPartialRuns:
+    """A session of a kind from outside, which does not know partial runs."""
 
 
-def test_a_remote_session_without_await_says_so_too(graph: Graph, stages: Stages) -> None:
-    with Session("tcp://127.0.0.1:1", graph=graph) as session:
-        with pytest.raises(UnimplementedError, match="makes no partial runs yet"):
-            session.partial_run_setup(stages.first, stages.feeds)
-        with pytest.raises(UnimplementedError, match="makes no partial runs yet"):
-            session.partial_run("h", stages.first)
+async def test_a_kind_of_session_without_partial_runs_says_so(session: Any, stages: Stages) -> None:
+    session.session._session, local = NoPartialRuns(), session.session._session
+    try:
+        for call in (
+            session.partial_run_setup(stages.first, stages.feeds),
+            session.partial_run("h", stages.first),
+        ):
+            with pytest.raises(UnimplementedError, match="makes no partial runs: only sessions in"):
+                await call
+    finally:
+        session.session._session = local
 
 
 async def test_the_synchronous_face_inside_a_loop_says_which_class_to_use(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from actorsession import timeline
 from actorsession.config import (
     ConfigProto,
     DeviceStepStats,
+    Experimental,
     GraphOptions,
     NodeExecStats,
     RunMetadata,
     RunOptions,
+    SessionMetadata,
     TraceLevel,
 )
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, UnimplementedError
@@ -182,6 +185,25 @@ async def test_a_node_of_a_loop_body_appears_once_per_iteration(
     assert all(n.output[0].tensor_description.shape == () for n in turns)
 
 
+async def test_runs_at_the_same_time_report_each_their_own_nodes(
+    make_session: Any, graph: Graph
+) -> None:
+    face = make_session(TWO)
+    x = ops.placeholder("float32", [4], name="x")
+    wanted = []
+    for i in range(8):
+        with graph.device("/cpu:1"):
+            first = ops.tanh(x, name=f"first{i}")
+        with graph.device("/cpu:0"):
+            wanted.append(ops.exp(first, name=f"second{i}"))
+
+    async def run(i: int) -> None:
+        metadata = await traced(face, wanted[i], {x: np.full(4, i, np.float32)})
+        assert set(by_name(metadata.step_stats.dev_stats)) == {f"first{i}", f"second{i}"}
+
+    await asyncio.gather(*[run(i % 8) for i in range(80)])
+
+
 async def test_statistics_of_a_failed_run_leave_the_metadata_as_they_were(
     make_session: Any, graph: Graph
 ) -> None:
@@ -308,6 +330,28 @@ async def test_a_session_without_the_option_keeps_none(make_session: Any, graph:
     face = make_session()
     await traced(face, ops.constant(1.0) * 2.0)
     assert face.session.timelines() == []
+
+
+# -- name and version ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("timeline_step", [0, 1])
+async def test_a_session_with_a_name_tells_it_with_each_run(
+    make_session: Any, graph: Graph, timeline_step: int
+) -> None:
+    """Asked for or not, as in TensorFlow."""
+    named = SessionMetadata(name="digits", version=3)
+    config = ConfigProto(
+        experimental=Experimental(session_metadata=named),
+        graph_options=GraphOptions(timeline_step=timeline_step),
+    )
+    y = ops.constant(1.0) + 1.0
+    metadata = RunMetadata()
+    await make_session(config).run(y, run_metadata=metadata)
+    assert metadata.session_metadata == named
+    assert metadata.step_stats is None
+    await make_session().run(y, run_metadata=metadata)
+    assert metadata.session_metadata is None
 
 
 # -- placement -------------------------------------------------------------------------------------

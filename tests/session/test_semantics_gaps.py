@@ -13,8 +13,17 @@ import numpy as np
 import pytest
 
 import actorsession.ops as ops
-from actorsession.config import ConfigProto, RunMetadata, RunOptions
-from actorsession.errors import CancelledError, InaccessibleTensorError
+from actorsession.config import ConfigProto, DebugOptions, DebugTensorWatch, RunMetadata, RunOptions
+from actorsession.errors import (
+    CancelledError,
+    InaccessibleTensorError,
+    InvalidArgumentError,
+    OpError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+)
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.plan.keys import build_key
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
@@ -64,6 +73,58 @@ async def test_what_is_not_needed_has_no_effects(session: Any) -> None:
     await session.run(v.initializer)
     assert await session.run(ops.constant(1.0) + 1.0) == 2
     assert await session.run(v) == 0
+
+
+async def test_what_is_fetched_twice_runs_once(session: Any) -> None:
+    v = ops.Variable(0.0)
+    counted = v.assign_add(1.0)
+    await session.run(v.initializer)
+    found = await session.run([counted, (counted, counted.op), {"again": counted.name}])
+    assert found == [1, (1, None), {"again": 1}]
+    assert await session.run(v) == 1
+
+
+@pytest.mark.parametrize("as_name", [False, True], ids=["tensor", "name"])
+async def test_what_was_built_in_a_loop_cannot_be_fetched_or_fed(
+    session: Any, as_name: bool
+) -> None:
+    inside: list[Any] = []
+
+    def turn(i: Any) -> Any:
+        inside.append(i + 3)
+        return i + 1
+
+    loop = ops.while_loop(lambda i: i < 3, turn, [0])
+    wanted = inside[0].name if as_name else inside[0]
+    for fetches in (wanted, [loop, wanted], inside[0].op):
+        with pytest.raises(InaccessibleTensorError, match="inside 'while'"):
+            await session.run(fetches)
+    with pytest.raises(InaccessibleTensorError, match="inside 'while'"):
+        await session.run(loop, {wanted: 1})
+    assert await session.run(loop) == 3
+
+
+# -- the life of a session -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [AsyncSession, Session])
+def test_a_session_without_a_graph_takes_the_default_graph(kind: Any, graph: Graph) -> None:
+    session = kind()
+    with Graph().as_default():
+        assert session.graph is graph
+        assert kind().graph is not graph
+
+
+async def test_growth_keeps_the_plans_that_there_are(session: Any) -> None:
+    x = ops.placeholder("float32", [])
+    first = x * 2.0
+    assert await session.run(first, {x: 1}) == 2
+    second = first + 1.0
+    assert await session.run(second, {x: 1}) == 3
+    before = session.session.statistics().cache
+    assert await session.run(first, {x: 2}) == 4
+    after = session.session.statistics().cache
+    assert (after.plans, after.misses) == (before.plans, before.misses) == (2, 2)
 
 
 # -- devices ---------------------------------------------------------------------------------------
@@ -141,6 +202,74 @@ async def test_the_shape_of_a_value_elsewhere_crosses_without_it(make_session: M
 
 
 # -- control flow ----------------------------------------------------------------------------------
+
+
+async def test_control_inputs_run_first(session: Any) -> None:
+    """A chain of effects that another order would give another value: ((1 + 2) * 10) + 3."""
+    v = ops.Variable(1.0)
+    await session.run(v.initializer)
+    graph = get_default_graph()
+    first = v.assign_add(2.0)
+    with graph.control_dependencies([first]):
+        second = v.assign(v.read_value() * 10.0)
+    with graph.control_dependencies([second.op]):
+        third = v.assign_add(3.0)
+    with graph.control_dependencies([third]):
+        seen = v.read_value()
+    assert await session.run(seen) == 33
+
+
+async def test_only_the_branch_taken_and_the_iterations_made_have_effects(session: Any) -> None:
+    taken, other, outside = (ops.Variable(0.0) for _ in range(3))
+    x = ops.placeholder("float32", [])
+    built = outside.assign_add(1.0)
+    branch = ops.cond(x > 0.0, lambda: taken.assign_add(x), lambda: other.assign_add(built))
+    loop = ops.while_loop(lambda i: i < x, lambda i: i + taken.assign_add(10.0) * 0.0 + 1.0, [0.0])
+    await session.run([v.initializer for v in (taken, other, outside)])
+    assert await session.run(branch, {x: 3}) == 3
+    assert await session.run([taken, other, outside]) == [3, 0, 1]
+    assert await session.run(branch, {x: -3}) == 2
+    assert await session.run([taken, other, outside]) == [3, 2, 2]
+    for value, times in ((4, 4), (0, 0)):
+        before = await session.run(taken)
+        assert await session.run(loop, {x: value}) == times
+        assert await session.run(taken) == before + 10 * times
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [(ValueError("v"), InvalidArgumentError), (StopIteration(), OutOfRangeError),
+     (MemoryError(), ResourceExhaustedError), (NotImplementedError(), UnimplementedError),
+     (KeyError("k"), UnknownError)],
+    ids=lambda v: v.__name__ if isinstance(v, type) else type(v).__name__,
+)  # fmt: skip
+async def test_an_error_of_a_python_function_ends_the_run_and_not_the_session(
+    session: Any, raised: Exception, kind: type[OpError]
+) -> None:
+    x = ops.placeholder("float32", [])
+
+    def may_fail(value: Any) -> Any:
+        if value < 0:
+            raise raised
+        return value
+
+    y = ops.py_func(may_fail, [x], "float32", name="mine")
+    with pytest.raises(OpError) as caught:
+        await session.run(y, {x: -1})
+    assert type(caught.value) is kind
+    assert caught.value.node == "mine"
+    assert await session.run(y, {x: 1}) == 1
+
+
+async def test_a_debugger_sees_a_loop_as_one_node(session: Any) -> None:
+    x = ops.placeholder("float32", [], name="x")
+    loop = ops.while_loop(lambda v: v < 8.0, lambda v: ops.multiply(v, 2.0, name="turn"), [x])
+    watch = DebugTensorWatch(node_name="*", output_slot=-1, debug_urls=["memory://"])
+    options = RunOptions(debug_options=DebugOptions(debug_tensor_watch_opts=[watch]))
+    assert await session.run(loop, {x: 1}, options=options) == 8
+    values = {d.tensor_name: d.value.tolist() for d in session.session.debug_dumps()}
+    assert values["while:0"] == 8
+    assert not [name for name in values if name.startswith("while/turn")]
 
 
 async def test_parallel_iterations_change_neither_values_nor_the_order_of_effects(

@@ -9,7 +9,8 @@ import pytest
 from actorsession.graph.dtypes import int64
 from actorsession.graph.graph import Graph
 from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.variables import Variable, global_variables, trainable_variables
+from actorsession.ops.variable_lists import global_variables, trainable_variables
+from actorsession.ops.variables import Variable
 from actorsession.train import create_global_step, get_global_step, get_or_create_global_step
 from tests.ops.interpreter import Variables, evaluate
 

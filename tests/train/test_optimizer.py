@@ -18,12 +18,12 @@ from actorsession.ops.gather import gather
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.reduction import reduce_sum
-from actorsession.ops.variables import (
-    Variable,
+from actorsession.ops.variable_lists import (
     global_variables,
     global_variables_initializer,
     trainable_variables,
 )
+from actorsession.ops.variables import Variable
 from actorsession.train import (
     AdamOptimizer,
     GradientDescentOptimizer,

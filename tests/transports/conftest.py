@@ -2,9 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.transports.authority import Authority
+from transports import SecurityConfig, register_transport
+from transports.address import Address
+from transports.stream_listener import Secure
+from transports.tls_transport import TlsTransport
+
+
+class SecuredTransport(TlsTransport):
+    """Has files of its own for whoever gives none, as all of the conformance suite does."""
+
+    def __init__(self, files: SecurityConfig) -> None:
+        self._files = files
+
+    def _dialling(self, address: Address, security: SecurityConfig | None) -> Secure | None:
+        return super()._dialling(address, security or self._files)
+
+    def _accepting(self, address: Address, security: SecurityConfig | None) -> Secure | None:
+        return super()._accepting(address, security or self._files)
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Return the CA that peers of the tests have in common."""
+    return Authority(tmp_path_factory.mktemp("authority") / "ca")
+
+
+@pytest.fixture(scope="session")
+def files(authority: Authority) -> SecurityConfig:
+    """Return the files of a peer that others trust."""
+    return authority.files()
 
 
 @pytest.fixture
@@ -21,11 +53,16 @@ def socket_address(request: pytest.FixtureRequest, socket_path: Path) -> str:
     return {"tcp": "tcp://127.0.0.1:0", "unix": f"unix://{socket_path}"}[request.param]
 
 
-@pytest.fixture(params=["tcp", "unix", "inproc"])
-def address(request: pytest.FixtureRequest, socket_path: Path) -> str:
-    """Return where to listen, on each transport."""
-    return {
+@pytest.fixture(params=["tcp", "tls", "unix", "inproc"])
+def address(
+    request: pytest.FixtureRequest, socket_path: Path, files: SecurityConfig
+) -> Iterator[str]:
+    """Yield where to listen, on each transport."""
+    register_transport("tls", SecuredTransport(files), replace=True)
+    yield {
         "tcp": "tcp://127.0.0.1:0",
+        "tls": "tls://127.0.0.1:0",
         "unix": f"unix://{socket_path}",
         "inproc": "inproc://conformance",
     }[request.param]
+    register_transport("tls", TlsTransport(), replace=True)

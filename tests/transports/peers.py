@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
@@ -23,6 +23,13 @@ async def start(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
     child = asyncio.get_running_loop().create_task(work, name=name)
     await asyncio.sleep(0)
     return child
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the loop turn until something holds that nobody announces."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110  # see above
+            await asyncio.sleep(0)
 
 
 async def echo(connection: Connection) -> None:

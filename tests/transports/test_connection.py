@@ -273,6 +273,73 @@ async def test_a_frame_that_no_receiver_takes_is_refused_and_the_connection_live
         assert dialled.statistics().frames_sent == 1
 
 
+async def test_bulk_frames_arrive_whole_and_in_their_order_and_so_do_those_that_pass(
+    address: str,
+) -> None:
+    large = [Frame(b"%d" % number, (os.urandom(3_000_000), b"x")) for number in range(6)]
+    async with linked(address) as (dialled, accepted):
+        for number, frame in enumerate(large):
+            dialled.write(frame, bulk=True)
+            dialled.write(numbered(number))
+            dialled.write(numbered(100 + number), bulk=True)
+        found = [await accepted.recv() for _ in range(18)]
+        assert [frame for frame in found if frame in large] == large
+        urgent = [numbered(number) for number in range(6)]
+        assert [frame for frame in found if frame in urgent] == urgent
+        assert not dialled.congested
+        seen, other = dialled.statistics(), accepted.statistics()
+        assert seen.frames_sent == other.frames_received == 18
+        assert seen.bytes_sent == other.bytes_received
+        assert seen.send_buffer == 0
+
+
+async def test_an_urgent_frame_waits_for_no_more_than_the_high_water_mark(
+    socket_address: str,
+) -> None:
+    """A hundred megabytes are on their way when it is written; it comes before most of them."""
+    large = Frame(b"large", (bytes(25_000_000),))
+    async with linked(socket_address) as (dialled, accepted):
+        for _ in range(4):
+            dialled.write(large, bulk=True)
+        assert dialled.congested
+        dialled.write(numbered(1))
+        assert await accepted.recv() == numbered(1)
+        assert accepted.statistics().bytes_received < 25_000_000
+        assert [await accepted.recv() for _ in range(4)] == [large] * 4
+
+
+async def test_drain_waits_for_bulk_frames_too(address: str) -> None:
+    large = Frame(b"large", (bytes(2**24),))
+    async with linked(address) as (dialled, accepted):
+        dialled.write(large, bulk=True)
+        draining = await start(dialled.drain(), "drain")
+        assert not draining.done()
+        assert await accepted.recv() == large
+        await draining
+        assert not dialled.congested
+
+
+async def test_bulk_frames_that_were_queued_go_out_before_a_close(address: str) -> None:
+    large = Frame(b"large", (bytes(2**24),))
+    async with linked(address) as (dialled, accepted):
+        dialled.write(large, bulk=True)
+        closing = await start(dialled.aclose(), "close")
+        assert await accepted.recv() == large
+        with pytest.raises(ConnectionClosed):
+            await accepted.recv()
+        await closing
+
+
+@pytest.mark.parametrize("how", ["abort", "lost"])
+async def test_bulk_frames_are_dropped_with_the_connection(address: str, how: str) -> None:
+    async with linked(address) as (dialled, accepted):
+        dialled.write(Frame(b"", (bytes(2**25),)), bulk=True)
+        draining = await start(dialled.drain(), "drain")
+        (dialled if how == "abort" else accepted).abort()
+        with pytest.raises(ConnectionClosed):
+            await draining
+
+
 async def _assert_closed(connection: Connection, *, by_us: bool) -> None:
     """Check that every call raises the same end."""
     with pytest.raises(ConnectionClosed) as received:

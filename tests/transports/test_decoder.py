@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from transports.decoder import FrameDecoder
+from transports.decoder import FIRST_ROOM, FrameDecoder
 from transports.errors import ProtocolError
-from transports.frame import MAGIC, PREFIX, WIRE_VERSION, Frame, encode_frame
+from transports.frame import (
+    CHUNK_FLAG,
+    MAGIC,
+    MAX_CHUNK,
+    PREFIX,
+    WIRE_VERSION,
+    Frame,
+    encode_chunk_prefix,
+    encode_frame,
+)
 
 frames = st.lists(
     st.builds(
@@ -126,7 +136,29 @@ def test_a_length_over_the_limit_allocates_nothing() -> None:
     assert decoder._segments == []
 
 
-def test_a_length_that_memory_does_not_hold_is_the_peers_fault() -> None:
+def test_a_length_alone_makes_nobody_hold_as_much() -> None:
+    decoder = FrameDecoder()
+    assert decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**33).to_bytes(8)) == []
+    assert [len(s) for s in decoder._segments] == [FIRST_ROOM]
+    decoder.feed(bytes(FIRST_ROOM))
+    assert [len(s) for s in decoder._segments] == [4 * FIRST_ROOM]
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1, 2**20])
+def test_a_segment_that_outgrows_its_first_room_is_whole(more: int) -> None:
+    sent = Frame(b"head", (random.Random(more).randbytes(FIRST_ROOM + more), b"tail"))
+    data = b"".join(bytes(piece) for piece in encode_frame(sent))
+    decoder, found = FrameDecoder(), []
+    for at in range(0, len(data), 2**20 - 7):
+        found += decoder.feed(data[at : at + 2**20 - 7])
+    assert found == [sent]
+    assert len(found[0].segments[0]) == FIRST_ROOM + more
+
+
+def test_a_length_that_memory_does_not_hold_is_the_peers_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("transports.decoder.FIRST_ROOM", 2**62)
     decoder = FrameDecoder(max_segment=2**64, max_frame=2**64)
     with pytest.raises(ProtocolError, match=r"memory does not hold it"):
         decoder.feed(PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (2**62).to_bytes(8))
@@ -158,3 +190,71 @@ def test_arbitrary_bytes_give_frames_or_a_protocol_error_and_nothing_else(
         assert decoder.error is not None
     else:
         assert wire(*found) == data[: len(wire(*found))]
+
+
+# -- frames in chunks ------------------------------------------------------------------------------
+
+
+def chunked(data: bytes, size: int) -> list[bytes]:
+    pieces = [data[at : at + size] for at in range(0, len(data), size)]
+    return [encode_chunk_prefix(len(piece)) + piece for piece in pieces]
+
+
+@given(
+    large=frames, small=frames, size=st.integers(1, 90), cuts=st.lists(st.integers(0, 900), max_size=12)
+)
+def test_frames_in_chunks_decode_to_themselves_and_others_pass_them(
+    large: list[Frame], small: list[Frame], size: int, cuts: list[int]
+) -> None:
+    """Each small frame stands behind one chunk, so all are there before the last chunk is."""
+    data = b""
+    small = [Frame(b"small" + frame.header, frame.segments) for frame in small]
+    large = [Frame(b"large" + frame.header, frame.segments) for frame in large]
+    waiting = list(small)
+    for chunk in chunked(wire(*large), size):
+        data += chunk + (wire(waiting.pop(0)) if waiting else b"")
+    data += wire(*waiting)
+    decoder = FrameDecoder()
+    found = feed_chopped(decoder, data, cuts)
+    decoder.finish()
+    assert [frame for frame in found if frame in small] == small
+    assert [frame for frame in found if frame in large] == large
+    assert len(found) == len(small) + len(large)
+
+
+def test_a_small_frame_between_two_chunks_comes_before_the_frame_that_they_make() -> None:
+    large, small = Frame(b"large", (bytes(100),)), Frame(b"small")
+    first, second = chunked(wire(large), 80)
+    assert FrameDecoder().feed(first + wire(small) + second) == [small, large]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        encode_chunk_prefix(0),
+        encode_chunk_prefix(MAX_CHUNK + 1),
+        PREFIX.pack(MAGIC, WIRE_VERSION, CHUNK_FLAG, 8, 1),
+        PREFIX.pack(MAGIC, WIRE_VERSION, 2, 8, 0),
+        encode_chunk_prefix(12) + encode_chunk_prefix(5),  # a chunk inside a chunk
+        encode_chunk_prefix(12) + b"no frame ...",
+        encode_chunk_prefix(20) + PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (65).to_bytes(8),
+    ],
+    ids=["empty", "too long", "segments", "flags", "nested", "no frame", "over the limits"],
+)
+@pytest.mark.parametrize("step", [1, 1000])
+def test_chunks_that_break_the_rules_are_an_error(bad: bytes, step: int) -> None:
+    decoder = limited()
+    found: list[Frame] = []
+    with pytest.raises(ProtocolError):
+        feed_chopped(decoder, good + bad, list(range(0, 200, step)), found)
+        feed_chopped(decoder, good, [], found)
+    assert found == [Frame(b"good", (b"one",))]
+
+
+@pytest.mark.parametrize("left", [1, 30])
+def test_a_stream_that_ends_inside_a_chunk_or_between_two_is_truncated(left: int) -> None:
+    chunks = b"".join(chunked(wire(Frame(b"large", (bytes(60),))), 30))
+    decoder = FrameDecoder()
+    assert decoder.feed(chunks[:-left]) == []
+    with pytest.raises(ProtocolError, match="truncated"):
+        decoder.finish()

@@ -21,6 +21,7 @@ PROMISED = {
     "Hello",
     "Listener",
     "ProtocolError",
+    "SecurityConfig",
     "SUPPORTED",
     "Transport",
     "TransportError",

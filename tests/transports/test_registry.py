@@ -15,6 +15,7 @@ from transports.hello import Hello
 from transports.inproc import InprocTransport
 from transports.listener import Listener, OnConnection
 from transports.registry import connect, listen, register_transport, transport_schemes
+from transports.security import SecurityConfig
 
 
 class Lane:
@@ -29,6 +30,7 @@ class Lane:
         expect_task: str | None,
         expect_cluster: str | None,
         token: str | None,
+        security: SecurityConfig | None = None,
     ) -> Connection:
         return await InprocTransport().connect(
             Address(scheme="inproc", name=address.name),
@@ -48,6 +50,7 @@ class Lane:
         token: str | None,
         handshake_timeout: float,
         sock: socket.socket | None,
+        security: SecurityConfig | None = None,
     ) -> Listener:
         return await InprocTransport().listen(
             Address(scheme="inproc", name=address.name),
@@ -68,7 +71,7 @@ def _registered_as_before() -> Iterator[None]:
 
 
 def test_the_built_in_schemes_are_registered() -> None:
-    assert transport_schemes() == ("inproc", "tcp", "unix")
+    assert transport_schemes() == ("inproc", "tcp", "tls", "unix")
 
 
 async def test_a_transport_from_outside_carries_its_scheme() -> None:
@@ -96,9 +99,9 @@ def test_a_malformed_scheme_is_refused() -> None:
 
 
 async def test_an_unknown_scheme_lists_those_that_are_known() -> None:
-    with pytest.raises(ValueError, match=r"'grpc'; registered are inproc, tcp, unix"):
+    with pytest.raises(ValueError, match=r"'grpc'; registered are inproc, tcp, tls, unix"):
         await connect("grpc://host:1", WORKER)
-    with pytest.raises(ValueError, match=r"'grpc'; registered are inproc, tcp, unix"):
+    with pytest.raises(ValueError, match=r"'grpc'; registered are inproc, tcp, tls, unix"):
         await listen("grpc://host:1", PS, echo)
 
 

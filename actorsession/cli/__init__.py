@@ -1,0 +1,67 @@
+"""The command line: servers, clusters and the demo, one module for each command.
+
+Called as ``actorsession`` or ``python -m actorsession``. It imports what a command needs when that command
+runs, so that workers start without the demo. Each command's module has ``add_to``, which adds its
+sub-parser; what that calls returns the exit status.
+
+A command says what the user did wrong in one line on standard error, without a traceback; results go to
+standard output, as JSON with ``--json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+from actorsession.cli import certs, cluster, serving, status, stop
+
+__all__ = ["main"]
+
+_OURS = (serving, cluster, status, stop, certs)
+_NAMES = ("worker", "master", "cluster", "status", "stop", "certs")
+_EPILOG = """\
+exit status: 0 done, 1 failed, 2 called wrongly.
+environment: ACTORSESSION_LOG=LEVEL logs to standard error; ACTORSESSION_TOKEN is the secret that
+servers and clients share; ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY are
+the files of TLS; TF_CONFIG says which cluster and task a worker is.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command.
+
+    Args:
+        argv: arguments without the program's name; the process's own if left out.
+
+    Returns:
+        The exit status: 0 done, 1 failed, 2 called wrongly.
+    """
+    level = os.environ.get("ACTORSESSION_LOG")
+    if level:
+        logging.basicConfig(level=level.upper(), format="%(asctime)s %(name)s %(message)s")
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser(with_demo=arguments[:1] not in [[name] for name in _NAMES])
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help()
+        return 2
+    code: int = options.run(options)
+    return code
+
+
+def _parser(*, with_demo: bool) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="actorsession", description="A runtime for stateful dataflow graphs.",
+        epilog=_EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for module in _OURS:
+        module.add_to(commands)
+    if with_demo:
+        from actorsession.demo import command
+
+        command.add_to(commands)
+    return parser

@@ -1,0 +1,227 @@
+"""``actorsession worker`` and ``actorsession master``: one task of a cluster.
+
+Both serve a ``Server``, which has a master and a worker; a master is a task that sessions are opened at and
+that need not be among the cluster's own. Which cluster and which task is said by ``--cluster``, a file, or
+``TF_CONFIG``, in this order; the latter two are read again whenever a lost task is dialled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from actorsession.cli.words import DONE, WRONG, fail, raw, seconds
+
+if TYPE_CHECKING:
+    from actorsession.cluster import SecurityConfig
+    from actorsession.cluster.child import WorkerOptions
+    from actorsession.cluster.resolvers import ClusterResolver
+
+__all__ = ["add_to"]
+
+_CONFIG_VARIABLE = "ACTORSESSION_CONFIG"
+_EPILOG = """\
+The cluster comes from --cluster, else from --config, else from the environment variable
+TF_CONFIG. --config and TF_CONFIG have the same form, JSON or (in FILE.toml) TOML:
+
+    {"cluster": {"ps": ["10.0.0.1:7000"], "worker": ["10.0.0.2:7000", "10.0.0.3:7000"]},
+     "task": {"type": "worker", "index": 0}, "cluster_id": "a name"}
+
+--job and --task go before "task", and may be left out where only one is possible.
+
+exit status: 0 ended by a signal, by `actorsession stop` or by its parent; 1 it could not serve;
+2 called wrongly.
+environment: ACTORSESSION_TOKEN is the secret that servers and clients share, needed to listen on
+anything but loopback without TLS; ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and
+ACTORSESSION_TLS_KEY stand in for --tls-ca, --tls-cert and --tls-key; ACTORSESSION_CONFIG stands in
+for --config. With TLS files host:port means tls://host:port.
+"""
+# Option, field of SecurityConfig, help.
+_TLS = (
+    ("ca", "ca_file", "PEM file of the CA that peers' certificates must be signed by"),
+    ("cert", "certificate_file", "PEM file of this task's certificate"),
+    ("key", "key_file", "PEM file of the certificate's private key"),
+)
+
+
+def add_to(commands: Any) -> None:
+    """Adds the commands to the sub-parsers of the program's parser."""
+    worker = commands.add_parser(
+        "worker", help="serve one task of a cluster",
+        description="Serves one task of a cluster until a signal comes.",
+        epilog=_EPILOG, formatter_class=raw,
+    )  # fmt: skip
+    _add_options(worker)
+    worker.add_argument("--announce", action="store_true", help=argparse.SUPPRESS)
+    worker.set_defaults(run=_run, role="worker", listen=None)
+
+    master = commands.add_parser(
+        "master", help="serve a master that sessions are opened at",
+        description=(
+            "Serves a task that sessions are opened at. It is the task of job `master` (or --job) if the\n"
+            "cluster has it, and otherwise one more task, at --listen, of which the workers need not know."
+        ),
+        epilog=_EPILOG, formatter_class=raw,
+    )  # fmt: skip
+    _add_options(master)
+    master.add_argument(
+        "--listen", default="127.0.0.1:0", metavar="ADDRESS",
+        help="where to listen if the cluster has no task for it (default %(default)s)",
+    )  # fmt: skip
+    master.set_defaults(run=_run, role="master", announce=False)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--job", help="job of this task, such as ps or worker")
+    parser.add_argument("--task", type=int, help="index of this task in its job")
+    parser.add_argument(
+        "--cluster", type=_cluster,
+        help='all tasks as JSON: {"ps": ["127.0.0.1:7000"], "worker": ["127.0.0.1:7001"]}',
+    )  # fmt: skip
+    parser.add_argument(
+        "--config", metavar="FILE", default=os.environ.get(_CONFIG_VARIABLE),
+        help="a file with the cluster, which may change; see below",
+    )  # fmt: skip
+    parser.add_argument("--cluster-id", default="", help="refuse peers of another id")
+    parser.add_argument("--devices", type=int, default=1, help="CPU devices of this task")
+    parser.add_argument(
+        "--port-file", metavar="FILE",
+        help="write the address here once it is bound; the file goes when the server ends",
+    )  # fmt: skip
+    parser.add_argument(
+        "--snapshot-dir", metavar="DIR",
+        help="keep the variables of this task there, and begin with those of the last snapshot",
+    )  # fmt: skip
+    parser.add_argument(
+        "--snapshot-every", type=seconds, default=60.0, metavar="SECONDS",
+        help="between two snapshots (default %(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--lease", type=seconds, default=5.0, metavar="SECONDS",
+        help="a peer that says nothing for so long and is not just busy is lost (default %(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--beat", type=seconds, default=1.0, metavar="SECONDS",
+        help="how often to give and expect a sign of life; at most half a lease (default %(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--companion", action="store_true",
+        help="have a companion process answer for this one on loopback and on this host too",
+    )  # fmt: skip
+    for name, _, what in _TLS:
+        parser.add_argument(f"--tls-{name}", metavar="FILE", help=what)
+    parser.add_argument("--json", action="store_true", help="say where it serves as JSON")
+
+
+def _cluster(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as exc:
+        raise argparse.ArgumentTypeError(f"not JSON: {exc}") from None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError(
+            f"a cluster is a JSON object from job name to addresses, got {value!r:.100}"
+        )
+    return value
+
+
+def _run(options: argparse.Namespace) -> int:
+    from actorsession.actors.loops import run
+    from actorsession.cluster.child import serve
+    from actorsession.cluster.resolvers import TF_CONFIG
+    from actorsession.errors import OpError
+
+    if options.cluster is None and not (options.config or os.environ.get(TF_CONFIG)):
+        fail(options.role, f"which cluster? give --cluster or --config, or set {TF_CONFIG}")
+        return WRONG
+    try:
+        run(serve(_worker_options(options)))
+    except KeyboardInterrupt:  # before the server's own handler stood
+        return DONE
+    except (TypeError, ValueError, OSError, OpError) as exc:
+        return fail(options.role, exc)
+    return DONE
+
+
+def _worker_options(options: argparse.Namespace) -> WorkerOptions:
+    from actorsession.cluster.child import WorkerOptions
+
+    resolver, cluster_id = _resolver(options)
+    job = options.job
+    if options.role == "master":
+        job = job or resolver.task_type or "master"
+        resolver = _Extended(resolver, job, options.listen)
+    return WorkerOptions(
+        job=job, index=options.task, cluster=resolver, cluster_id=options.cluster_id or cluster_id,
+        device_count={"CPU": options.devices}, announce=options.announce, role=options.role,
+        json=options.json, port_file=options.port_file, security=_security(options),
+        snapshot_dir=options.snapshot_dir, snapshot_every=options.snapshot_every,
+        lease=options.lease, beat=options.beat, companion=options.companion,
+    )  # fmt: skip
+
+
+def _security(options: argparse.Namespace) -> SecurityConfig | None:
+    """The TLS files of the command line; ValueError unless there are all three or none."""
+    from actorsession.cluster import SecurityConfig
+
+    given = {field: getattr(options, f"tls_{name}") or "" for name, field, _ in _TLS}
+    missing = [f"--tls-{name}" for name, field, _ in _TLS if not given[field]]
+    if len(missing) == len(_TLS):
+        return None
+    if missing:
+        raise ValueError(f"TLS takes three files; {' and '.join(missing)} is missing")
+    return SecurityConfig(**given)
+
+
+def _resolver(options: argparse.Namespace) -> tuple[ClusterResolver, str]:
+    """Who knows the cluster, and the cluster's id as they have it."""
+    from actorsession.cluster.resolvers import (
+        FileClusterResolver,
+        SimpleClusterResolver,
+        TFConfigClusterResolver,
+    )
+    from actorsession.cluster.spec import ClusterSpec
+
+    if options.cluster is not None:
+        return SimpleClusterResolver(ClusterSpec(options.cluster)), ""
+    found: FileClusterResolver | TFConfigClusterResolver
+    if options.config:
+        found = FileClusterResolver(options.config)
+    else:
+        found = TFConfigClusterResolver()
+    if not found.cluster_spec():
+        raise ValueError(f'{found!r} describes no cluster; it needs a "cluster"')
+    return found, found.cluster_id
+
+
+class _Extended:
+    """A resolver's cluster with one task more, if it has no task of that job."""
+
+    def __init__(self, resolver: ClusterResolver, job: str, address: str) -> None:
+        self._resolver = resolver
+        self._job = job
+        self._address = address
+
+    def cluster_spec(self) -> Any:
+        """The cluster at this moment."""
+        from actorsession.cluster.spec import ClusterSpec
+
+        spec = self._resolver.cluster_spec()
+        if self._job in spec.jobs:
+            return spec
+        return ClusterSpec({**spec.as_dict(), self._job: [self._address]})
+
+    @property
+    def task_type(self) -> str | None:
+        """The job of this process."""
+        return self._resolver.task_type
+
+    @property
+    def task_id(self) -> int | None:
+        """Its index in the job."""
+        return self._resolver.task_id
+
+    def __repr__(self) -> str:
+        return repr(self._resolver)

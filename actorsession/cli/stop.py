@@ -1,0 +1,84 @@
+"""``actorsession stop``: ends one server of a cluster, or all of them, politely."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import Any
+
+from actorsession.cli.words import DONE, FAILED, fail, raw, say, say_json, seconds
+
+__all__ = ["add_to"]
+
+_EPILOG = """\
+A server ends for those who have its token or certificate, and for those on its own machine. It
+gives its address up and closes its sessions; steps that run there fail with the reason.
+
+exit status: 0 every server that was asked has ended; 1 one has not; 2 called wrongly.
+environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
+"""
+_REASON = "actorsession stop"
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to the sub-parsers of the program's parser."""
+    parser = commands.add_parser(
+        "stop", help="end a server, or all servers of a cluster",
+        description="Ends a server, and waits until it has.",
+        epilog=_EPILOG, formatter_class=raw,
+    )  # fmt: skip
+    parser.add_argument("address", help="of a task, such as 127.0.0.1:7000")
+    parser.add_argument("--all", action="store_true", help="end all tasks of its cluster")
+    parser.add_argument(
+        "--timeout", type=seconds, default=10.0, metavar="SECONDS",
+        help="until when to wait for their end (default %(default)g)",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="say who has ended as JSON")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from actorsession.actors.loops import run
+    from actorsession.errors import OpError
+
+    ended: dict[str, str] = {}
+    failed: dict[str, str] = {}
+    try:
+        run(_stop(options.address, ended, failed, everybody=options.all, patience=options.timeout))
+    except KeyboardInterrupt:
+        return FAILED
+    except (ValueError, OpError) as exc:
+        return fail("stop", exc)
+    if options.json:
+        say_json({"ended": ended, "failed": failed})
+    else:
+        for task, address in sorted(ended.items()):
+            say(f"{task} at {address} has ended")
+    for address, reason in sorted(failed.items()):
+        fail("stop", f"{address}: {reason}")
+    return FAILED if failed else DONE
+
+
+async def _stop(
+    address: str, ended: dict[str, str], failed: dict[str, str], *, everybody: bool, patience: float
+) -> None:
+    from actorsession.actors.deadline import Deadline
+    from actorsession.cluster import read_cluster, stop_server
+    from actorsession.errors import OpError
+
+    deadline = Deadline.after(patience)
+
+    async def stop_one(where: str) -> None:
+        try:
+            ended[await stop_server(where, reason=_REASON, deadline=deadline)] = where
+        except OpError as error:
+            failed[where] = error.message
+        except ValueError as error:  # no address
+            failed[where] = str(error)
+
+    addresses = [address]
+    if everybody:
+        addresses = list((await read_cluster(address, deadline=deadline)).tasks.values())
+    async with asyncio.TaskGroup() as group:
+        for where in addresses:
+            group.create_task(stop_one(where), name=f"stop {where}")

@@ -1,0 +1,61 @@
+"""What all commands share: how they take numbers, say results and say what went wrong.
+
+Called by the modules of the commands; imports nothing of ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+__all__ = ["DONE", "FAILED", "WRONG", "fail", "positive", "raw", "say", "say_json", "seconds"]
+
+DONE, FAILED, WRONG = 0, 1, 2
+"""Exit statuses."""
+
+raw = argparse.RawDescriptionHelpFormatter
+
+
+def say(line: str) -> None:
+    """Writes a line to standard output, at once: it may be a pipe that somebody waits at."""
+    print(line, flush=True)
+
+
+def say_json(value: Any) -> None:
+    """Writes a value as one line of JSON."""
+    say(json.dumps(value))
+
+
+def fail(command: str, error: object) -> int:
+    """Writes what went wrong to standard error, in one line.
+
+    Returns:
+        The exit status of failure.
+    """
+    text = " | ".join(str(error).splitlines())
+    print(f"actorsession {command}: {text}", file=sys.stderr, flush=True)
+    return FAILED
+
+
+def positive(text: str) -> int:
+    """A whole number from 1, for argparse."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"a whole number from 1 is wanted, got {text!r}")
+    return value
+
+
+def seconds(text: str) -> float:
+    """A number of seconds above 0, for argparse."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"a number of seconds above 0 is wanted, got {text!r}")
+    return value

@@ -1,0 +1,168 @@
+"""Asking a server something from outside of its cluster, over a connection of its own.
+
+What the command line and programs that look after clusters need: the statistics of a task, the cluster that
+it is part of, and its end. Whoever can connect may ask, also while the task is busy with steps, because the
+answers wait for none of them; ``control`` says who may end a server. It imports links and messages.
+
+Invariant: every question has a deadline, and leaves neither a connection nor a child behind.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.link import Link
+from actorsession.actors.supervision import Children
+from actorsession.cluster.spec import DEFAULT_SCHEME, full_address
+from actorsession.cluster.statistics import CLIENT, ServerStatistics
+from actorsession.errors import DeadlineExceededError, UnavailableError
+from actorsession.messages.server import SERVER, ClusterView, GetCluster, StopServer
+from actorsession.messages.worker import WORKER, GetStatus, UpdateCluster, WorkerStatus
+from actorsession.session.remote import shared_token
+from actorsession.session.security import shared_security
+from transports import Hello, SecurityConfig, TransportError, connect
+
+__all__ = ["PATIENCE", "read_cluster", "read_statistics", "stop_server", "update_cluster"]
+
+# Seconds to answer a question that needs no work; a task that does not is held by something else.
+PATIENCE = 10.0
+_CLOSE = 1.0
+
+
+async def read_statistics(
+    address: str,
+    *,
+    token: str | None = None,
+    deadline: Deadline | None = None,
+    security: SecurityConfig | None = None,
+) -> ServerStatistics:
+    """Asks the server at an address for its counters.
+
+    Args:
+        address: where it listens, such as ``Server.target``.
+        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
+        deadline: until when to wait; by default 10 s from now.
+        security: TLS files, for ``tls://``; by default those of the environment.
+
+    Raises:
+        UnavailableError: if no server answers there.
+        DeadlineExceededError: if it takes too long.
+    """
+    deadline = deadline or Deadline.after(PATIENCE)
+    async with _link(address, "statistics", token, security, deadline) as link:
+        status: WorkerStatus = await link.ask(WORKER, GetStatus(), deadline)
+    return ServerStatistics.from_wire(status.statistics)
+
+
+async def read_cluster(
+    address: str,
+    *,
+    token: str | None = None,
+    deadline: Deadline | None = None,
+    security: SecurityConfig | None = None,
+) -> ClusterView:
+    """Asks the server at an address which cluster it is part of.
+
+    Args:
+        address: where it listens.
+        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
+        deadline: until when to wait; by default 10 s from now.
+        security: TLS files, for ``tls://``; by default those of the environment.
+
+    Raises:
+        UnavailableError: if no server answers there.
+        DeadlineExceededError: if it takes too long.
+    """
+    deadline = deadline or Deadline.after(PATIENCE)
+    async with _link(address, "cluster", token, security, deadline) as link:
+        view: ClusterView = await link.ask(SERVER, GetCluster(), deadline)
+    return view
+
+
+async def stop_server(
+    address: str,
+    *,
+    reason: str = "",
+    token: str | None = None,
+    deadline: Deadline | None = None,
+    security: SecurityConfig | None = None,
+) -> str:
+    """Has the server at an address end, and waits until it has hung up.
+
+    Args:
+        address: where it listens.
+        reason: for the server's log.
+        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
+        deadline: until when to wait; by default 10 s from now.
+        security: TLS files, for ``tls://``; by default those of the environment.
+
+    Returns:
+        The task that has ended.
+
+    Raises:
+        PermissionDeniedError: if the server takes it from nobody at our place.
+        UnavailableError: if no server answers there.
+        DeadlineExceededError: if it takes too long; it may end nevertheless.
+    """
+    deadline = deadline or Deadline.after(PATIENCE)
+    async with _link(address, "end", token, security, deadline) as link:
+        await link.ask(SERVER, StopServer(reason=reason), deadline)
+        await deadline.wait(link.wait_closed(), what=f"the end of {link.peer_name} at {address}")
+        return link.peer_name
+
+
+async def update_cluster(
+    address: str,
+    tasks: Mapping[str, str],
+    *,
+    token: str | None = None,
+    deadline: Deadline | None = None,
+    security: SecurityConfig | None = None,
+) -> None:
+    """Tells the server at an address which tasks its cluster has now; its sessions follow between two steps.
+
+    Args:
+        address: where it listens.
+        tasks: address by task name, for all tasks, the server's own among them.
+        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
+        deadline: until when to wait; by default 10 s from now.
+        security: TLS files, for ``tls://``; by default those of the environment.
+
+    Raises:
+        InvalidArgumentError: for a cluster without the server's task, or addresses that are none.
+        UnavailableError: if no server answers there.
+        DeadlineExceededError: if it takes too long.
+    """
+    deadline = deadline or Deadline.after(PATIENCE)
+    async with _link(address, "update", token, security, deadline) as link:
+        await link.ask(WORKER, UpdateCluster(cluster=dict(tasks)), deadline)
+
+
+@asynccontextmanager
+async def _link(
+    address: str, what: str, token: str | None, security: SecurityConfig | None, deadline: Deadline
+) -> AsyncIterator[Link]:
+    security = security or shared_security()
+    address = full_address(address, "tls" if security is not None else DEFAULT_SCHEME)
+    left = deadline.time_left
+    if left == 0.0:
+        raise DeadlineExceededError(f"the {what} of {address}: the deadline is over")
+    hello = Hello(cluster_id="", task=CLIENT, incarnation=secrets.randbits(63), pid=os.getpid())
+    try:
+        connection = await connect(
+            address, hello, timeout=left or PATIENCE, token=token or shared_token(),
+            security=security,
+        )  # fmt: skip
+    except TransportError as exc:
+        raise UnavailableError(f"no {what} of {address}: {exc}") from exc
+    link, children = Link(connection, serves={}), Children(f"{what} of {address}")
+    _ = children.start(link.run(), name=f"link to {address}")
+    try:
+        yield link
+    finally:
+        await link.aclose(_CLOSE)
+        await children.stop(_CLOSE)

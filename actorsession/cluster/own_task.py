@@ -1,0 +1,105 @@
+"""Which task of its cluster a server is, and whether the addresses of that cluster make sense.
+
+What TensorFlow's servers find out when they are made, with its classes of errors. Plain functions, called by
+``Server``; they import specs, and read addresses with transports.
+"""
+
+from __future__ import annotations
+
+from actorsession.cluster.spec import DEFAULT_SCHEME, ClusterSpec
+from actorsession.errors import InternalError, InvalidArgumentError, NotFoundError
+from actorsession.graph.device import task_name
+from transports import parse_address, transport_schemes
+
+__all__ = ["checked_addresses", "checked_scheme", "find_task", "is_port_0", "refuse_plain"]
+
+
+def checked_scheme(protocol: str | None, *, tls: bool = False) -> str:
+    """The scheme of addresses that have none.
+
+    Args:
+        protocol: what was asked for, if anything was.
+        tls: whether there are TLS files: nobody who names them wants to talk without.
+
+    Raises:
+        NotFoundError: for one that nothing here speaks.
+    """
+    if protocol is None:
+        return "tls" if tls else DEFAULT_SCHEME
+    if protocol not in transport_schemes():
+        raise NotFoundError(
+            f"nothing here speaks the protocol {protocol!r}; there are {', '.join(transport_schemes())}"
+        )
+    return protocol
+
+
+def find_task(spec: ClusterSpec, job: str | None, index: int | None) -> str:
+    """The name of the task that is meant; what is left out must have one meaning only.
+
+    Raises:
+        ValueError: for a job or index that is left out where there are several.
+        TypeError: for a job that is no string, or an index that is no number.
+        InternalError: if the task is not in the cluster.
+    """
+    if job is None:
+        if len(spec.jobs) != 1:
+            raise ValueError(f"which job is this? give job_name, one of {spec.jobs}")
+        (job,) = spec.jobs
+    if not isinstance(job, str):
+        raise TypeError(f"job_name is a string, got {job!r:.100}")
+    if index is None:
+        indices = spec.task_indices(job) if job in spec.jobs else [0]
+        if len(indices) != 1:
+            raise ValueError(
+                f"which task of job {job!r} is this? give task_index, one of {indices}"
+            )
+        (index,) = indices
+    if isinstance(index, bool) or not isinstance(index, int):
+        raise TypeError(f"task_index is a whole number, got {index!r:.100}")
+    try:
+        spec.task_address(job, index)
+    except ValueError as exc:
+        raise InternalError(f"this task is not part of its cluster: {exc}") from None
+    return task_name(job, index)
+
+
+def checked_addresses(spec: ClusterSpec, scheme: str) -> dict[str, str]:
+    """The full address of each task.
+
+    Raises:
+        InvalidArgumentError: for an address that is none.
+        NotFoundError: for one with a scheme that nothing here speaks.
+    """
+    tasks = spec.tasks(scheme)
+    for task, address in tasks.items():
+        try:
+            found = parse_address(address).scheme
+        except ValueError as exc:
+            raise InvalidArgumentError(f"{task}: {exc}", task=task) from None
+        if found not in transport_schemes():
+            raise NotFoundError(
+                f"{task}: nothing here speaks {found!r} of {address!r}; there are "
+                f"{', '.join(transport_schemes())}",
+                task=task,
+            )
+    return tasks
+
+
+def is_port_0(address: str) -> bool:
+    """Whether an address leaves the port to whoever binds it."""
+    return parse_address(address).port == 0
+
+
+def refuse_plain(address: str, task: str) -> None:
+    """Refuses an address that would be served without the TLS that was asked for.
+
+    Raises:
+        InvalidArgumentError: for one of another scheme than ``tls``.
+    """
+    parsed = parse_address(address)
+    if parsed.scheme != "tls":
+        raise InvalidArgumentError(
+            f"{task} is given TLS files and would not use them at {address}; write "
+            f"{address.replace(parsed.scheme, 'tls', 1) if parsed.port is not None else 'tls://host:port'}",
+            task=task,
+        )

@@ -1,0 +1,347 @@
+"""Resolvers: who knows where the tasks of a cluster are at this moment.
+
+A resolver is asked again each time a server starts, creates a session or dials a task whose link is lost,
+so a task may come back at another address. ``Server`` and the command line take one wherever they take
+a ``ClusterSpec``. Three stand here: a fixed spec, the environment variable ``TF_CONFIG``, and a file. A
+program may bring its own: ``ClusterResolver`` is a protocol and not a base class.
+
+Invariant: nothing here keeps an answer. A resolver may block (a file, a request to a scheduler), so
+servers ask it by ``ask_resolver`` in a thread, with a limit. It imports specs, deadlines and errors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import threading
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from actorsession.actors.deadline import Deadline
+from actorsession.cluster.spec import ClusterSpec, full_address
+from actorsession.errors import UnavailableError
+
+__all__ = [
+    "TF_CONFIG", "ClusterResolver", "FileClusterResolver", "SimpleClusterResolver",
+    "TFConfigClusterResolver", "ask_resolver",
+]  # fmt: skip
+
+TF_CONFIG = "TF_CONFIG"
+"""The environment variable with cluster and task as JSON."""
+
+# What a description of a cluster may hold; those after the second are TensorFlow's and ours.
+_KEYS = frozenset({"cluster", "task", "rpc_layer", "session_master", "environment", "cluster_id"})
+
+
+@runtime_checkable
+class ClusterResolver(Protocol):
+    """Who knows a cluster, and which task of it this process is."""
+
+    def cluster_spec(self) -> ClusterSpec:
+        """The tasks and their addresses at this moment; may block, and is called in any thread."""
+
+    @property
+    def task_type(self) -> str | None:
+        """The job of this process; ``None`` if that is not said."""
+
+    @property
+    def task_id(self) -> int | None:
+        """Its index in the job; ``None`` if that is not said."""
+
+
+class SimpleClusterResolver:
+    """A cluster that does not change.
+
+    Args:
+        cluster_spec: the cluster.
+        master: what ``master()`` says where no task is named.
+        task_type: the job of this process.
+        task_id: its index in the job.
+        rpc_layer: scheme that ``master`` puts before addresses that have none.
+
+    Raises:
+        TypeError: for anything but a ``ClusterSpec``, or a master that is no string.
+    """
+
+    def __init__(
+        self,
+        cluster_spec: ClusterSpec,
+        master: str = "",
+        task_type: str | None = None,
+        task_id: int | None = None,
+        *,
+        rpc_layer: str | None = None,
+    ) -> None:
+        if not isinstance(cluster_spec, ClusterSpec):
+            raise TypeError(f"cluster_spec is a ClusterSpec, got {cluster_spec!r:.100}")
+        if not isinstance(master, str):
+            raise TypeError(f"master is a string, got {master!r:.100}")
+        self._spec = cluster_spec
+        self._master = master
+        self.task_type = task_type
+        self.task_id = task_id
+        self.rpc_layer = rpc_layer
+
+    def cluster_spec(self) -> ClusterSpec:
+        """The cluster that it was given."""
+        return self._spec
+
+    def master(
+        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
+    ) -> str:
+        """The target for sessions.
+
+        Args:
+            task_type: job of the task that is to be the master; without it, the master that was given.
+            task_id: index of that task.
+            rpc_layer: scheme, in place of the resolver's.
+
+        Raises:
+            ValueError: for an unknown job or task.
+        """
+        found = self._master
+        if task_type is not None and task_id is not None:
+            found = self._spec.task_address(task_type, task_id)
+        return _url(found, rpc_layer or self.rpc_layer)
+
+    def __repr__(self) -> str:
+        return f"SimpleClusterResolver({self._spec!r})"
+
+
+class _Described:
+    """A resolver that reads a description, cluster and task, anew at each question."""
+
+    def __init__(self, task_type: str | None, task_id: int | None, rpc_layer: str | None) -> None:
+        self._task_type = task_type
+        self._task_id = task_id
+        self._rpc_layer = rpc_layer
+
+    def _read(self) -> Mapping[str, Any]:
+        raise NotImplementedError
+
+    @property
+    def _where(self) -> str:
+        """What was read, for errors."""
+        raise NotImplementedError
+
+    def cluster_spec(self) -> ClusterSpec:
+        """The cluster at this moment; an empty one if none is described.
+
+        Raises:
+            OSError: if it cannot be read.
+            ValueError: if it is no description of a cluster.
+            TypeError: likewise.
+        """
+        cluster = self._read().get("cluster", {})
+        try:
+            return ClusterSpec(cluster)
+        except (TypeError, ValueError) as exc:
+            raise type(exc)(f"{self._where}: {exc}") from None
+
+    @property
+    def task_type(self) -> str | None:
+        """The job of this process."""
+        if self._task_type is not None:
+            return str(self._task_type)
+        found = self._task().get("type")
+        if found is not None and not isinstance(found, str):
+            raise TypeError(f"{self._where}: the task's type is a string, got {found!r:.100}")
+        return found
+
+    @task_type.setter
+    def task_type(self, value: str | None) -> None:
+        self._task_type = value
+
+    @property
+    def task_id(self) -> int | None:
+        """Its index in the job."""
+        found = self._task_id if self._task_id is not None else self._task().get("index")
+        if found is None:
+            return None
+        if isinstance(found, bool) or not isinstance(found, (int, str)):
+            raise TypeError(f"{self._where}: the task's index is a number, got {found!r:.100}")
+        with contextlib.suppress(ValueError):
+            return int(found)
+        raise ValueError(f"{self._where}: the task's index is a number, got {found!r:.100}")
+
+    @task_id.setter
+    def task_id(self, value: int | None) -> None:
+        self._task_id = value
+
+    @property
+    def rpc_layer(self) -> str | None:
+        """The scheme of the cluster's addresses, if it is said."""
+        if self._rpc_layer is not None:
+            return self._rpc_layer
+        found = self._read().get("rpc_layer")
+        return None if found is None else str(found)
+
+    @rpc_layer.setter
+    def rpc_layer(self, value: str | None) -> None:
+        self._rpc_layer = value
+
+    @property
+    def cluster_id(self) -> str:
+        """The identity of the cluster; "" if none is said."""
+        return str(self._read().get("cluster_id") or "")
+
+    def master(
+        self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
+    ) -> str:
+        """The target for sessions: "" where the cluster is one task or none, which needs no other.
+
+        Args:
+            task_type: job of the task that is to be the master; by default this process's.
+            task_id: index of that task, likewise.
+            rpc_layer: scheme, in place of the described one.
+
+        Raises:
+            ValueError: for an unknown job or task.
+        """
+        named = self._read().get("session_master")
+        if named is not None:
+            return str(named)
+        spec = self.cluster_spec()
+        if len(spec.tasks()) < 2:
+            return ""
+        job = task_type if task_type is not None else self.task_type
+        index = task_id if task_id is not None else self.task_id
+        if job is None or index is None:
+            raise ValueError(
+                f"{self._where} does not say which task this is; give task_type and task_id"
+            )
+        return _url(spec.task_address(job, index), rpc_layer or self.rpc_layer)
+
+    def _task(self) -> Mapping[str, Any]:
+        task = self._read().get("task")
+        if task is not None and not isinstance(task, Mapping):
+            raise TypeError(
+                f'{self._where}: the task is an object with "type" and "index", got {task!r:.100}'
+            )
+        return task or {}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._where})"
+
+
+class TFConfigClusterResolver(_Described):
+    """The cluster that the environment variable ``TF_CONFIG`` describes.
+
+    It is JSON: ``{"cluster": {"worker": ["host:port", ...], ...}, "task": {"type": "worker", "index": 0}}``.
+    A variable that is not set, or empty, describes no cluster.
+
+    Args:
+        task_type: in place of the task's type.
+        task_id: in place of the task's index.
+        rpc_layer: in place of the described one.
+    """
+
+    def __init__(
+        self,
+        task_type: str | None = None,
+        task_id: int | None = None,
+        rpc_layer: str | None = None,
+    ) -> None:
+        super().__init__(task_type, task_id, rpc_layer)
+
+    @property
+    def _where(self) -> str:
+        return TF_CONFIG
+
+    def _read(self) -> Mapping[str, Any]:
+        text = os.environ.get(TF_CONFIG)
+        return _json(text, TF_CONFIG) if text else {}
+
+
+class FileClusterResolver(_Described):
+    """The cluster that a file describes, which may change at any time.
+
+    The file has the form of ``TF_CONFIG``, as TOML if its name ends in ``.toml`` and as JSON otherwise. To
+    change it, write another file and rename it, so that nobody reads half of it.
+
+    Args:
+        path: the file.
+        task_type: in place of the task's type: one file serves all tasks.
+        task_id: in place of the task's index.
+        rpc_layer: in place of the described one.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        task_type: str | None = None,
+        task_id: int | None = None,
+        rpc_layer: str | None = None,
+    ) -> None:
+        super().__init__(task_type, task_id, rpc_layer)
+        self.path = Path(path)
+
+    @property
+    def _where(self) -> str:
+        return str(self.path)
+
+    def _read(self) -> Mapping[str, Any]:
+        text = self.path.read_text(encoding="utf-8")
+        if self.path.suffix != ".toml":
+            found = _json(text, self._where)
+        else:
+            try:
+                found = tomllib.loads(text)
+            except tomllib.TOMLDecodeError as exc:
+                raise ValueError(f"{self._where} is not TOML: {exc}") from None
+        unknown = sorted(found.keys() - _KEYS)
+        if unknown:
+            raise ValueError(f"{self._where}: {unknown} mean nothing here; {sorted(_KEYS)} do")
+        return found
+
+
+def _json(text: str, where: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as exc:
+        raise ValueError(f"{where} is not JSON: {exc}") from None
+    if not isinstance(found, dict):
+        raise TypeError(f'{where} is an object with "cluster" and "task", got {found!r:.100}')
+    return found
+
+
+def _url(address: str, scheme: str | None) -> str:
+    return full_address(address, scheme) if scheme and address else address
+
+
+async def ask_resolver(resolver: ClusterResolver, deadline: Deadline) -> ClusterSpec:
+    """Asks a resolver in a thread of its own.
+
+    A resolver that hangs keeps its thread, which ends with the process; nobody waits for it.
+
+    Raises:
+        UnavailableError: if it fails; says how.
+        DeadlineExceededError: if it does not answer in time.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[ClusterSpec] = loop.create_future()
+
+    def settle(spec: ClusterSpec | None, error: Exception | None) -> None:
+        if answer.done():
+            return
+        if spec is not None:
+            answer.set_result(spec)
+        else:
+            reason = f"{type(error).__name__}: {error}"
+            answer.set_exception(UnavailableError(f"{resolver!r} was asked in vain: {reason}"))
+
+    def ask() -> None:
+        spec, error = None, None
+        try:
+            spec = ClusterSpec(resolver.cluster_spec())
+        except Exception as exc:
+            error = exc
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(settle, spec, error)
+
+    threading.Thread(target=ask, name=f"ask {resolver!r:.60}", daemon=True).start()
+    return await deadline.wait(answer, what=f"an answer of {resolver!r}")

@@ -1,0 +1,114 @@
+"""The log of a worker's messages: what came and went for which step, when it is switched on.
+
+TensorFlow's workers log their tensor transfers the same way (``LoggingRequest``): set, retrieve, clear. Off
+by default, because it costs an entry for each hop; bounded, because nobody may remember to switch it off.
+Plain synchronous code; owned by the worker. It imports nothing of ours but errors.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actorsession.errors import ProtocolError
+
+__all__ = ["RpcEvent", "RpcLog"]
+
+# Entries kept; some 200 bytes each.
+_KEPT = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RpcEvent:
+    """One message of a step.
+
+    Attributes:
+        micros: when, in microseconds since 1970.
+        step_id: the step.
+        what: the message, such as ``PushTensors``.
+        outgoing: whether this worker sent it.
+        peer: the task at the other end.
+        tensors: how many tensors were in it.
+        nbytes: their bytes.
+    """
+
+    micros: int
+    step_id: int
+    what: str
+    outgoing: bool
+    peer: str
+    tensors: int
+    nbytes: int
+
+    def to_wire(self) -> list[Any]:
+        """The event as plain values."""
+        return [
+            self.micros, self.step_id, self.what, self.outgoing, self.peer, self.tensors, self.nbytes,
+        ]  # fmt: skip
+
+    @classmethod
+    def from_wire(cls, value: Any) -> RpcEvent:
+        """Reads what ``to_wire`` made.
+
+        Raises:
+            ProtocolError: for any other form.
+        """
+        match value:
+            case [
+                int(micros), int(step_id), str(what), bool(outgoing), str(peer), int(tensors),
+                int(nbytes),
+            ]:  # fmt: skip
+                return cls(
+                    micros=micros, step_id=step_id, what=what, outgoing=outgoing, peer=peer,
+                    tensors=tensors, nbytes=nbytes,
+                )  # fmt: skip
+        raise ProtocolError(
+            f"an RPC event is [micros, step, what, outgoing, peer, tensors, bytes], got {value!r:.200}"
+        )
+
+
+class RpcLog:
+    """The latest messages of a worker's steps.
+
+    Args:
+        kept: how many.
+
+    Attributes:
+        enabled: whether messages are logged; what is in the log stays there when it is switched off.
+    """
+
+    def __init__(self, kept: int = _KEPT) -> None:
+        self._events: deque[RpcEvent] = deque(maxlen=kept)
+        self.enabled = False
+
+    def note(
+        self, step_id: int, what: str, peer: str, values: Sequence[Any], *, outgoing: bool = False
+    ) -> None:
+        """Logs a message; only called while the log is enabled."""
+        nbytes = sum(getattr(value, "nbytes", 0) for value in values)
+        self._events.append(
+            RpcEvent(
+                micros=time.time_ns() // 1000,
+                step_id=step_id,
+                what=what,
+                outgoing=outgoing,
+                peer=peer,
+                tensors=len(values),
+                nbytes=nbytes,
+            )
+        )
+
+    def events(self, steps: Collection[int] = ()) -> list[RpcEvent]:
+        """The events of some steps, of all if none is named, the oldest first."""
+        return [e for e in self._events if not steps or e.step_id in steps]
+
+    def clear(self) -> None:
+        """Forgets all events."""
+        self._events.clear()
+
+    def __len__(self) -> int:
+        """How many events there are."""
+        return len(self._events)

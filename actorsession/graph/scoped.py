@@ -1,0 +1,111 @@
+"""The scopes of a graph as users enter them: names, devices, control, colocation, containers.
+
+``Scoped`` is the part of ``Graph`` that makes the context managers; ``scopes`` knows what they stand for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from actorsession.graph.device import DeviceSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.scopes import (
+    ControlFrame,
+    DeviceFunction,
+    NameScope,
+    Scope,
+    entered,
+    scope_of,
+)
+
+if TYPE_CHECKING:
+    from actorsession.graph.graph import Graph
+
+__all__ = ["Scoped"]
+
+
+class Scoped:
+    """What a graph has for the blocks in which operations are built."""
+
+    def name_scope(self, name: str | None) -> contextlib.AbstractContextManager[str]:
+        """Prefixes the names of operations built in the block.
+
+        Args:
+            name: made unique; one that ends in ``/`` is entered again literally; ``None`` or ``""``
+                leaves all scopes.
+
+        Returns:
+            A context manager that gives the scope's full name with a closing slash, empty for the
+            root; entering it raises ValueError for a malformed name.
+        """
+        return NameScope(_graph(self), name)
+
+    @contextlib.contextmanager
+    def device(self, device: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
+        """Asks for a device for operations built in the block; inner blocks win part by part.
+
+        Args:
+            device: a full or partial name, a function from the operation to one, or ``None`` to
+                clear what is outside.
+
+        Raises:
+            ValueError: for a malformed name.
+            TypeError: for anything else.
+        """
+        block = DeviceSpec.parse(device) if isinstance(device, str) else device
+        if not (block is None or isinstance(block, DeviceSpec) or callable(block)):
+            raise TypeError(
+                f"a device is a name, a DeviceSpec, a function or None, got {device!r:.100}"
+            )
+        with entered(_graph(self), devices=(*scope_of(_graph(self)).devices, block)):
+            yield
+
+    @contextlib.contextmanager
+    def control_dependencies(self, control_inputs: Iterable[Any] | None) -> Iterator[None]:
+        """Makes operations built in the block run after ``control_inputs``.
+
+        Args:
+            control_inputs: operations, tensors or variables; ``None`` clears what is outside, and
+                leaves loop bodies and branches as well.
+        """
+        if control_inputs is None:
+            with entered(_graph(self), control=(), body=None):
+                yield
+            return
+        ops = []
+        for item in control_inputs:
+            element = _graph(self).as_graph_element(item)
+            ops.append(element.op if isinstance(element, Tensor) else element)
+        outer = scope_of(_graph(self)).control
+        # What an outer block asks for already belongs to that block, which knows what implies it.
+        known = {op for frame in outer for op in frame.inputs}
+        frame = ControlFrame(tuple(dict.fromkeys(op for op in ops if op not in known)))
+        with entered(_graph(self), control=(*outer, frame)):
+            yield
+
+    @contextlib.contextmanager
+    def colocate_with(self, op: Any) -> Iterator[None]:
+        """Places operations built in the block where ``op`` is, whatever device blocks around say.
+
+        Args:
+            op: an operation, tensor or variable; ``None`` changes nothing. While it has no device
+                itself, a device block inside may still name one.
+        """
+        if op is None:
+            yield
+            return
+        element = _graph(self).as_graph_element(op)
+        target = element.op if isinstance(element, Tensor) else element
+        with entered(_graph(self), colocation=(*scope_of(_graph(self)).colocation, target), devices=()):
+            yield
+
+    def container(self, name: str) -> contextlib.AbstractContextManager[Scope]:
+        """Puts state built in the block into the resource container ``name``."""
+        return entered(_graph(self), container=name)
+
+
+def _graph(scoped: Scoped) -> Graph:
+    """The graph that this is a part of."""
+    return cast("Graph", scoped)

@@ -1,0 +1,187 @@
+"""One partition in one step: what has arrived, which segments that sets free, and running them.
+
+``PartitionRun`` is what generated code knows as ``C``, ``HeldSends`` stands for it in a pool thread. Owned by
+a ``Step``, which says when a segment runs; all but ``execute`` and ``HeldSends`` belongs to its thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from actorsession.errors import CancelledError, OpError, UnimplementedError, from_exception
+from actorsession.runtime.collector import Recorder
+from actorsession.runtime.rendezvous import Arrival
+from actorsession.runtime.watchdog import HELD, WATCHDOG
+
+if TYPE_CHECKING:
+    from actorsession.plan.link import LinkedPartition, LinkedSegment
+    from actorsession.runtime.step import Step
+
+__all__ = ["HeldSends", "PartitionRun", "locate_error"]
+
+# Weight of the newest measurement in a segment's moving average.
+_EMA = 0.25
+
+
+class PartitionRun:
+    """One partition in one step; generated code knows it as ``C``."""
+
+    __slots__ = (
+        "left", "linked", "readers", "scheduled", "slots", "step", "waits",
+    )  # fmt: skip
+
+    def __init__(self, step: Step, linked: LinkedPartition, feeds: Sequence[Any]) -> None:
+        compiled = linked.compiled
+        self.step = step
+        self.linked = linked
+        self.slots: list[Any] = [None] * compiled.slots
+        for slot, position in compiled.feeds:
+            self.slots[slot] = feeds[position]
+        self.waits = list(linked.waits)
+        self.readers = list(compiled.readers)
+        self.left = len(linked.segments)
+        # When each segment became ready, for a trace.
+        self.scheduled: list[int] | None = None
+        if step.collector is not None:
+            self.scheduled = [0] * self.left
+
+    def start(self) -> None:
+        """Queues what can run at once and asks for what must arrive."""
+        for index, count in enumerate(self.waits):
+            if not count:
+                self.step.ready(self, index)
+        for slot, key in self.linked.compiled.recvs:
+            self.step.rendezvous.recv_async(key, partial(self._arrived, slot, key))
+        if not self.linked.segments:
+            self.step.ended()
+
+    def _arrived(self, slot: int, key: str, outcome: Arrival | OpError) -> None:
+        if isinstance(outcome, OpError):
+            self.step.fail(outcome)
+            return
+        if outcome.dead:
+            self.step.fail(UnimplementedError(f"a dead tensor arrived under {key!r}"))
+            return
+        if self.step.collector is not None:
+            self.step.collector.add_transfer("recv", key, self.linked.device, outcome.value)
+        self.slots[slot] = outcome.value
+        for index in self.linked.woken_by[slot]:
+            self._count_down(index)
+        self.step.drain()
+
+    def _count_down(self, index: int) -> None:
+        self.waits[index] -= 1
+        if not self.waits[index]:
+            self.step.ready(self, index)
+
+    def execute(
+        self, index: int, context: HeldSends | None = None
+    ) -> tuple[Sequence[Any], OpError | None]:
+        """Runs a segment in the calling thread; never raises what a kernel raised."""
+        linked = self.linked.segments[index]
+        slots = self.slots
+        recorder: Recorder | None = None
+        function = linked.function
+        called_with: Any = context or self
+        if self.step.collector is not None:
+            recorder = self._recorder(index, called_with)
+            function, called_with = self.linked.traced(index), recorder
+        if self.step.debug is not None:
+            function = self.step.debug.shown(function)
+        begin = time.perf_counter()
+        try:
+            results = function(called_with, *[slots[i] for i in linked.segment.arguments])
+        except Exception as exc:
+            if self.step.given_up:
+                return (), self.step.error or self.step._given_up
+            return (), locate_error(exc, self.linked, linked)
+        # A traced segment took as long as its nodes: the notes are not what it will cost later.
+        seconds = recorder.nanos * 1e-9 if recorder else time.perf_counter() - begin
+        if seconds > HELD:
+            if context is None:
+                WATCHDOG.ran_inline(self.linked, linked, seconds)
+            else:
+                WATCHDOG.ran_in_pool(self.linked, linked, begin, begin + seconds)
+        linked.seconds = (
+            linked.seconds + _EMA * (seconds - linked.seconds) if linked.seconds else seconds
+        )
+        return results, None
+
+    def _recorder(self, index: int, context: HeldSends | PartitionRun) -> Recorder:
+        assert self.step.collector is not None
+        assert self.scheduled is not None
+        return Recorder(context, self.step.collector, self.linked, self.scheduled[index])
+
+    def finished(self, index: int, results: Sequence[Any]) -> None:
+        """Stores a segment's results and queues what waited for it."""
+        segment = self.linked.segments[index].segment
+        for slot in segment.arguments:
+            self.readers[slot] -= 1
+            if not self.readers[slot]:
+                self.slots[slot] = None
+        for slot, value in zip(segment.results, results, strict=True):
+            self.slots[slot] = value
+        for follower in self.linked.followers[index]:
+            self._count_down(follower)
+        self.left -= 1
+        if not self.left:
+            for position, slot in self.linked.compiled.fetches:
+                self.step.outputs[position] = self.slots[slot]
+            self.step.ended()
+
+    # -- called by generated code ---------------------------------------------------------------
+
+    def send(self, number: int, value: Any) -> None:
+        """Sends a tensor under the partition's ``number``-th key."""
+        key = self.linked.compiled.sends[number]
+        if self.step.collector is not None:
+            self.step.collector.add_transfer("send", key, self.linked.device, value)
+        self.step.rendezvous.send(key, value)
+
+    def check(self) -> None:
+        """Ends the segment if the step has been given up."""
+        if self.step.given_up:
+            raise CancelledError("the step was given up", derived=True)
+
+
+class HeldSends:
+    """What generated code knows as ``C`` in a pool thread: sends wait there for the loop's thread."""
+
+    __slots__ = ("_held", "run")
+
+    def __init__(self, run: PartitionRun) -> None:
+        self.run = run
+        self._held: list[tuple[int, Any]] = []
+
+    def send(self, number: int, value: Any) -> None:
+        """Keeps a tensor to be sent when the segment has come back."""
+        self._held.append((number, value))
+
+    def release(self) -> None:
+        """Sends what was kept, from the loop's thread."""
+        for number, value in self._held:
+            self.run.send(number, value)
+
+    def check(self) -> None:
+        """Ends the segment if the step has been given up."""
+        self.run.check()
+
+
+def locate_error(exc: Exception, linked: LinkedPartition, segment: LinkedSegment) -> OpError:
+    """Turns what a kernel raised into one of our errors that names the node and the user's line."""
+    error = from_exception(exc)
+    names = (segment.filename, segment.traced_filename)
+    frame = exc.__traceback__
+    while frame is not None:
+        filename = frame.tb_frame.f_code.co_filename
+        if filename in names:
+            number = segment.node_at(filename, frame.tb_lineno)
+            if number is not None:
+                node = linked.compiled.nodes[number]
+                error.locate(node=node.name, device=linked.device, source=node.source)
+            break
+        frame = frame.tb_next
+    return error

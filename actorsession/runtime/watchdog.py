@@ -1,0 +1,116 @@
+"""Names the kernels that held an event loop, each node once.
+
+A loop that is held gives no beats, takes no messages and runs no other step. A kernel does that when it runs
+on the loop and takes longer than was estimated, or when it runs in the kernel pool and keeps the interpreter
+lock. Executors tell of segments that took long, servers of times in which their loop was late; the two are
+matched here, whichever is told first.
+
+Called from the threads of loops and of kernel pools. Invariant: a node is named once, and what is kept is
+bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from actorsession.plan.cost import node_cost
+
+if TYPE_CHECKING:
+    from actorsession.plan.link import LinkedPartition, LinkedSegment
+    from actorsession.plan.segment import Segment
+
+__all__ = ["HELD", "WATCHDOG", "Watchdog"]
+
+HELD = 0.05
+"""Seconds for which a kernel may hold a loop without being named."""
+
+_log = logging.getLogger("actorsession.runtime")
+
+# Part of the time in which a loop was late that a kernel must have run for, to be suspected.
+_SHARE = 0.8
+# Long segments and late moments that wait for each other: they are told within moments.
+_KEPT = 64
+# Nodes that are remembered.
+_REMEMBERED = 4096
+
+
+class _Run(NamedTuple):
+    """A segment that took long in the pool."""
+
+    begin: float
+    end: float
+    linked: weakref.ref[
+        LinkedPartition
+    ]  # what waits here must not keep variables of a closed session
+    segment: Segment
+
+
+class Watchdog:
+    """Matches long segments with late loops; times are of ``time.perf_counter``."""
+
+    def __init__(self) -> None:
+        self._runs: deque[_Run] = deque(maxlen=_KEPT)
+        self._late: deque[tuple[float, float]] = deque(maxlen=_KEPT)
+        self._named: set[tuple[str, str]] = set()
+
+    def ran_inline(self, linked: LinkedPartition, segment: LinkedSegment, seconds: float) -> None:
+        """Takes in a segment that took long in the calling thread; it held nobody if that has no loop."""
+        if asyncio._get_running_loop() is not None:
+            self._name(linked, segment.segment, f"held the event loop for {seconds:.3g} s")
+
+    def ran_in_pool(
+        self, linked: LinkedPartition, segment: LinkedSegment, begin: float, end: float
+    ) -> None:
+        """Takes in a segment that took long in the kernel pool."""
+        run = _Run(begin, end, weakref.ref(linked), segment.segment)
+        self._runs.append(run)
+        for late in tuple(self._late):
+            self._match(run, *late)
+
+    def late(self, seconds: float) -> None:
+        """Takes in that a loop was held for some time until now, by whomever."""
+        if seconds <= HELD:
+            return
+        end = time.perf_counter()
+        self._late.append((end - seconds, end))
+        for run in tuple(self._runs):
+            self._match(run, end - seconds, end)
+
+    def _match(self, run: _Run, begin: float, end: float) -> None:
+        linked = run.linked()
+        if linked is None:
+            return
+        if min(run.end, end) - max(run.begin, begin) >= _SHARE * (end - begin):
+            what = f"ran in the kernel pool, and the event loop was held for {end - begin:.3g} s of that"
+            self._name(linked, run.segment, f"{what}: does it keep the interpreter lock?")
+
+    def _name(self, linked: LinkedPartition, segment: Segment, what: str) -> None:
+        numbers = dict.fromkeys(n for n in segment.line_nodes if n is not None)
+        compiled = linked.compiled
+        costs = {
+            number: node_cost(context.node, context.inputs)[0]
+            for number in numbers
+            if (context := compiled.contexts.get(number)) is not None
+        }
+        # The code of a segment is not timed node by node, unless a trace is asked for.
+        dearest = sorted(numbers, key=lambda n: -costs.get(n, 0.0))
+        if not dearest or len(self._named) >= _REMEMBERED:
+            return
+        key = (linked.device, compiled.nodes[dearest[0]].name)
+        if key in self._named:
+            return
+        self._named.add(key)
+        node = compiled.nodes[dearest[0]]
+        name = f"{node.name!r} ({node.op})"
+        if len(dearest) > 1:
+            name += f", by estimate the dearest of {len(dearest)} nodes that run as one,"
+        _log.warning("%s: %s %s", linked.device, name, what)
+
+
+WATCHDOG = Watchdog()
+"""The one of this process: kernel pools and the interpreter lock are shared by all that runs in it."""

@@ -1,0 +1,206 @@
+"""The way from a client to a master: found in this process, or dialled.
+
+Owns one connection and what travels over it. A master in the same process is called directly, without
+encoding anything, unless ``rpc_options.use_rpc_for_inprocess_master`` asks for the wire. Used by remote
+sessions and by ``reset``; it imports actors, messages and transports.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from actorsession.actors import registry
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.link import Link
+from actorsession.actors.pulse import Pulse
+from actorsession.actors.ref import Ref
+from actorsession.actors.remote_ref import RemoteRef
+from actorsession.actors.supervision import Children
+from actorsession.actors.watch import watcher
+from actorsession.config import CONNECT_TIMEOUT, ConfigProto
+from actorsession.errors import (
+    InternalError,
+    InvalidArgumentError,
+    UnauthenticatedError,
+    UnavailableError,
+)  # fmt: skip
+from actorsession.messages.done import Done
+from actorsession.messages.session import MASTER, ResetContainers
+from actorsession.session.security import are_our_files_at_fault, security_of
+from transports import (
+    AuthenticationError,
+    Connection,
+    Hello,
+    ProtocolError,
+    SecurityConfig,
+    TransportError,
+    WrongPeer,
+    connect,
+)  # fmt: skip
+
+__all__ = ["RETRY", "TOKEN_VARIABLE", "MasterConnection", "reset_master", "shared_token"]
+
+TOKEN_VARIABLE = "ACTORSESSION_TOKEN"
+"""The environment variable with the secret of servers that listen on more than loopback."""
+
+RETRY = 0.1
+"""Seconds between attempts to reach a master that is not there yet."""
+
+# Seconds for a connection to end.
+_GRACE = 2.0
+
+
+class MasterConnection:
+    """A connection to the master at a target; it may be made again after it was lost.
+
+    Args:
+        target: address of the master.
+        over_wire: whether a master in this process is dialled like any other.
+        children: own the connection's work.
+        security: TLS files, for a target of ``tls://``.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        children: Children,
+        *,
+        over_wire: bool,
+        security: SecurityConfig | None = None,
+    ) -> None:
+        self._target = target
+        self._children = children
+        self._over_wire = over_wire
+        self._security = security
+        self._ref: Ref | None = None
+        self.link: Link | None = None
+
+    @property
+    def reached(self) -> bool:
+        """Whether there is somebody to ask."""
+        return self._ref is not None
+
+    @property
+    def lost(self) -> bool:
+        """Whether there was a link, and it is over."""
+        return self.link is not None and self.link.closed
+
+    async def reach(self, deadline: Deadline) -> None:
+        """Finds the master, or dials it until it answers.
+
+        Raises:
+            UnavailableError: if nobody answers at the target in time.
+            UnauthenticatedError: if the master asks for another token than ours, or one side does not
+                accept the other's certificate.
+            InvalidArgumentError: if our own TLS files do not do.
+        """
+        here = None if self._over_wire else registry.lookup(self._target)
+        self._ref = here if here is not None else await self._dial(deadline)
+
+    async def _dial(self, deadline: Deadline) -> Ref:
+        pulse = Pulse()
+        try:
+            connection = await self._connect(_hello(str(pulse.note)), deadline)
+        except BaseException:
+            pulse.close()
+            raise
+        self.link = Link(
+            connection, serves={}, peer_name=connection.peer.task, watch=watcher(shared_token())
+        )
+        self.link.on_closed(lambda _: pulse.close())
+        _ = self._children.start(self.link.run(), name=f"link to {self._target}")
+        return RemoteRef(self.link, MASTER)
+
+    async def _connect(self, hello: Hello, deadline: Deadline) -> Connection:
+        attempts = 0
+        while True:
+            attempts += 1
+            left = deadline.time_left or 0.0
+            try:
+                return await connect(
+                    self._target, hello, timeout=max(left, RETRY), token=shared_token(),
+                    security=self._security,
+                )  # fmt: skip
+            except AuthenticationError as exc:
+                raise UnauthenticatedError(f"the master at {self._target}: {exc}") from exc
+            except (WrongPeer, ProtocolError) as exc:
+                raise UnavailableError(f"no master of ours is at {self._target}: {exc}") from exc
+            except TransportError as exc:
+                if are_our_files_at_fault(exc):
+                    raise InvalidArgumentError(str(exc)) from exc
+                last = exc
+            if left <= RETRY:
+                raise UnavailableError(
+                    f"no master answers at {self._target} after {attempts} "
+                    f"attempt{'s' * (attempts > 1)}; last: {last}"
+                ) from last
+            await asyncio.sleep(RETRY)
+
+    async def ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
+        """Asks the master.
+
+        Args:
+            message: what.
+            deadline: until when to wait.
+            reply: the class of the answer.
+
+        Raises:
+            OpError: what the master says, or why it cannot be asked.
+        """
+        if self._ref is None:
+            raise InternalError("the session is not connected")
+        answer = await self._ref.ask(message, deadline)
+        if not isinstance(answer, reply):
+            raise InternalError(
+                f"the master answered {type(answer).__name__}, not {reply.__name__}"
+            )
+        return answer
+
+    async def hang_up(self, grace: float) -> None:
+        """Ends the connection, if there is one."""
+        link, self.link, self._ref = self.link, None, None
+        if link is not None:
+            await link.aclose(grace)
+
+
+def shared_token() -> str | None:
+    """The secret that servers and clients must share, if the environment has one."""
+    return os.environ.get(TOKEN_VARIABLE) or None
+
+
+def _hello(pulse: str) -> Hello:
+    return Hello(
+        cluster_id="", task="client", incarnation=secrets.randbits(63), pid=os.getpid(), pulse=pulse
+    )
+
+
+async def reset_master(target: str, config: ConfigProto, containers: Sequence[str]) -> None:
+    """Has a master close all its sessions and clear containers on all tasks.
+
+    Args:
+        target: address of the master.
+        config: whose limit in time counts, by default 30 s.
+        containers: names; none for the default container.
+
+    Raises:
+        UnavailableError: if the master cannot be reached; or naming the tasks whose containers were not
+            cleared, when everything else is done.
+        DeadlineExceededError: if the master does not answer in time.
+    """
+    deadline = Deadline.after(config.operation_timeout or CONNECT_TIMEOUT)
+    children = Children(f"reset of {target}")
+    options = config.rpc_options
+    master = MasterConnection(
+        target, children, over_wire=options.use_rpc_for_inprocess_master,
+        security=security_of(options),
+    )  # fmt: skip
+    try:
+        await master.reach(deadline)
+        await master.ask(ResetContainers(containers=list(containers)), deadline, Done)
+    finally:
+        await master.hang_up(_GRACE)
+        await children.stop(_GRACE)

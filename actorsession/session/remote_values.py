@@ -1,0 +1,101 @@
+"""Values around remote runs: plans and counters, whose memory arrays are, the forms of options and metadata.
+
+A master in this process gets the caller's arrays themselves, and hands out its own; over a link everything
+is copied by the way. Plain data and functions, used by remote sessions and their partial runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from actorsession.actors.link import LinkStatistics
+from actorsession.config import RunMetadata, RunOptions, StepStats
+from actorsession.graph.node import GraphDef
+from actorsession.plan.signature import RunSignature
+
+__all__ = [
+    "RemotePlan", "RemoteStatistics", "fill_metadata", "own_values", "sent_feeds", "wire_limit",
+    "wire_options",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePlan:
+    """What a remote session keeps of a plan: the names in the order in which values travel.
+
+    Attributes:
+        signature: the names.
+        fetches: its fetches, as messages have them.
+        targets: its targets, likewise.
+    """
+
+    signature: RunSignature
+    fetches: list[str]
+    targets: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteStatistics:
+    """Counters of a remote session.
+
+    Attributes:
+        steps: steps that the master was asked for and has not answered.
+        waiting: runs that wait until fewer are under way; see ``ConfigProto.max_inflight_steps``.
+        link: traffic with the master; ``None`` if it is in this process or not connected.
+    """
+
+    steps: int
+    link: LinkStatistics | None
+    waiting: int = 0
+
+
+def sent_feeds(feeds: Sequence[Any], *, over_link: bool) -> Sequence[Any]:
+    """Fed values that nobody changes while the step is under way."""
+    # Over a link they are borrowed until the answer is there.
+    return feeds if over_link else [_kept(feed) for feed in feeds]
+
+
+def own_values(values: Sequence[Any], *, over_link: bool) -> list[Any]:
+    """Fetched values, the caller's own; rank 0 becomes a scalar, as TensorFlow gives."""
+    make_own = _scalar if over_link else _own
+    return [make_own(value) for value in values]
+
+
+def wire_limit(limit: float | None) -> int:
+    """A limit in milliseconds, as the master gets it; it knows what the step waits for."""
+    return 0 if limit is None else max(1, round(limit * 1000))
+
+
+def wire_options(options: RunOptions | None, limit: float | None) -> dict[str, Any]:
+    """The options of a run with its limit, as the master gets them."""
+    if limit is None:
+        return options.to_wire() if options is not None else {}
+    return {**(options or RunOptions()).to_wire(), "timeout_in_ms": wire_limit(limit)}
+
+
+def fill_metadata(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
+    """Takes in what the master tells of a run."""
+    metadata.clear()
+    if not wire:
+        return
+    if wire.get("step_stats") is not None:
+        metadata.step_stats = StepStats.from_wire(wire["step_stats"])
+    metadata.partition_graphs = [GraphDef.from_wire(g) for g in wire.get("partition_graphs") or ()]
+
+
+def _kept(feed: Any) -> Any:
+    return feed.copy() if isinstance(feed, np.ndarray) and feed.flags.writeable else feed
+
+
+def _own(value: Any) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    return np.array(value) if value.ndim else value[()]
+
+
+def _scalar(value: Any) -> Any:
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value

@@ -1,0 +1,111 @@
+"""A request: a run reduced to its signature and two functions.
+
+One turns the caller's feed values into arrays, the other puts fetched values into the caller's structure. The
+faces make requests and keep them; callables hold one each.
+
+Invariant: a request that has a plan takes and gives values in the order of that plan, whichever thread bound
+it. Plans of one signature all have the same order.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from actorsession.plan.signature import RunSignature
+from actorsession.session.feeds import Converter, strings_as_fed
+
+__all__ = ["Request"]
+
+
+class _Feeds(list[Any]):
+    """Converted values, and by position those that are fetched as they were given."""
+
+    __slots__ = ("as_given",)
+
+    def __init__(self, converted: list[Any], as_given: Mapping[int, Any]) -> None:
+        super().__init__(converted)
+        self.as_given = as_given
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """A run reduced to names.
+
+    Attributes:
+        signature: what it feeds, fetches and targets.
+        converters: one per feed of the signature.
+        positions: for each feed of the signature, its place among the caller's values.
+        build: from the values of the fetched tensors to the caller's structure.
+        fed: for each fetched tensor the caller's value that gives it, or ``None``; ``None`` altogether
+            if no fetched tensor is fed.
+        plan: the plan, once it was bound.
+        as_given: places of values that are fetched in the form in which the caller gave them.
+        binding: held while a plan is bound.
+    """
+
+    signature: RunSignature
+    converters: tuple[Converter, ...]
+    positions: tuple[int, ...]
+    build: Callable[[Sequence[Any]], Any]
+    fed: tuple[int | None, ...] | None
+    plan: Any = None
+    order: tuple[int, ...] | None = None
+    as_given: tuple[int, ...] = ()
+    binding: threading.Lock = field(default_factory=threading.Lock)
+
+    def bind(self, plan: Any) -> None:
+        """Takes a plan whose signature has the same names, maybe in another order.
+
+        Afterwards ``feeds`` gives values in the plan's order and ``result`` takes them so. Threads that
+        make the same request for the first time at once all come here: the lock keeps one of them from
+        reordering what another has reordered by half.
+        """
+        with self.binding:
+            feeds = [self.signature.feeds.index(name) for name in plan.signature.feeds]
+            fetches = tuple(plan.signature.fetches.index(name) for name in self.signature.fetches)
+            self.converters = tuple(self.converters[i] for i in feeds)
+            self.positions = tuple(self.positions[i] for i in feeds)
+            self.order = None if fetches == tuple(range(len(fetches))) else fetches
+            self.signature = RunSignature(
+                plan.signature.feeds, self.signature.fetches, self.signature.targets
+            )
+            self.plan = plan
+
+    def feeds(self, values: Sequence[Any]) -> list[Any]:
+        """The caller's values as arrays, in the order of the plan's feeds."""
+        converted = [
+            convert(values[i]) for convert, i in zip(self.converters, self.positions, strict=True)
+        ]
+        if not self.as_given:
+            return converted
+        return _Feeds(converted, {i: strings_as_fed(values[i]) for i in self.as_given})
+
+    def result(self, feeds: Sequence[Any], values: Sequence[Any]) -> Any:
+        """The caller's structure.
+
+        Args:
+            feeds: what ``feeds`` made.
+            values: fetched values in the order of the plan's fetches.
+        """
+        if self.order is not None:
+            values = [values[i] for i in self.order]
+        if self.fed is None:
+            return self.build(values)
+        given = dict(zip(self.positions, feeds, strict=True))
+        if isinstance(feeds, _Feeds):
+            given.update(feeds.as_given)
+        fetched = iter(values)
+        # A fed tensor comes back as an array even where it is a scalar, as in TensorFlow.
+        return self.build(
+            [next(fetched) if feed is None else np.array(given[feed]) for feed in self.fed]
+        )
+
+    @property
+    def needs_step(self) -> bool:
+        """Whether anything must run: fetches that are all fed need no step."""
+        return bool(self.signature.fetches or self.signature.targets)

@@ -1,0 +1,46 @@
+"""Which TLS files a process uses: those that a program names, or those of the environment.
+
+Called by servers, by the ways from clients to masters, and by whoever asks a server something; it
+imports settings and transports. The files themselves are read by the transport, for ``tls://``
+addresses alone.
+"""
+
+from __future__ import annotations
+
+from actorsession.config import RPCOptions
+from actorsession.errors import InvalidArgumentError
+from transports import ConnectError, SecurityConfig
+
+__all__ = ["are_our_files_at_fault", "security_of", "shared_security"]
+
+
+def shared_security() -> SecurityConfig | None:
+    """The TLS files that ``ACTORSESSION_TLS_CA``, ``_CERT`` and ``_KEY`` of the environment name.
+
+    Raises:
+        InvalidArgumentError: if some of the three are set and some are not.
+    """
+    try:
+        return SecurityConfig.from_environment()
+    except ValueError as exc:
+        raise InvalidArgumentError(str(exc)) from None
+
+
+def security_of(options: RPCOptions) -> SecurityConfig | None:
+    """The TLS files of a session: its own, or else those of the environment.
+
+    Raises:
+        InvalidArgumentError: as for ``shared_security``.
+    """
+    if not options.ca_file:
+        return shared_security()
+    return SecurityConfig(
+        ca_file=options.ca_file,
+        certificate_file=options.certificate_file,
+        key_file=options.key_file,
+    )
+
+
+def are_our_files_at_fault(error: Exception) -> bool:
+    """Whether a connection was not even tried, because our own TLS files do not do."""
+    return isinstance(error, ConnectError) and error.phase == "security"

@@ -1,0 +1,64 @@
+"""What the tests of commands share: commands that run, and what they say."""
+
+from __future__ import annotations
+
+import json
+import select
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.cluster.kit import PATIENCE
+from tests.cluster.script import command, environment, running
+
+
+def line_of(process: subprocess.Popen[str]) -> str:
+    """The next line that a process prints."""
+    assert process.stdout is not None
+    readable, _, _ = select.select([process.stdout], [], [], PATIENCE)
+    assert readable, "the process prints nothing"
+    return process.stdout.readline()
+
+
+@contextmanager
+def serving(*words: str, **more: str) -> Iterator[tuple[subprocess.Popen[str], Any]]:
+    """A command that serves until it is ended, and the line of JSON that it begins with.
+
+    Args:
+        words: the command line without the program, ``--json`` left out.
+        more: environment.
+    """
+    with running(command(*words, "--json"), env=environment(**more)) as process:
+        line = line_of(process)
+        assert line, process.communicate(timeout=PATIENCE)
+        yield process, json.loads(line)
+
+
+def called(*words: str, **more: str) -> tuple[int, str, str]:
+    """Exit status, output and errors of a command that comes to an end."""
+    done = subprocess.run(
+        command(*words), env=environment(**more), capture_output=True, text=True, check=False,
+        timeout=2 * PATIENCE, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def asked(*words: str, **more: str) -> Any:
+    """What a command that must succeed says as JSON."""
+    code, out, err = called(*words, "--json", **more)
+    assert (code, err) == (0, ""), (code, out, err)
+    return json.loads(out)
+
+
+def ends_in_silence(process: subprocess.Popen[str], number: int = signal.SIGTERM) -> None:
+    """Ends a process, which must say nothing more and count as a success."""
+    process.send_signal(number)
+    assert rest(process) == (0, "", "")
+
+
+def rest(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Exit status of a process that ends by itself, and what it still says."""
+    out, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, out, err

@@ -1,0 +1,129 @@
+"""``cluster``: processes that live as long as the command does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import actorsession.ops as ops
+from actorsession import cli
+from actorsession.graph.graph import Graph
+from actorsession.session import Session
+from tests.cli.kit import asked, called, rest, serving
+from tests.cluster.kit import PATIENCE, PS0, W0, W1, chain
+from tests.cluster.script import command, is_running, running
+from tests.cluster.test_local import wait_for_end
+
+pytestmark = pytest.mark.process
+
+
+def pids(said: Any) -> list[int]:
+    return [task["pid"] for task in said["tasks"].values()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_cluster_lives_until_a_signal_and_ends_in_silence(number: int) -> None:
+    graph = Graph()
+    with graph.as_default():
+        a = ops.placeholder("float32", [])
+        end = chain(a, 6, (W0, PS0, W1))
+    with serving("cluster", "--jobs", "ps=1,worker=2") as (process, said):
+        assert list(said["tasks"]) == [PS0, W0, W1]
+        with Session(said["tasks"][W0]["address"], graph=graph) as session:
+            assert session.run(end, {a: 1.0}) == 7.0
+        assert all(map(is_running, pids(said)))
+        process.send_signal(number)
+        assert rest(process) == (0, "", "")
+        assert not any(map(is_running, pids(said)))
+
+
+def test_without_json_it_prints_a_line_for_each_task_and_says_how_to_end_it() -> None:
+    with running(command("cluster", "--jobs", "worker=2")) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        assert lines[0].startswith(f"{W0} serves at tcp://127.0.0.1:")
+        assert lines[1].startswith(f"{W1} serves at tcp://127.0.0.1:")
+        assert lines[2] == "the cluster is up; Ctrl-C ends it\n"
+        process.send_signal(signal.SIGTERM)
+        assert rest(process) == (0, "", "")
+
+
+def test_the_processes_die_with_a_command_that_is_killed() -> None:
+    with serving("cluster", "--jobs", "worker=2") as (process, said):
+        process.kill()
+        process.wait(PATIENCE)
+        wait_for_end(pids(said), 2.0)
+
+
+def test_a_signal_while_it_starts_leaves_no_process() -> None:
+    with running(command("cluster", "--jobs", "worker=2")) as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while not (found := [int(pid) for pid in children.read_text().split()]):
+            assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        code, out, err = rest(process)
+        assert code in (0, -signal.SIGTERM), (out, err)
+        wait_for_end(found, 2.0)
+
+
+def test_a_process_that_dies_is_reported_and_the_others_go_on() -> None:
+    with serving("cluster", "--jobs", "worker=2") as (process, said):
+        os.kill(said["tasks"][W1]["pid"], signal.SIGKILL)
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line == f"actorsession cluster: {W1} has ended: killed by SIGKILL\n"
+        assert asked("status", said["tasks"][W0]["address"])["tasks"][W0]["steps"] == 0
+        os.kill(said["tasks"][W0]["pid"], signal.SIGKILL)
+        code, out, err = rest(process)
+        assert (code, out) == (1, "")
+        assert f"{W0} has ended" in err
+
+
+def test_a_cluster_whose_tasks_were_all_stopped_is_done() -> None:
+    with serving("cluster", "--jobs", "worker=2") as (process, said):
+        address = said["tasks"][W0]["address"]
+        assert sorted(asked("stop", address, "--all")["ended"]) == [W0, W1]
+        assert rest(process) == (0, "", "")
+
+
+def test_a_cluster_that_does_not_come_up_says_why_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "msgpack.py").write_text("raise ImportError('this msgpack is broken')\n")
+    # The command itself has imported the good one by then: only its children see the path.
+    code = (
+        "import sys, os, msgpack; from actorsession import cli;"
+        f"os.environ['PYTHONPATH'] = {str(tmp_path)!r} + os.pathsep + os.environ['PYTHONPATH'];"
+        "sys.exit(cli.main(['cluster', '--jobs', 'worker=1']))"
+    )
+    with running([sys.executable, "-c", code]) as process:
+        status, out, err = rest(process)
+    assert (status, out) == (1, "")
+    assert err.startswith("actorsession cluster: the process did not come up: exit code 1; ")
+    assert f"ImportError: this msgpack is broken [task {W0}]\n" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("jobs", ["", "worker", "worker=", "worker=x", "=2", "a=1,a=2", "a=-1"])
+def test_jobs_that_cannot_be_read_are_called_wrongly(
+    jobs: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as info:
+        cli.main(["cluster", "--jobs", jobs])
+    assert info.value.code == 2
+    assert "each job once, with a number: ps=1,worker=2" in capsys.readouterr().err
+
+
+def test_a_cluster_of_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["cluster", "--jobs", "worker=0"]) == 1
+    assert "at least one task" in capsys.readouterr().err
+
+
+def test_a_job_that_no_device_could_have_is_told_in_one_line() -> None:
+    code, out, err = called("cluster", "--jobs", "no job=1")
+    assert (code, out) == (1, "")
+    assert "a job name is a letter" in err
+    assert err.count("\n") == 1

@@ -1,0 +1,169 @@
+"""``worker`` and ``master``: who they are told to be, by options, a file and the environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import actorsession.ops as ops
+from actorsession.cluster import stop_server
+from actorsession.graph.graph import Graph
+from actorsession.session import Session
+from actorsession.session.remote import TOKEN_VARIABLE
+from tests.cli.kit import asked, called, ends_in_silence, rest, serving
+from tests.cluster.kit import PS0, W0, W1, chain, free_ports, on, soon
+from tests.cluster.script import is_running
+
+pytestmark = pytest.mark.process
+
+ONE = json.dumps({"worker": ["127.0.0.1:0"]})
+MASTER = "/job:master/replica:0/task:0"
+
+
+@pytest.fixture
+def graph() -> Any:
+    made = Graph()
+    with made.as_default():
+        yield made
+
+
+def test_a_worker_says_as_json_who_it_is_and_where() -> None:
+    with serving("worker", "--cluster", ONE) as (process, said):
+        assert said == {
+            "task": W0, "role": "worker", "address": said["address"], "pid": process.pid,
+        }  # fmt: skip
+        assert said["address"].startswith("tcp://127.0.0.1:")
+        ends_in_silence(process, signal.SIGINT)
+
+
+def test_tf_config_says_cluster_and_task() -> None:
+    (port,) = free_ports(1)
+    config = json.dumps(
+        {
+            "cluster": {"ps": ["127.0.0.1:1"], "worker": ["127.0.0.1:1", f"127.0.0.1:{port}"]},
+            "task": {"type": "worker", "index": 1},
+        }
+    )
+    with serving("worker", TF_CONFIG=config) as (process, said):
+        assert (said["task"], said["address"]) == (W1, f"tcp://127.0.0.1:{port}")
+        ends_in_silence(process)
+
+
+@pytest.mark.parametrize("by", ["option", "variable"])
+def test_a_file_says_the_cluster_and_options_say_the_task(tmp_path: Path, by: str) -> None:
+    path = tmp_path / "cluster.toml"
+    path.write_text('cluster_id = "ours"\n[cluster]\nps = ["127.0.0.1:0"]\nworker = ["h:1"]\n')
+    given = ["--config", str(path)] if by == "option" else []
+    variables = {} if given else {"ACTORSESSION_CONFIG": str(path)}
+    with serving("worker", "--job", "ps", *given, **variables) as (process, said):
+        assert said["task"] == PS0
+        ends_in_silence(process)
+
+
+def test_a_worker_follows_a_file_that_changes(tmp_path: Path, graph: Graph) -> None:
+    """The second worker ends, comes back at another port, and the file says so."""
+    ports = free_ports(3)
+    path = tmp_path / "cluster.json"
+    a = ops.placeholder("float32", [])
+    end = chain(a, 4)
+
+    def write(second: int) -> None:
+        addresses = [f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[second]}"]
+        new = tmp_path / "new"
+        new.write_text(json.dumps({"cluster": {"worker": addresses}}))
+        os.replace(new, path)
+
+    write(1)
+    words = ["worker", "--config", str(path), "--job", "worker", "--task"]
+    with serving(*words, "0") as (_, first):
+        for number, second in enumerate((1, 2)):
+            write(second)
+            with serving(*words, "1") as (process, said):
+                assert said["address"].endswith(f":{ports[second]}")
+                with Session(first["address"], graph=graph) as session:
+                    assert session.run(end, {a: float(number)}) == number + 4.0
+                ends_in_silence(process)
+
+
+def test_the_port_file_has_the_address_while_the_worker_serves(tmp_path: Path) -> None:
+    path = tmp_path / "address"
+    with serving("worker", "--cluster", ONE, "--port-file", str(path)) as (process, said):
+        assert path.read_text() == said["address"] + "\n"
+        assert asked("status", path.read_text().strip())["tasks"][W0]["sessions"] == 0
+        ends_in_silence(process)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_that_is_taken_is_told_in_one_line() -> None:
+    with serving("worker", "--cluster", ONE) as (process, said):
+        taken = json.dumps({"worker": [said["address"]]})
+        code, out, err = called("worker", "--cluster", taken)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"actorsession worker: {W0} cannot listen at {said['address']}: ")
+        assert "in use" in err
+        assert err.count("\n") == 1
+        ends_in_silence(process)
+
+
+async def test_a_worker_that_is_asked_to_stop_ends_like_one_that_got_a_signal() -> None:
+    with serving("worker", "--cluster", ONE) as (process, said):
+        assert await soon(stop_server(said["address"])) == W0
+        assert rest(process) == (0, "", "")
+
+
+# -- master ----------------------------------------------------------------------------------------
+
+
+def test_a_master_beside_a_cluster_runs_steps_that_cross_it(graph: Graph) -> None:
+    """The workers have never heard of the master's task, and push tensors to it nevertheless."""
+    cluster = {"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]}
+    words = ["--cluster", json.dumps(cluster)]
+    a = ops.placeholder("float32", [])
+    end = chain(a, 6, (W0, MASTER, W1))
+    with (
+        serving("worker", "--task", "0", *words) as (first, _),
+        serving("worker", "--task", "1", *words) as (second, _),
+        serving("master", *words) as (master, said),
+    ):
+        assert (said["task"], said["role"]) == (MASTER, "master")
+        with Session(said["address"], graph=graph) as session:
+            assert session.list_devices()[0].task == MASTER
+            assert session.run(end, {a: 1.0}) == 7.0
+        for process in (master, first, second):
+            ends_in_silence(process)
+
+
+def test_a_master_that_is_a_task_of_the_cluster_listens_where_that_says() -> None:
+    (port,) = free_ports(1)
+    cluster = json.dumps({"chief": [f"127.0.0.1:{port}"], "worker": ["h:1"]})
+    with serving("master", "--cluster", cluster, "--job", "chief") as (process, said):
+        assert said["address"] == f"tcp://127.0.0.1:{port}"
+        assert said["task"] == "/job:chief/replica:0/task:0"
+        ends_in_silence(process)
+
+
+def test_a_master_listens_beyond_loopback_with_a_token_only() -> None:
+    words = ["master", "--cluster", ONE, "--listen", "0.0.0.0:0"]
+    code, _, err = called(*words)
+    assert code == 1
+    assert "no token" in err
+    with serving(*words, **{TOKEN_VARIABLE: "secret"}) as (process, said):
+        assert said["address"].startswith("tcp://0.0.0.0:")
+        ends_in_silence(process)
+
+
+def test_the_task_s_devices_are_as_many_as_said(graph: Graph) -> None:
+    with serving("master", "--cluster", ONE, "--job", "worker", "--devices", "3") as (
+        process,
+        said,
+    ):
+        assert said["role"] == "master"
+        with Session(said["address"], graph=graph) as session, on(W0):
+            assert len(session.list_devices()) == 3
+        assert is_running(process.pid)
+        ends_in_silence(process)

@@ -1,0 +1,151 @@
+"""``status`` and ``stop``: whom they ask, what they show, and who does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession import cli
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession
+from actorsession.session.remote import TOKEN_VARIABLE
+from tests.cli.kit import asked, called, rest, serving
+from tests.cluster.kit import PS0, W0, W1, eventually, long_product, on, soon
+
+pytestmark = pytest.mark.process
+
+ONE = json.dumps({"worker": ["127.0.0.1:0"]})
+EVERYBODY = [PS0, W0, W1]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[dict[str, Any]]:
+    """One ps and two workers: address and process by task."""
+    with serving("cluster", "--jobs", "ps=1,worker=2") as (_, said):
+        yield said["tasks"]
+
+
+def test_status_shows_one_task_as_a_table(cluster: dict[str, Any]) -> None:
+    address = cluster[W1]["address"]
+    code, out, err = called("status", address.removeprefix("tcp://"))
+    assert (code, err) == (0, "")
+    heading, row = out.splitlines()
+    assert heading.split() == (
+        ["TASK", "ADDRESS", "SESSIONS", "SIDES", "GRAPHS", "STEPS", "RUNS", "PUSHES", "PEERS"]
+    )
+    assert row.split()[0] == W1
+    assert row.split()[2:6] == ["0", "0", "0", "0"]
+
+
+def test_status_of_all_goes_through_any_task(cluster: dict[str, Any]) -> None:
+    for task in (PS0, W1):
+        seen = asked("status", "--all", cluster[task]["address"])
+        assert {t: s["address"] for t, s in seen["tasks"].items()} == {
+            t: s["address"] for t, s in cluster.items()
+        }
+        assert seen["silent"] == {}
+
+
+async def test_status_answers_while_the_tasks_are_busy(cluster: dict[str, Any]) -> None:
+    graph = Graph()
+    with graph.as_default(), on(W1):
+        x = ops.placeholder("float32", [700, 700])
+        end = long_product(x)
+    async with AsyncSession(cluster[W0]["address"], graph=graph) as session:
+        running = asyncio.create_task(session.run(end, {x: np.zeros([700, 700], np.float32)}))
+        steps: list[int] = []
+        while not any(steps):
+            assert not running.done()
+            seen = await asyncio.to_thread(asked, "status", "--all", cluster[PS0]["address"])
+            steps = [seen["tasks"][task]["steps"] for task in EVERYBODY]
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_those_who_do_not_answer_are_named_with_the_reason(cluster: dict[str, Any]) -> None:
+    stopped = cluster[W1]
+    os.kill(stopped["pid"], signal.SIGSTOP)
+    try:
+        words = ["status", cluster[PS0]["address"], "--all", "--timeout", "1"]
+        code, out, err = await soon(asyncio.to_thread(called, *words))
+        assert code == 1
+        assert [line.split()[0] for line in out.splitlines()] == ["TASK", PS0, W0]
+        (line,) = err.splitlines()
+        assert line.startswith(
+            f"actorsession status: {W1} at {stopped['address']} does not answer:"
+        )
+        assert "no answer within" in line
+        code, out, _ = await soon(asyncio.to_thread(called, *words, "--json"))
+        assert code == 1
+        assert json.loads(out)["silent"][stopped["address"]]["task"] == W1
+        assert sorted(json.loads(out)["tasks"]) == [PS0, W0]
+    finally:
+        os.kill(stopped["pid"], signal.SIGCONT)
+    await eventually(lambda: not asked("status", cluster[PS0]["address"], "--all")["silent"])
+
+
+@pytest.mark.parametrize("more", [[], ["--all"]])
+def test_nobody_at_the_address_is_one_line_and_status_1(
+    more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in ("status", "stop"):
+        assert cli.main([command, "127.0.0.1:1", *more]) == 1
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith(f"actorsession {command}: ")
+        assert "127.0.0.1:1" in err
+        assert "refused" in err
+        assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["status", "stop"])
+def test_what_is_no_address_is_one_line_and_status_1(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([command, "nonsense"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "'tcp://nonsense' is not an address" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "x", "inf", "nan"])
+def test_a_timeout_is_a_number_of_seconds(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as info:
+        cli.main(["status", "127.0.0.1:1", f"--timeout={seconds}"])
+    assert info.value.code == 2
+    assert "a number of seconds above 0 is wanted" in capsys.readouterr().err
+
+
+def test_stop_ends_a_server_and_says_which() -> None:
+    with serving("worker", "--cluster", ONE) as (process, said):
+        code, out, err = called("stop", said["address"])
+        assert (code, out, err) == (0, f"{W0} at {said['address']} has ended\n", "")
+        assert rest(process) == (0, "", "")
+
+
+def test_stop_needs_the_token_of_a_server_that_has_one() -> None:
+    token = {TOKEN_VARIABLE: "secret"}
+    with serving("worker", "--cluster", ONE, **token) as (process, said):
+        code, out, err = called("stop", said["address"])
+        assert (code, out) == (1, "")
+        assert "token" in err
+        assert asked("status", said["address"], **token)["tasks"][W0]["task"] == W0
+        assert asked("stop", said["address"], **token)["ended"] == {W0: said["address"]}
+        assert rest(process) == (0, "", "")
+
+
+def test_a_server_that_hangs_is_not_said_to_have_ended() -> None:
+    with serving("worker", "--cluster", ONE) as (process, said):
+        process.send_signal(signal.SIGSTOP)
+        code, out, err = called("stop", said["address"], "--timeout", "0.5")
+        assert (code, out) == (1, "")
+        assert said["address"] in err

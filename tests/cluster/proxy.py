@@ -1,0 +1,244 @@
+"""A network between two real processes that a test can break: a proxy on loopback.
+
+A ``Proxy`` stands before one server. Peers are told its address in place of the server's, and every
+connection that they make goes through it, so that each of the two directions can lose bytes, hold them back,
+or pass them slowly, without a word to either end. What a lost host does is ``lose_host``: neither FIN nor
+RST gets through any more, and new connections are taken by the kernel and answered by nobody.
+
+What was swallowed is lost for good, so ``heal`` resets the connections that lost something, as a host does
+that hears of a connection which it does not know. What was held back goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import enum
+import socket
+import struct
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from actorsession.actors.supervision import Children
+
+# Small, so that a slow link passes something many times a second.
+CHUNK = 4096
+
+
+class Way(enum.Enum):
+    """A direction of a connection through the proxy."""
+
+    THERE = "to the server"
+    BACK = "from the server"
+
+
+BOTH = (Way.THERE, Way.BACK)
+
+
+class Condition(enum.Enum):
+    """What happens to bytes of one direction."""
+
+    PASS = enum.auto()
+    HOLD = enum.auto()
+    SWALLOW = enum.auto()
+
+
+@dataclass(eq=False)
+class _Pair:
+    """One connection: the socket of whoever dialled, and ours to the server."""
+
+    dialler: socket.socket
+    server: socket.socket
+    said: bytes = b""
+    lost: set[Way] = field(default_factory=set)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Proxy:
+    """Stands before a server.
+
+    Args:
+        target: the server's address, ``tcp://127.0.0.1:port``.
+
+    Attributes:
+        address: where peers find it; known once it is started.
+        connections: how many were made through it so far.
+        passed: bytes that it has passed on, by direction.
+    """
+
+    def __init__(self, target: str) -> None:
+        host, _, port = target.removeprefix("tcp://").rpartition(":")
+        self._target = (host, int(port))
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._listening.setblocking(False)
+        self._children = Children(f"proxy of {target}")
+        self._pairs: set[_Pair] = set()
+        self._conditions = dict.fromkeys(Way, Condition.PASS)
+        self._of = b""
+        self._changed = asyncio.Event()
+        self._rate: float | None = None
+        self._refusing = False
+        self.address = f"tcp://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.connections = 0
+        self.passed = dict.fromkeys(Way, 0)
+
+    async def __aenter__(self) -> Proxy:
+        _ = self._children.start(self._accept(), name="accept")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self._children.stop(1.0)
+        self._listening.close()
+
+    # -- faults --------------------------------------------------------------------------------
+
+    def swallow(self, *ways: Way, of: str = "") -> None:
+        """Loses every byte from now on, FIN and RST included.
+
+        Args:
+            ways: of which directions; both by default.
+            of: of connections that were dialled by this task only; of all by default.
+        """
+        self._of = of.encode()
+        self._set(Condition.SWALLOW, ways or BOTH)
+
+    def hold(self, *ways: Way) -> None:
+        """Holds bytes of some directions back, as a network does that will be repaired in time."""
+        self._set(Condition.HOLD, ways or BOTH)
+
+    def lose_host(self) -> None:
+        """The host of the server is gone: whatever its kernel says reaches nobody."""
+        self.swallow()
+
+    def slow(self, bytes_per_second: float) -> None:
+        """Passes no more than so much in each direction of each connection."""
+        self._rate = bytes_per_second
+
+    def cut(self) -> None:
+        """Resets every connection, and each new one as soon as it is made."""
+        self._refusing = True
+        for pair in list(self._pairs):
+            pair.over.set()
+
+    def heal(self) -> None:
+        """Passes everything again; connections that have lost bytes are reset."""
+        self._refusing, self._rate, self._of = False, None, b""
+        self._set(Condition.PASS, BOTH)
+        for pair in list(self._pairs):
+            if pair.lost:
+                pair.over.set()
+
+    def _set(self, condition: Condition, ways: tuple[Way, ...]) -> None:
+        self._conditions.update(dict.fromkeys(ways, condition))
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    # -- connections ---------------------------------------------------------------------------
+
+    async def _accept(self) -> None:
+        while True:
+            dialler, _ = await asyncio.get_running_loop().sock_accept(self._listening)
+            dialler.setblocking(False)
+            self.connections += 1
+            _ = self._children.start(self._serve(dialler), name="a connection")
+
+    async def _serve(self, dialler: socket.socket) -> None:
+        """Carries one connection until both directions have ended, or it is reset."""
+        server = socket.socket()
+        server.setblocking(False)
+        try:
+            if self._refusing or not await self._reached(server):
+                # Nobody is at home. The dialler hears of it, unless the network swallows that too.
+                await self._passes(Way.BACK)
+                return
+            pair = _Pair(dialler, server)
+            self._pairs.add(pair)
+            try:
+                await self._carry(pair)
+            finally:
+                self._pairs.discard(pair)
+        finally:
+            _reset(dialler)
+            _reset(server)
+
+    async def _reached(self, server: socket.socket) -> bool:
+        try:
+            await asyncio.get_running_loop().sock_connect(server, self._target)
+        except OSError:
+            return False
+        return True
+
+    async def _carry(self, pair: _Pair) -> None:
+        async def until_over() -> None:
+            await pair.over.wait()
+            raise _Over
+
+        with contextlib.suppress(BaseExceptionGroup):
+            async with asyncio.TaskGroup() as group:
+                watch = group.create_task(until_over())
+                there = self._pump(pair, Way.THERE, pair.dialler, pair.server)
+                back = self._pump(pair, Way.BACK, pair.server, pair.dialler)
+                async with asyncio.TaskGroup() as pumps:
+                    pumps.create_task(there)
+                    pumps.create_task(back)
+                watch.cancel()
+
+    async def _pump(
+        self, pair: _Pair, way: Way, source: socket.socket, sink: socket.socket
+    ) -> None:
+        """Carries the bytes of one direction, and its end."""
+        loop = asyncio.get_running_loop()
+        while True:
+            data, reset = b"", False
+            try:
+                data = await loop.sock_recv(source, CHUNK)
+            except OSError:
+                reset = True
+            if way is Way.THERE and len(pair.said) < CHUNK:
+                pair.said += data  # whoever dials says first who it is
+            while self._condition(pair, way) is Condition.HOLD:
+                await self._changed.wait()
+            if self._condition(pair, way) is Condition.SWALLOW:
+                pair.lost.add(way)
+                if data:
+                    continue
+                await self._passes(way)
+                raise _Over
+            if reset:
+                raise _Over
+            if not data:
+                break
+            await self._pass_on(way, data, sink)
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
+
+    def _condition(self, pair: _Pair, way: Way) -> Condition:
+        return self._conditions[way] if self._of in pair.said else Condition.PASS
+
+    async def _pass_on(self, way: Way, data: bytes, sink: socket.socket) -> None:
+        if self._rate is not None:
+            await asyncio.sleep(len(data) / self._rate)
+        try:
+            await asyncio.get_running_loop().sock_sendall(sink, data)
+        except OSError:
+            # The sink hung up. Whoever sends hears of it by the other direction.
+            return
+        self.passed[way] += len(data)
+
+    async def _passes(self, way: Way) -> None:
+        """Waits until a direction passes bytes."""
+        while self._conditions[way] is not Condition.PASS:
+            await self._changed.wait()
+
+
+class _Over(Exception):
+    """The connection is to be reset."""
+
+
+def _reset(end: socket.socket) -> None:
+    """Ends a connection with RST, unless both directions have ended in order."""
+    with contextlib.suppress(OSError):
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    end.close()

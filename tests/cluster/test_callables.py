@@ -1,0 +1,204 @@
+"""Callables of remote sessions: by all roads of a cluster, and what a call costs."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.cluster import LocalCluster
+from actorsession.config import RunMetadata, RunOptions, TraceLevel
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    UnavailableError,
+)
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession, Session
+from tests.cluster.kit import W0, W1, Gate, InProcess, on, soon
+from tests.cluster.roads import roads
+from tests.cluster.ways import Way, way
+
+__all__ = ["way"]
+
+
+async def test_callables_go_all_roads(way: Way) -> None:
+    road = roads()
+    async with AsyncSession(way.target, graph=road.graph, config=way.config()) as session:
+        await session.run(road.init)
+        here = session.make_callable(road.here, [road.x])
+        across = session.make_callable({"across": road.across, "both": [road.here]}, ["x:0"])
+        for value in (1.0, 2.0, 3.0):
+            assert await here(value) == 2 * value
+            assert await across(value) == {"across": 3 * (10 + 2 * value), "both": [2 * value]}
+        with pytest.raises(InvalidArgumentError, match="You must feed a value for 'x:0'"):
+            await here()
+        with pytest.raises(ValueError, match="shape"):
+            await here([1.0, 2.0])
+        assert await here(4.0) == 8
+
+
+async def test_callables_without_await_go_all_roads_from_many_threads(way: Way) -> None:
+    road = roads()
+
+    def use() -> None:
+        with Session(way.target, graph=road.graph, config=way.config()) as session:
+            session.run(road.init)
+            across = session.make_callable(road.across, [road.x])
+
+            def call(number: int) -> None:
+                got[number] = [across(number + i) for i in range(5)]
+
+            got: dict[int, Any] = {}
+            threads = [threading.Thread(target=call, args=[n]) for n in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert got == {n: [3 * (10 + 2 * (n + i)) for i in range(5)] for n in range(4)}
+
+    await soon(asyncio.to_thread(use))
+
+
+async def test_a_call_costs_one_message(way: Way) -> None:
+    road = roads()
+    async with AsyncSession(way.target, graph=road.graph, config=way.config()) as session:
+        await session.run(road.init)
+        across = session.make_callable(road.across, [road.x])
+        await across(1.0)
+        link = session.statistics().link
+        assert (link is None) == way.is_direct
+        for _ in range(10):
+            await across(1.0)
+        if link is not None:
+            assert session.statistics().link.calls_sent == link.calls_sent + 10
+
+
+async def test_many_children_share_a_callable(way: Way) -> None:
+    road = roads()
+    async with AsyncSession(way.target, graph=road.graph, config=way.config()) as session:
+        await session.run(road.init)
+        across = session.make_callable(road.across, [road.x])
+        got = await soon(asyncio.gather(*[across(float(i)) for i in range(50)]))
+        assert got == [3 * (10 + 2 * i) for i in range(50)]
+
+
+async def test_options_and_metadata_are_taken(way: Way) -> None:
+    road = roads()
+    async with AsyncSession(way.target, graph=road.graph, config=way.config()) as session:
+        await session.run(road.init)
+        across = session.make_callable(road.across, [road.x], accept_options=True)
+        options = RunOptions(trace_level=TraceLevel.FULL_TRACE, output_partition_graphs=True)
+        metadata = RunMetadata()
+        assert await across(1.0, options=options, run_metadata=metadata) == 36
+        assert metadata.step_stats is not None
+        traced = {node.node_name for d in metadata.step_stats.dev_stats for node in d.node_stats}
+        assert {"here", "sum", "across"} <= traced
+        assert len(metadata.partition_graphs) >= 3
+        plain = session.make_callable(road.init)
+        with pytest.raises(TypeError, match="accept_options=True"):
+            await plain(options=options)
+
+
+async def test_a_limit_of_one_call_ends_that_call(cluster: InProcess, graph: Graph) -> None:
+    gate = Gate("limit of a call")
+    a = ops.placeholder("float32", [])
+    with on(W1):
+        held = gate(a)
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        call = session.make_callable(held, [a], accept_options=True)
+        with pytest.raises(DeadlineExceededError, match=W1):
+            await call(1.0, options=RunOptions(timeout_in_ms=200))
+        gate.open()
+        assert await soon(call(2.0)) == 2.0
+    await cluster.until_idle()
+
+
+async def test_a_callable_sees_a_graph_that_grew_and_a_plan_that_fell_out(
+    way: Way, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [], name="a")
+    with on(W1):
+        doubled = a * 2.0
+    config = way.config(plan_cache_size=1)
+    async with AsyncSession(way.target, graph=graph, config=config) as session:
+        first = session.make_callable(doubled, [a])
+        assert await first(1.0) == 2
+        with on(W0):
+            grown = doubled + 1.0
+        second = session.make_callable(grown, [a])
+        for value in (1.0, 2.0):
+            assert await second(value) == 2 * value + 1
+            assert await first(value) == 2 * value
+
+
+async def test_an_error_names_the_task_and_leaves_the_callable_usable(
+    way: Way, graph: Graph
+) -> None:
+    divisor = ops.placeholder("int32", [], name="divisor")
+    with on(W1):
+        quotient = ops.floordiv(ops.constant(6), divisor, name="quotient")
+    async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
+        divide = session.make_callable(quotient, [divisor])
+        with pytest.raises(InvalidArgumentError, match="division by zero") as caught:
+            await divide(0)
+        assert (caught.value.node, caught.value.task) == ("quotient", W1)
+        assert await divide(np.int32(2)) == 3
+
+
+async def test_after_close_a_callable_says_that_the_session_is_closed(way: Way) -> None:
+    road = roads()
+    session = AsyncSession(way.target, graph=road.graph, config=way.config())
+    fed, plain = session.make_callable(road.here, [road.x]), session.make_callable(road.init)
+    assert await fed(1.0) == 2
+    await session.close()
+    with pytest.raises(RuntimeError, match="closed Session"):
+        await fed(1.0)
+    with pytest.raises(CancelledError, match="has been closed"):
+        await plain()
+
+
+async def test_after_the_loss_of_the_master_a_call_is_unavailable_and_names_it() -> None:
+    road = roads()
+    async with LocalCluster({"ps": 1, "worker": 2}) as cluster:
+        session = AsyncSession(cluster.target("worker"), graph=road.graph)
+        await session.run(road.init)
+        across = session.make_callable(road.across, [road.x])
+        assert await across(1.0) == 36
+        cluster.process("worker", 0).kill_now()
+        for _ in range(2):
+            with pytest.raises(UnavailableError, match=W0):
+                await soon(across(1.0))
+        await soon(session.close())
+
+
+# -- what else a session asks its master for -------------------------------------------------------
+
+
+async def test_devices_are_listed_by_all_ways_the_client_device_first(
+    way: Way, graph: Graph
+) -> None:
+    async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
+        names = [device.name for device in await session.list_devices()]
+        assert names[0] == f"{W0}/device:CPU:0"
+        assert sorted(names) == sorted(
+            f"/job:{job}/replica:0/task:{i}/device:CPU:0"
+            for job, i in [("ps", 0), ("worker", 0), ("worker", 1)]
+        )
+        assert all(d.incarnation for d in await session.list_devices())
+    with pytest.raises(CancelledError, match="has been closed"):
+        await session.list_devices()
+
+
+async def test_a_master_of_this_process_is_called_directly_unless_the_wire_is_forced(
+    way: Way, graph: Graph
+) -> None:
+    one = ops.constant(1.0)
+    async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
+        assert await session.run(one) == 1
+        assert (session.statistics().link is None) == way.is_direct

@@ -1,0 +1,319 @@
+"""A network that fails without a word: cut, cut one way, slow, or with half of a connection gone.
+
+Every fault here takes a lease to be noticed, or to prove that it is none. So all of them are brought about at
+once in one cluster of processes, each at a worker of its own with a proxy of its own before it; the tests
+look at what became of them. No run has a limit in time that a user has set.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.actors.lease import LEASE_SECONDS
+from actorsession.actors.loops import run as run_to_end
+from actorsession.cluster import LocalCluster, update_cluster
+from actorsession.errors import OpError, UnavailableError, WorkerRestartedError
+from actorsession.graph.device import task_name
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.session import AsyncSession
+from tests.cluster.kit import PS0, W0, is_empty, long_product, on, until_all
+from tests.cluster.proxy import Proxy, Way
+
+pytestmark = pytest.mark.process
+
+# Products of this take minutes in the kernel pool, in steps of milliseconds.
+LARGE, SMALL = np.full([1000, 1000], 0.01, np.float32), np.zeros([3, 3], np.float32)
+# A transfer that takes longer than silence may last: 4 bytes for each of these numbers.
+NUMBERS = 500_000
+SLOW_SECONDS = 1.5 * LEASE_SECONDS
+
+
+@dataclass
+class Outcome:
+    """What became of a step that a fault befell, and of its session afterwards."""
+
+    seconds: float = 0.0
+    value: Any = None
+    error: OpError | None = None
+    again: Any = None
+
+
+class Scene:
+    """A master on worker 0, a ps, and more workers, each with a proxy before it."""
+
+    def __init__(self, cluster: LocalCluster, proxies: dict[str, Proxy]) -> None:
+        self.cluster = cluster
+        self.proxies = proxies
+
+    def target(self, task: str) -> str:
+        return self.cluster.processes[task].address
+
+    def signal(self, task: str, number: signal.Signals) -> None:
+        self.cluster.processes[task].send_signal(number)
+
+    async def until_at_work(self, task: str, steps: int = 1) -> None:
+        await until_all([self.target(task)], lambda seen: seen.steps == steps)
+
+
+@dataclass
+class Fault:
+    """A fault of a task, and what ends it."""
+
+    befalls: Callable[[Scene, str], None]
+    ends: Callable[[Scene, str], Awaitable[None]]
+
+
+async def heals(scene: Scene, task: str) -> None:
+    scene.proxies[task].heal()
+
+
+async def goes_on(scene: Scene, task: str) -> None:
+    scene.signal(task, signal.SIGCONT)
+
+
+async def comes_back(scene: Scene, task: str) -> None:
+    """Another process at the same address, once its network is there again."""
+    await scene.cluster.restart("worker", int(task.rpartition(":")[2]))
+    scene.proxies[task].heal()
+
+
+def loses_its_host(scene: Scene, task: str) -> None:
+    """Nothing of what the kernel says at the end of the process reaches anybody."""
+    scene.proxies[task].lose_host()
+    scene.signal(task, signal.SIGKILL)
+
+
+FAULTS = {
+    "cut both ways": Fault(lambda s, t: s.proxies[t].swallow(), heals),
+    "nothing reaches it": Fault(lambda s, t: s.proxies[t].swallow(Way.THERE), heals),
+    "nothing comes from it": Fault(lambda s, t: s.proxies[t].swallow(Way.BACK), heals),
+    "stopped": Fault(lambda s, t: s.signal(t, signal.SIGSTOP), goes_on),
+    "its host is lost": Fault(loses_its_host, comes_back),
+}
+# Those that befall one worker, those between two workers, and the one that is none.
+CUT, NEVER_PUSHED, LOST_ON_ITS_WAY = list(FAULTS)[:3], "never pushed", "lost on its way"
+SLOW = "slow"
+
+
+def task_of(index: int) -> str:
+    return task_name("worker", index)
+
+
+FIRST_PAIR, SECOND_PAIR = ((task_of(n + 1), task_of(n + 2)) for n in (len(FAULTS), len(FAULTS) + 2))
+SLOW_TASK = task_of(len(FAULTS) + 5)
+
+
+async def run_into(
+    scene: Scene, session: AsyncSession, end: Tensor, feeds: Any, at_work: str,
+    fault: Callable[[], Awaitable[None]],
+) -> Outcome:  # fmt: skip
+    """Runs a step that a fault befalls when a task is at work on it."""
+    outcome = Outcome()
+    run = asyncio.create_task(session.run(end, feeds))
+    await scene.until_at_work(at_work)
+    start = time.monotonic()
+    await fault()
+    try:
+        outcome.value = await run
+    except OpError as error:
+        outcome.error = error
+    outcome.seconds = time.monotonic() - start
+    return outcome
+
+
+async def once_more(session: AsyncSession, fetches: Any, feeds: Any) -> Any:
+    """The values, or the error."""
+    try:
+        return await session.run(fetches, feeds)
+    except OpError as error:
+        return error
+
+
+async def befalls_a_worker(scene: Scene, fault: Fault, task: str) -> Outcome:
+    """The task waits for the ps when the fault befalls it; then the fault ends."""
+    graph = Graph()
+    with graph.as_default():
+        x = ops.placeholder("float32", [None, None])
+        with on(PS0):
+            product = long_product(x, 1000)
+        with on(task):
+            there = product + 1.0
+            v = ops.Variable(3.0, name="v")
+        with on(W0):
+            end = ops.reduce_sum(there)
+
+    async def befall() -> None:
+        fault.befalls(scene, task)
+
+    async with AsyncSession(scene.target(W0), graph=graph) as session:
+        await session.run([end, v.initializer], {x: SMALL})
+        outcome = await run_into(scene, session, end, {x: LARGE}, task, befall)
+        await fault.ends(scene, task)
+        outcome.again = await once_more(session, [end, v], {x: SMALL})
+    return outcome
+
+
+async def never_pushed(scene: Scene) -> Outcome:
+    """Two workers lose each other, while the master reaches both, before a value goes from one to the
+    other."""
+    giver, taker = FIRST_PAIR
+    graph = Graph()
+    with graph.as_default():
+        x = ops.placeholder("float32", [None, None])
+        with on(PS0):
+            product = long_product(x, 1000)
+        with on(giver):
+            given = product + 1.0
+        with on(taker):
+            end = ops.reduce_sum(given)
+
+    async def befall() -> None:
+        scene.proxies[taker].swallow(of=giver)
+        scene.proxies[giver].swallow(of=taker)
+
+    async with AsyncSession(scene.target(W0), graph=graph) as session:
+        await session.run(end, {x: SMALL})
+        outcome = await run_into(scene, session, end, {x: LARGE}, taker, befall)
+        for task in FIRST_PAIR:
+            scene.proxies[task].heal()
+        outcome.again = await once_more(session, end, {x: SMALL})
+    return outcome
+
+
+async def lost_on_its_way(scene: Scene) -> Outcome:
+    """1. The link between two workers swallows what is sent. 2. One pushes a value to the other, and its part
+    of the step ends well. 3. The link is reset, and there is another one."""
+    giver, taker = SECOND_PAIR
+    graph = Graph()
+    with graph.as_default():
+        x = ops.placeholder("float32", [None, None])
+        with on(giver):
+            given = long_product(x, 30)
+        with on(taker):
+            end = ops.reduce_sum(given + 1.0)
+
+    async def befall() -> None:
+        scene.proxies[taker].swallow(of=giver)
+        scene.proxies[giver].swallow(of=taker)
+        await scene.until_at_work(giver, 0)
+        for task in SECOND_PAIR:
+            scene.proxies[task].heal()
+
+    async with AsyncSession(scene.target(W0), graph=graph) as session:
+        await session.run(end, {x: SMALL})
+        outcome = await run_into(scene, session, end, {x: LARGE}, taker, befall)
+        outcome.again = await once_more(session, end, {x: SMALL})
+    return outcome
+
+
+async def goes_slowly(scene: Scene) -> Outcome:
+    """A transfer takes longer than silence may last."""
+    graph = Graph()
+    with graph.as_default():
+        x = ops.placeholder("float32", [])
+        with on(SLOW_TASK):
+            many = ops.fill([NUMBERS], x + 1.0)
+        with on(W0):
+            end = ops.reduce_sum(many)
+    async with AsyncSession(scene.target(W0), graph=graph) as session:
+        await session.run(x + 1.0, {x: 1.0})
+        scene.proxies[SLOW_TASK].slow(4 * NUMBERS / SLOW_SECONDS)
+        start = time.monotonic()
+        outcome = Outcome(value=await session.run(end, {x: 1.0}))
+        outcome.seconds = time.monotonic() - start
+        outcome.again = await once_more(session, x * 2.0, {x: 1.0})
+    return outcome
+
+
+async def play() -> dict[str, Outcome]:
+    """Has everything happen at once."""
+    workers = int(SLOW_TASK.rpartition(":")[2]) + 1
+    async with contextlib.AsyncExitStack() as stack:
+        cluster = await stack.enter_async_context(LocalCluster({"ps": 1, "worker": workers}))
+        proxies = {}
+        for index in range(1, workers):
+            proxy = Proxy(cluster.target("worker", index))
+            proxies[task_of(index)] = await stack.enter_async_context(proxy)
+        scene = Scene(cluster, proxies)
+        told = {**cluster.spec.tasks(), **{t: p.address for t, p in proxies.items()}}
+        for address in cluster.spec.tasks().values():
+            await update_cluster(address, told)
+        calls = [
+            *[befalls_a_worker(scene, f, task_of(i)) for i, f in enumerate(FAULTS.values(), 1)],
+            never_pushed(scene), lost_on_its_way(scene), goes_slowly(scene),
+        ]  # fmt: skip
+        names = [*FAULTS, NEVER_PUSHED, LOST_ON_ITS_WAY, SLOW]
+        found = dict(zip(names, await asyncio.gather(*calls), strict=True))
+        await until_all(cluster.spec.tasks().values(), is_empty)
+        return found
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, Outcome]:
+    return run_to_end(play())
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_that_says_nothing_is_noticed_within_two_leases(
+    fault: str, outcomes: dict[str, Outcome]
+) -> None:
+    found = outcomes[fault]
+    task = task_of(1 + list(FAULTS).index(fault))
+    assert isinstance(found.error, UnavailableError)
+    assert found.error.task == task
+    assert task in found.error.message
+    assert found.seconds < 2 * LEASE_SECONDS
+
+
+@pytest.mark.parametrize("fault", [*CUT, "stopped"])
+def test_a_session_goes_on_when_the_fault_is_over_and_variables_are_as_they_were(
+    fault: str, outcomes: dict[str, Outcome]
+) -> None:
+    """The worker had dropped its side of the session; it is opened there again by the next step."""
+    assert outcomes[fault].again == [9.0, 3.0]
+
+
+def test_a_host_that_comes_back_from_a_loss_is_another_one(outcomes: dict[str, Outcome]) -> None:
+    """Half of the old connection was still open at the master when the new process answered."""
+    error = outcomes["its host is lost"].again
+    assert isinstance(error, WorkerRestartedError)
+    assert "Variables lost: v" in error.message
+
+
+def test_a_cut_between_two_workers_fails_the_step_that_crosses_it(
+    outcomes: dict[str, Outcome],
+) -> None:
+    """The master hears both of them, so only they can know."""
+    found = outcomes[NEVER_PUSHED]
+    giver, _ = FIRST_PAIR
+    assert isinstance(found.error, UnavailableError)
+    assert f"waits for values of {giver}: " in found.error.message
+    assert found.seconds < 2 * LEASE_SECONDS
+    assert found.again == 9.0
+
+
+def test_a_value_that_was_lost_with_a_link_is_not_waited_for(outcomes: dict[str, Outcome]) -> None:
+    found = outcomes[LOST_ON_ITS_WAY]
+    giver, _ = SECOND_PAIR
+    assert isinstance(found.error, UnavailableError)
+    assert f"values of {giver} for step " in found.error.message
+    assert "were lost on their way" in found.error.message
+    assert found.again == 9.0
+
+
+def test_a_slow_link_only_takes_longer(outcomes: dict[str, Outcome]) -> None:
+    """Beats are not starved by a transfer that is longer than a lease."""
+    found = outcomes[SLOW]
+    assert (found.error, found.value, found.again) == (None, 2.0 * NUMBERS, 2.0)
+    assert found.seconds > LEASE_SECONDS

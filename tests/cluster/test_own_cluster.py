@@ -1,0 +1,211 @@
+"""Sessions that bring their own cluster along: names, devices, state and who may be the target."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.cluster import ClusterSpec, LocalCluster, Server
+from actorsession.config import ConfigProto
+from actorsession.errors import InvalidArgumentError, WorkerRestartedError
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession, Session
+from tests.cluster.kit import PS0, W0, W1, InProcess, on, soon
+
+TRAINER = "/job:trainer/replica:0/task:0"
+
+
+def swapped(cluster: InProcess) -> ConfigProto:
+    """The two workers of a cluster, under other names."""
+    spec = {"trainer": [cluster.target(W0)], "ps": [cluster.target(W1)]}
+    return ConfigProto(cluster_def=spec)
+
+
+def counter(task: str) -> tuple[Any, Any]:
+    with on(task):
+        v = ops.Variable(0.0, name="count")
+        return v.initializer, v.assign_add(1.0)
+
+
+async def test_devices_have_the_names_of_the_cluster_that_the_session_brings(
+    cluster: InProcess, way: str, graph: Graph
+) -> None:
+    async with AsyncSession(cluster.target(), graph=graph, config=swapped(cluster)) as session:
+        names = [d.name for d in await session.list_devices()]
+    assert names == [f"{TRAINER}/device:CPU:0", f"{PS0}/device:CPU:0"]
+
+
+async def test_values_go_between_its_tasks_in_both_directions(
+    cluster: InProcess, way: str, graph: Graph
+) -> None:
+    x = ops.placeholder("float32", [3])
+    with on(PS0):
+        a = x * 2.0
+    with on(TRAINER):
+        b = a + 1.0
+    with on(PS0):
+        c = b * b
+    feed = np.arange(3, dtype=np.float32)
+    async with AsyncSession(cluster.target(), graph=graph, config=swapped(cluster)) as session:
+        found = await soon(session.run([c, b], {x: feed}))
+    np.testing.assert_array_equal(found[0], (feed * 2 + 1) ** 2)
+    np.testing.assert_array_equal(found[1], feed * 2 + 1)
+    await cluster.until_idle()
+
+
+async def test_its_state_is_its_own_and_ends_with_it(cluster: InProcess, graph: Graph) -> None:
+    """Two such sessions, and one of the servers' own cluster, count for themselves."""
+    initializer, add = counter(PS0)
+    plain = Graph()
+    with plain.as_default():
+        plain_initializer, plain_add = counter(W1)
+    async with AsyncSession(cluster.target(), graph=plain) as other:
+        await soon(other.run(plain_initializer))
+        for _ in range(2):
+            async with AsyncSession(
+                cluster.target(), graph=graph, config=swapped(cluster)
+            ) as session:
+                await soon(session.run(initializer))
+                assert await soon(session.run(add)) == 1.0
+                assert await soon(session.run(add)) == 2.0
+        assert await soon(other.run(plain_add)) == 1.0
+    assert all(not s.worker_sessions for s in cluster.statistics().values())
+
+
+async def test_names_of_the_servers_own_cluster_are_unknown_in_it(
+    cluster: InProcess, graph: Graph
+) -> None:
+    with on(W1):
+        y = ops.constant(1.0) + 1.0
+    session = AsyncSession(cluster.target(), graph=graph, config=swapped(cluster))
+    with pytest.raises(InvalidArgumentError, match=f"there are: {PS0}/device:CPU:0, {TRAINER}"):
+        await soon(session.run(y))
+    await session.close()
+
+
+async def test_two_sessions_may_use_one_name_for_different_tasks(
+    cluster: InProcess, graph: Graph
+) -> None:
+    """And a server may have the very name in it that it was started with."""
+    first = ConfigProto(cluster_def={"worker": [cluster.target(W0), cluster.target(W1)]})
+    second = ConfigProto(cluster_def={"worker": [cluster.target(W1), cluster.target(W0)]})
+    x = ops.placeholder("float32", [])
+    with on(W0):
+        a = x + 1.0
+    with on(W1):
+        b = a * 2.0
+    async with (
+        AsyncSession(cluster.target(W0), graph=graph, config=first) as one,
+        AsyncSession(cluster.target(W0), graph=graph, config=second) as other,
+    ):
+        for session in (one, other):
+            assert await soon(session.run([a, b], {x: 1.0})) == [2.0, 4.0]
+        tasks = [[d.name for d in await s.list_devices()] for s in (one, other)]
+    # The client device is the target's: task 0 in one session, task 1 in the other.
+    assert [names[0].partition("/device")[0] for names in tasks] == [W0, W1]
+
+
+async def test_servers_that_know_of_no_cluster_can_be_joined_to_one(graph: Graph) -> None:
+    """Each was started alone, all by the same name."""
+    alone = {"worker": ["127.0.0.1:0"]}
+    with on(PS0):
+        v = ops.Variable([1.0, 2.0])
+    with on(TRAINER):
+        y = v.read_value() + 1.0
+    async with Server(alone, "worker") as one, Server(alone, "worker") as other:
+        spec = ClusterSpec({"trainer": [one.target], "ps": [other.target]})
+        async with AsyncSession(
+            one.target, graph=graph, config=ConfigProto(cluster_def=spec)
+        ) as session:
+            await soon(session.run(v.initializer))
+            np.testing.assert_array_equal(await soon(session.run(y)), [2.0, 3.0])
+
+
+@pytest.mark.process
+async def test_processes_can_be_driven_by_a_master_in_the_clients_own(graph: Graph) -> None:
+    """The client starts a server of its own as the master; no worker was ever told of it."""
+    with on(PS0):
+        v = ops.Variable(1.0)
+        add = v.assign_add(1.0)
+    async with LocalCluster({"ps": 1, "worker": 1}) as cluster:
+        master = Server({"chief": ["127.0.0.1:0"]}, "chief", cluster_id=cluster.cluster_id)
+        async with master:
+            tasks = {**cluster.spec.tasks(), master.task: master.target}
+            config = ConfigProto(cluster_def=ClusterSpec.of_tasks(tasks))
+            async with AsyncSession(master.target, graph=graph, config=config) as session:
+                assert session.statistics().link is None
+                await soon(session.run(v.initializer))
+                assert await soon(session.run(add)) == 2.0
+
+
+TARGET = "tcp://127.0.0.1:2222"
+
+
+@pytest.mark.parametrize(
+    ("jobs", "said"),
+    [
+        ({}, "is 0 of them: no task"),
+        ({"worker": ["127.0.0.1:1"]}, f"is 0 of them: {W0} at tcp://127.0.0.1:1"),
+        ({"worker": [None, None]}, "is 2 of them"),
+    ],
+)
+async def test_the_target_is_exactly_one_task_of_it(
+    jobs: dict[str, list[str | None]], said: str, cluster: InProcess, graph: Graph
+) -> None:
+    filled = {job: [a or cluster.target() for a in tasks] for job, tasks in jobs.items()}
+    session = AsyncSession(cluster.target(), graph=graph, config=ConfigProto(cluster_def=filled))
+    with pytest.raises(InvalidArgumentError, match="is exactly one task of it") as info:
+        await soon(session.list_devices())
+    assert said in info.value.message
+    assert all(not s.sessions for s in cluster.statistics().values())
+
+
+@pytest.mark.parametrize("kind", [AsyncSession, Session])
+def test_a_local_session_has_no_cluster(kind: Any, graph: Graph) -> None:
+    with pytest.raises(InvalidArgumentError, match="cluster_def is for remote sessions"):
+        kind(graph=graph, config=ConfigProto(cluster_def={"worker": ["h:1"]}))
+
+
+@pytest.mark.parametrize("given", [7, ["h:1"], {"worker": 7}, "worker"])
+def test_what_is_no_cluster_is_refused(given: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="cluster_def is a ClusterSpec"):
+        ConfigProto(cluster_def=given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"ps": ["h:1"], "worker": {3: "h:2"}},
+        ClusterSpec({"ps": ["h:1"], "worker": {3: "h:2"}}),
+        ClusterSpec({"ps": ["h:1"], "worker": {3: "h:2"}}).as_cluster_def(),
+    ],
+)
+def test_a_cluster_may_be_given_in_any_form_and_travels(given: Any) -> None:
+    config = ConfigProto(cluster_def=given)
+    assert ConfigProto.from_wire(config.to_wire()) == config
+    assert ClusterSpec(config.cluster_def) == ClusterSpec({"ps": ["h:1"], "worker": {3: "h:2"}})
+
+
+async def test_a_task_of_it_that_restarts_is_told_and_attached_anew(graph: Graph) -> None:
+    alone = {"worker": ["127.0.0.1:0"]}
+    with on(PS0):
+        v = ops.Variable(3.0, name="v")
+    async with Server(alone, "worker") as one:
+        other = Server(alone, "worker")
+        await other.start()
+        spec = ClusterSpec({"trainer": [one.target], "ps": [other.target]})
+        config = ConfigProto(cluster_def=spec)
+        async with AsyncSession(one.target, graph=graph, config=config) as session:
+            await soon(session.run(v.initializer))
+            address = other.target.partition("://")[2]
+            await other.stop()
+            async with Server({"worker": [address]}, "worker"):
+                with pytest.raises(WorkerRestartedError, match="Variables lost: v") as info:
+                    await soon(session.run(v.read_value()))
+                assert info.value.task == PS0
+                found = await soon(session.reattach(v.initializer))
+                assert (found.restarted, found.lost) == ((PS0,), ("v",))
+                assert await soon(session.run(v.read_value())) == 3.0

@@ -1,0 +1,583 @@
+"""Partial runs over a master.
+
+The specification of local sessions is run again, as it is, in both faces and by three ways: a master in this
+process called directly, the same over the wire, and three worker processes with the graph's nodes spread over
+them. What only a cluster can show follows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import itertools
+import random
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.cluster import LocalCluster
+from actorsession.cluster.worker_session import WorkerSession
+from actorsession.config import ConfigProto, RPCOptions
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    UnavailableError,
+)
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.messages import RunGraph
+from actorsession.session import AsyncSession, Session
+from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle, on, soon, until_all
+from tests.cluster.ways import Way, made_ways
+from tests.session import test_partial_runs as specification
+from tests.session.faces import AsyncFace, SyncFace
+from tests.session.test_partial_runs import Clock, Stages
+
+# Both faces by both kinds of way, and no more: each is a hundred and fifty tests.
+KINDS = [
+    ("inproc", "AsyncSession"),
+    ("wire", "Session"),
+    ("processes", "AsyncSession"),
+    ("processes", "Session"),
+]
+
+
+@pytest.fixture
+def graph() -> Iterator[Graph]:
+    """A graph whose nodes go to one task after the other."""
+    tasks = itertools.cycle([W0, PS0, W1])
+
+    def spread(op: Operation) -> str:
+        return op.device or next(tasks)
+
+    made = Graph()
+    with made.as_default(), made.device(spread):
+        yield made
+
+
+@pytest.fixture
+def stages(graph: Graph) -> Stages:
+    return Stages()
+
+
+class RemoteAsync(AsyncFace):
+    """``AsyncSession`` on a cluster."""
+
+    def __init__(self, way: Way, graph: Graph, config: ConfigProto | None) -> None:
+        self.way = way
+        self.session = AsyncSession(way.target, graph=graph, config=config or way.config())
+
+
+class RemoteSync(SyncFace):
+    """``Session`` on a cluster."""
+
+    def __init__(self, way: Way, graph: Graph, config: ConfigProto | None) -> None:
+        self.way = way
+        self.session = Session(way.target, graph=graph, config=config or way.config())
+
+
+FACES = {"AsyncSession": RemoteAsync, "Session": RemoteSync}
+
+
+@pytest.fixture(params=KINDS, ids="-".join)
+async def way_and_face(request: Any, processes: LocalCluster) -> AsyncIterator[tuple[Way, Any]]:
+    name, face = request.param
+    async for made in made_ways(name, processes):
+        yield made, FACES[face]
+
+
+@pytest.fixture
+async def make_session(
+    way_and_face: tuple[Way, Any], graph: Graph, monkeypatch: Any
+) -> AsyncIterator[Callable[..., Any]]:
+    """Makes sessions on the test's graph; they are closed at its end."""
+    monkeypatch.setattr(specification, "counts", counts)
+    made: list[Any] = []
+
+    def make(config: ConfigProto | None = None) -> Any:
+        way, face = way_and_face
+        made.append(face(way, graph, config))
+        return made[-1]
+
+    yield make
+    for session in made:
+        await session.close()
+
+
+@pytest.fixture
+def session(make_session: Callable[..., Any]) -> Any:
+    return make_session()
+
+
+def counts(face: Any) -> tuple[int, int, int]:
+    """In the form of the specification: a cluster does not tell what waits in a meeting place."""
+    runs = face.way.open_partial_runs()
+    return runs, runs, 0
+
+
+# -- the specification -----------------------------------------------------------------------------
+
+# What sessions of one process have and others do not, or what is shown in another way below.
+LOCAL = {
+    "looks into the runs of a local session": [
+        "test_the_limit_counts_for_each_call_and_not_for_the_time_between",
+        "test_a_run_that_nobody_continues_is_collected_after_its_idle_limit",
+        "test_the_default_idle_limit_is_ten_minutes",
+        "test_a_wrong_call_does_not_keep_a_run_alive",
+        "test_closing_the_session_collects_its_runs_with_their_rendezvous",
+        "test_ordinary_and_partial_plans_are_kept_apart",
+        "test_a_kind_of_session_without_partial_runs_says_so",
+    ],
+    "has devices or pools of its own": [
+        "test_several_devices_each_get_the_feeds_they_read",
+        "test_loops_and_functions_on_several_devices_run_as_their_feeds_come",
+        "test_without_a_kernel_pool_everything_runs_in_the_loops_own_thread",
+        "test_tensor_handles_are_fetched_and_fed_as_in_a_run",
+    ],
+    "is told at once what another task finds out later": [
+        "test_an_error_of_an_operation_that_nobody_fetches_is_told_too",
+    ],
+    "closes local sessions": ["test_reset_gives_partial_runs_up"],
+    "has a limit in time that ends before a cluster has answered": [
+        "test_a_limit_in_time_ends_the_run_with_deadline_exceeded_and_the_session_lives",
+    ],
+}
+
+
+def is_of_sessions(name: str) -> bool:
+    """Whether a test of the specification takes the session it is about from a fixture."""
+    if not name.startswith("test_") or any(name in names for names in LOCAL.values()):
+        return False
+    taken = inspect.signature(getattr(specification, name)).parameters
+    return "session" in taken or "make_session" in taken
+
+
+SPECIFIED = [name for name in vars(specification) if is_of_sessions(name)]
+globals().update({name: getattr(specification, name) for name in SPECIFIED})
+
+
+def test_the_specification_is_run_again() -> None:
+    assert len(SPECIFIED) >= 40
+    assert all(hasattr(specification, name) for names in LOCAL.values() for name in names)
+
+
+# -- over tasks ------------------------------------------------------------------------------------
+
+
+class Pipe:
+    """``there`` on worker 1 needs ``a``; ``back`` on worker 0 needs ``there`` and ``b``."""
+
+    def __init__(self) -> None:
+        self.a, self.b = (ops.placeholder("float32", [], name=name) for name in "ab")
+        with on(W1):
+            self.there = ops.multiply(self.a, 2.0, name="there")
+        with on(W0):
+            self.back = ops.add(self.there, self.b, name="back")
+        self.fetches, self.feeds = [self.there, self.back], [self.a, self.b]
+
+
+@pytest.fixture
+def plain_graph() -> Iterator[Graph]:
+    made = Graph()
+    with made.as_default():
+        yield made
+
+
+@pytest.fixture
+def pipe(plain_graph: Graph) -> Pipe:
+    return Pipe()
+
+
+def wire_config(**settings: Any) -> ConfigProto:
+    return ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True), **settings)
+
+
+def master_runs(cluster: InProcess) -> Any:
+    """The partial runs of the only session at the master."""
+    master: Any = cluster.server(W0)._master
+    (session,) = master._sessions.values()
+    return session._partials
+
+
+async def test_parts_are_begun_at_setup_with_nothing_fed_and_no_limit_in_time(
+    cluster: InProcess, pipe: Pipe, plain_graph: Graph, monkeypatch: Any
+) -> None:
+    begun: dict[str, tuple[list[Any], float | None]] = {}
+    submit = WorkerSession.submit
+
+    def watch(session: WorkerSession, message: Any, context: Any) -> Any:
+        if isinstance(message, RunGraph):
+            begun[session._parts.task] = (message.feeds, context.deadline.at)
+        return submit(session, message, context)
+
+    monkeypatch.setattr(WorkerSession, "submit", watch)
+    async with AsyncSession(cluster.target(), graph=plain_graph, config=wire_config()) as session:
+        handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
+        await eventually(lambda: len(begun) == 2)
+        assert begun == {W0: ([], None), W1: ([], None)}
+        assert await session.partial_run(handle, pipe.fetches, {pipe.a: 1, pipe.b: 2}) == [2, 4]
+        assert len(begun) == 2
+
+
+async def test_the_feeds_of_a_call_go_to_a_task_in_one_message(
+    cluster: InProcess, plain_graph: Graph
+) -> None:
+    fed = [ops.placeholder("float32", [], name=name) for name in "abc"]
+    with on(W1):
+        total = ops.add_n([f * 1.0 for f in fed])
+    async with AsyncSession(cluster.target(), graph=plain_graph) as session:
+        handle = await session.partial_run_setup(total, fed)
+        before = cluster.server(W0).statistics().pushes
+        assert await session.partial_run(handle, [], {fed[0]: 1, fed[1]: 2}) == []
+        assert cluster.server(W0).statistics().pushes == before + 1
+        assert await session.partial_run(handle, total, {fed[2]: 3}) == 6
+        assert cluster.server(W0).statistics().pushes == before + 2
+
+
+async def test_a_setup_and_a_call_cost_one_message_each_and_the_wire_can_be_forced(
+    cluster: InProcess, pipe: Pipe, plain_graph: Graph
+) -> None:
+    async with AsyncSession(cluster.target(), graph=plain_graph, config=wire_config()) as session:
+        await session.list_devices()
+        sent = session.statistics().link.calls_sent
+        handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
+        assert session.statistics().link.calls_sent == sent + 1
+        await session.partial_run(handle, pipe.there, {pipe.a: 1})
+        await session.partial_run(handle, pipe.back, {pipe.b: 1})
+        assert session.statistics().link.calls_sent == sent + 3
+    async with AsyncSession(cluster.target(), graph=plain_graph) as session:
+        handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
+        assert await session.partial_run(handle, pipe.fetches, {pipe.a: 1, pipe.b: 1}) == [2, 3]
+        assert session.statistics().link is None
+
+
+async def test_an_error_of_an_operation_that_nobody_fetches_is_told_by_a_later_call(
+    session: Any, graph: Graph, stages: Stages
+) -> None:
+    divisor = ops.placeholder("int32", [], name="divisor")
+    with graph.device(W1):
+        quotient = ops.floordiv(ops.constant(6), divisor, name="quotient")
+    handle = await session.partial_run_setup(
+        [quotient.op, *stages.fetches], [divisor, *stages.feeds]
+    )
+    assert await session.partial_run(handle, [], {divisor: 0}) == []
+    with pytest.raises(InvalidArgumentError, match="division by zero") as caught:
+        # At the latest by the one that completes the run, which waits for all of its parts.
+        await session.partial_run(handle, stages.fetches, {"a:0": 1, "b:0": 1, "c:0": 1})
+    assert (caught.value.node, caught.value.task) == ("quotient", W1)
+    with pytest.raises(InvalidArgumentError, match="No partial run"):
+        await session.partial_run(handle, stages.second, {stages.c: 1})
+
+
+async def test_loops_and_branches_run_as_their_feeds_come(
+    session: Any, graph: Graph, stages: Stages
+) -> None:
+    turns = ops.placeholder("int32", [])
+    with graph.device(W1):
+        _, looped = ops.while_loop(
+            lambda i, v: i < turns, lambda i, v: (i + 1, v * 2.0), [ops.constant(0), stages.first]
+        )
+    with graph.device(PS0):
+        chosen = ops.cond(looped > stages.c, lambda: looped, lambda: stages.c)
+    handle = await session.partial_run_setup([stages.first, looped, chosen], [*stages.feeds, turns])
+    assert await session.partial_run(handle, stages.first, {stages.a: 1, stages.b: 2}) == 3
+    with pytest.raises(InvalidArgumentError, match="can't be computed"):
+        await session.partial_run(handle, looped)
+    assert await session.partial_run(handle, looped, {turns: 3}) == 24
+    assert await session.partial_run(handle, chosen, {stages.c: 90}) == 90
+
+
+async def test_large_feeds_and_fetches_go_both_ways(session: Any, graph: Graph) -> None:
+    p, q = (ops.placeholder("float32", [None]) for _ in range(2))
+    half = p * 0.5
+    whole = half + q
+    array = np.arange(300_000, dtype=np.float32)
+    handle = await session.partial_run_setup([half, whole], [p, q])
+    got = await session.partial_run(handle, half, {p: array})
+    np.testing.assert_array_equal(got, array * 0.5)
+    got += 1.0  # the caller's own
+    np.testing.assert_array_equal(await session.partial_run(handle, whole, {q: array}), array * 1.5)
+
+
+async def test_many_runs_of_many_children_are_open_at_once(session: Any, stages: Stages) -> None:
+    async def child(i: int) -> None:
+        handle = await session.partial_run_setup(stages.fetches, stages.feeds)
+        first = await session.partial_run(handle, stages.first, {stages.a: i, stages.b: 1})
+        assert await session.partial_run(handle, stages.second, {stages.c: first}) == (i + 1) ** 2
+
+    async with asyncio.TaskGroup() as group:
+        for i in range(40):
+            group.create_task(child(i))
+    assert session.way.open_partial_runs() == 0
+
+
+async def test_partial_graphs_are_kept_apart_and_released_when_they_fall_out(
+    cluster: InProcess, pipe: Pipe, plain_graph: Graph
+) -> None:
+    """1. An ordinary and a partial run of one signature: two graphs on each task. 2. Another partial run
+    takes the place of the first in a cache of one. 3. The first is released once its run is over."""
+    config = ConfigProto(plan_cache_size=1)
+
+    def registered() -> list[int]:
+        return [s.graphs for s in cluster.statistics().values()]
+
+    async with AsyncSession(cluster.target(), graph=plain_graph, config=config) as session:
+        given = {pipe.a: 1, pipe.b: 2}
+        assert await session.run(pipe.fetches, given) == [2, 4]
+        first = await session.partial_run_setup(pipe.fetches, pipe.feeds)
+        assert registered() == [2, 2]
+        other = await session.partial_run_setup(pipe.there, [pipe.a])
+        assert registered() == [2, 3]
+        assert await session.partial_run(first, pipe.fetches, given) == [2, 4]
+        await eventually(lambda: registered() == [1, 2])
+        assert await session.partial_run(other, pipe.there, {pipe.a: 3}) == 6
+
+
+@pytest.mark.parametrize("seed", range(8))
+async def test_random_graphs_in_random_stages_give_what_one_run_gives(
+    cluster: InProcess, plain_graph: Graph, seed: int
+) -> None:
+    """Each value's task and inputs are drawn, and in which call each feed is given; a fetch is taken in a
+    random call after its last feed."""
+    draw = random.Random(seed)
+    feeds = [ops.placeholder("float32", [], name=f"feed{i}") for i in range(4)]
+    needs: list[tuple[Tensor, set[int]]] = [(feed, {i}) for i, feed in enumerate(feeds)]
+    for i in range(20):
+        (x, of_x), (y, of_y) = draw.choice(needs), draw.choice(needs)
+        with on(draw.choice([W0, W1])):
+            needs.append((ops.add(x * 0.5, y, name=f"value{i}"), of_x | of_y))
+    given = {feed: float(i + 1) for i, feed in enumerate(feeds)}
+    stage_of = {i: draw.randrange(4) for i in range(len(feeds))}
+    stages: list[list[Tensor]] = [[] for _ in range(6)]
+    fetched = draw.sample(needs[len(feeds) :], 8)
+    for value, of in fetched:
+        stages[draw.randrange(max(stage_of[i] for i in of), 6)].append(value)
+    async with AsyncSession(cluster.target(), graph=plain_graph, config=wire_config()) as session:
+        expected = await session.run({v.name: v for v, _ in fetched}, given)
+        for _ in range(2):
+            handle = await session.partial_run_setup([v for v, _ in fetched], feeds)
+            got = {}
+            for number, wanted in enumerate(stages):
+                fed = {feeds[i]: given[feeds[i]] for i, at in stage_of.items() if at == number}
+                got.update(await session.partial_run(handle, {v.name: v for v in wanted}, fed))
+            assert got == expected
+            assert len(master_runs(cluster)) == 0
+    await cluster.until_idle()
+
+
+# -- waiting ---------------------------------------------------------------------------------------
+
+
+class Held:
+    """A way on worker 1 that a test holds, and a free one."""
+
+    def __init__(self, name: str) -> None:
+        self.gate = Gate(name)
+        self.a, self.b = (ops.placeholder("float32", [], name=n) for n in "ab")
+        with on(W1):
+            self.held: Tensor = self.gate(self.a) + 1.0
+        with on(W0):
+            self.free = self.b + 1.0
+        self.fetches, self.feeds = [self.held, self.free], [self.a, self.b]
+
+
+@pytest.fixture
+def held(request: Any, plain_graph: Graph) -> Iterator[Held]:
+    made = Held(request.node.name)
+    yield made
+    made.gate.open()
+
+
+@pytest.mark.parametrize("config", [ConfigProto(), wire_config()], ids=["direct", "wire"])
+async def test_several_calls_of_a_run_wait_at_once(
+    cluster: InProcess, held: Held, plain_graph: Graph, config: ConfigProto
+) -> None:
+    async with AsyncSession(cluster.target(), graph=plain_graph, config=config) as session:
+        handle = await session.partial_run_setup(held.fetches, held.feeds)
+        waiting = asyncio.create_task(session.partial_run(handle, held.held, {held.a: 1}))
+        await held.gate.wait_entered()
+        last = asyncio.create_task(session.partial_run(handle, held.free, {held.b: 1}))
+        await asyncio.sleep(0)
+        held.gate.open()
+        assert await soon(asyncio.gather(waiting, last)) == [2, 2]
+    await cluster.until_idle()
+
+
+@pytest.mark.parametrize("config", [ConfigProto(), wire_config()], ids=["direct", "wire"])
+async def test_cancelling_a_call_gives_up_that_run_only(
+    cluster: InProcess, held: Held, plain_graph: Graph, config: ConfigProto
+) -> None:
+    async with AsyncSession(cluster.target(), graph=plain_graph, config=config) as session:
+        other = await session.partial_run_setup(held.free, held.b)
+        handle = await session.partial_run_setup(held.fetches, held.feeds)
+        call = asyncio.create_task(session.partial_run(handle, held.held, {held.a: 1}))
+        await held.gate.wait_entered()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        with pytest.raises(InvalidArgumentError, match="No partial run"):
+            await session.partial_run(handle, held.free, {held.b: 1})
+        assert len(master_runs(cluster)) == 1
+        assert await session.partial_run(other, held.free, {held.b: 1}) == 2
+        held.gate.open()
+    await cluster.until_idle()
+
+
+async def test_a_limit_in_time_ends_the_run_and_names_the_tasks_that_have_not_ended(
+    cluster: InProcess, held: Held, plain_graph: Graph
+) -> None:
+    config = ConfigProto(operation_timeout_in_ms=300)
+    async with AsyncSession(cluster.target(), graph=plain_graph, config=config) as session:
+        handle = await session.partial_run_setup(held.fetches, held.feeds)
+        with pytest.raises(DeadlineExceededError, match=f"parts that have not ended: {W1}$"):
+            await session.partial_run(handle, [held.free, held.held], {held.a: 1, held.b: 1})
+        with pytest.raises(InvalidArgumentError, match="No partial run"):
+            await session.partial_run(handle, held.free, {held.b: 1})
+        assert await session.run(held.free, {held.b: 1}) == 2
+        held.gate.open()
+    await cluster.until_idle()
+
+
+async def test_a_dropped_run_does_not_wait_for_its_kernels(
+    cluster: InProcess, held: Held, plain_graph: Graph
+) -> None:
+    async with AsyncSession(cluster.target(), graph=plain_graph) as session:
+        async with session.partial(held.fetches, held.feeds) as p:
+            call = asyncio.create_task(p.run(held.held, {held.a: 1}))
+            await held.gate.wait_entered()
+        with pytest.raises(CancelledError, match=r"block .* was left"):
+            await soon(call)
+        assert len(master_runs(cluster)) == 0
+        held.gate.open()
+    await cluster.until_idle()
+
+
+# -- the end of runs -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("config", [ConfigProto(), wire_config()], ids=["direct", "wire"])
+async def test_closing_ends_what_waits_with_cancelled_and_leaves_nothing(
+    cluster: InProcess, held: Held, plain_graph: Graph, config: ConfigProto
+) -> None:
+    session = AsyncSession(cluster.target(), graph=plain_graph, config=config)
+    await session.partial_run_setup(held.free, held.b)
+    handle = await session.partial_run_setup(held.fetches, held.feeds)
+    call = asyncio.create_task(session.partial_run(handle, held.held, {held.a: 1}))
+    await held.gate.wait_entered()
+    await soon(session.close())
+    with pytest.raises(CancelledError, match="closed"):
+        await call
+    with pytest.raises(RuntimeError, match="closed Session"):
+        await session.partial_run(handle, held.free, {held.b: 1})
+    held.gate.open()
+    await cluster.until_idle()
+
+
+async def test_a_run_that_nobody_continues_is_collected_after_its_idle_limit(
+    cluster: InProcess, pipe: Pipe, plain_graph: Graph
+) -> None:
+    config = ConfigProto(partial_run_idle_limit_in_ms=5000)
+    async with AsyncSession(cluster.target(), graph=plain_graph, config=config) as session:
+        await session.list_devices()
+        runs, clock = master_runs(cluster), Clock()
+        runs.clock = clock
+        old = await session.partial_run_setup(pipe.fetches, pipe.feeds)
+        used = await session.partial_run_setup(pipe.fetches, pipe.feeds)
+        clock.time = 4.0
+        await session.partial_run(used, [], {pipe.a: 1})
+        with pytest.raises(InvalidArgumentError):  # a wrong call is no use of it
+            await session.partial_run(old, pipe.there)
+        clock.time = 5.0
+        runs._alarm.cancel()
+        runs._ring()  # as the loop would
+        assert len(runs) == 1
+        with pytest.raises(InvalidArgumentError, match="given up"):
+            await session.partial_run(old, [], {pipe.a: 1})
+        clock.time = 9.0
+        runs.collect()
+        assert len(runs) == 0
+        assert runs._alarm is None
+        await cluster.until_idle()
+
+
+async def test_the_loss_of_the_client_ends_its_runs(
+    cluster: InProcess, pipe: Pipe, plain_graph: Graph
+) -> None:
+    session = AsyncSession(cluster.target(), graph=plain_graph, config=wire_config())
+    handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
+    await session.partial_run(handle, [], {pipe.a: 1})
+    assert not cluster.server(W1).statistics().idle or not cluster.server(W0).statistics().idle
+    await session._session._master.link.aclose()
+    await eventually(lambda: cluster.server(W0).statistics().sessions == 0)
+    await cluster.until_idle()
+    await session.close()
+
+
+async def test_a_reset_of_the_master_ends_runs_with_aborted(
+    cluster: InProcess, held: Held, plain_graph: Graph
+) -> None:
+    async with AsyncSession(cluster.target(), graph=plain_graph) as session:
+        handle = await session.partial_run_setup(held.fetches, held.feeds)
+        call = asyncio.create_task(session.partial_run(handle, held.held, {held.a: 1}))
+        await held.gate.wait_entered()
+        await soon(AsyncSession.reset(cluster.target()))
+        for late in (call, session.partial_run(handle, held.free, {held.b: 1})):
+            with pytest.raises(AbortedError):
+                await late
+        with pytest.raises(AbortedError):
+            await session.partial_run_setup(held.free, held.b)
+    held.gate.open()
+    await cluster.until_idle()
+
+
+async def test_a_worker_that_is_killed_ends_the_runs_that_have_a_part_there(
+    pipe: Pipe, plain_graph: Graph
+) -> None:
+    with on(W0):
+        near = pipe.b * 3.0
+    async with LocalCluster({"worker": 2}) as cluster:
+        async with AsyncSession(cluster.target("worker"), graph=plain_graph) as session:
+            idle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
+            untouched = await session.partial_run_setup(near, pipe.b)
+            cluster.process("worker", 1).kill_now()
+            with pytest.raises(UnavailableError, match=W1):
+                await soon(session.partial_run(idle, pipe.there, {pipe.a: 1}))
+            assert await soon(session.partial_run(untouched, near, {pipe.b: 1})) == 3
+            await until_all([cluster.target("worker")], lambda s: not (s.steps or s.rendezvous))
+
+
+async def test_a_master_that_is_killed_ends_its_runs_on_all_workers(
+    pipe: Pipe, plain_graph: Graph
+) -> None:
+    async with LocalCluster({"worker": 2}) as cluster:
+        session = AsyncSession(cluster.target("worker"), graph=plain_graph)
+        handle = await session.partial_run_setup(pipe.fetches, pipe.feeds)
+        await until_all([cluster.target("worker", 1)], lambda s: s.steps == 1)
+        cluster.process("worker", 0).kill_now()
+        with pytest.raises(UnavailableError, match=W0):
+            await soon(session.partial_run(handle, pipe.fetches, {pipe.a: 1, pipe.b: 1}))
+        await until_all([cluster.target("worker", 1)], is_idle)
+        await soon(session.close())
+
+
+async def test_what_fails_at_setup_is_told_by_the_first_call_and_leaves_nothing_meanwhile(
+    cluster: InProcess, plain_graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [], name="a")
+    with on(W1):
+        v = ops.Variable(np.float32(1), name="v")
+        bad = v + 1.0
+    async with AsyncSession(cluster.target(), graph=plain_graph) as session:
+        handle = await session.partial_run_setup([bad, a * 2.0], a)
+        await cluster.until_idle()
+        assert len(master_runs(cluster)) == 1
+        with pytest.raises(FailedPreconditionError, match="v"):
+            await session.partial_run(handle, [], {a: 1})
+        with pytest.raises(InvalidArgumentError, match="No partial run"):
+            await session.partial_run(handle, [], {a: 1})

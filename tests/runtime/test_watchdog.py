@@ -1,0 +1,116 @@
+"""Who held the event loop is named: on the loop itself, and from the kernel pool."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import actorsession.ops as ops
+from actorsession.cluster import Server
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession.ops.build import make_one
+from actorsession.runtime.watchdog import HELD, Watchdog
+from actorsession.session import AsyncSession, Session
+from tests.cluster.holding import hold
+from tests.cluster.kit import eventually
+
+
+def linger(x: Tensor, name: str) -> Tensor:
+    """Takes longer than its estimate says, so it runs on the loop."""
+    return make_one("TestLinger", (x,), {}, name=name)
+
+
+def _kernel(context: Any) -> Callable[[Any], Any]:
+    def lingering(x: Any) -> Any:
+        end = time.monotonic() + 1.2 * HELD
+        while time.monotonic() < end:
+            pass
+        return x
+
+    return lingering
+
+
+if not is_registered("TestLinger"):
+    register(
+        OpDef(
+            name="TestLinger",
+            infer=lambda context: context.inputs,
+            kernel=_kernel,
+            gradient=NOT_DIFFERENTIABLE,
+            aliases=True,
+            cost=lambda inputs, outputs: 0.1,
+        )
+    )
+
+
+@pytest.fixture
+def graph() -> Iterator[Graph]:
+    made = Graph()
+    with made.as_default():
+        yield made
+
+
+@pytest.fixture
+def named(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[], list[str]]:
+    """What a watchdog of the test's own has logged."""
+    dog = Watchdog()
+    for module in ("executor", "partition_run"):
+        monkeypatch.setattr(f"actorsession.runtime.{module}.WATCHDOG", dog)
+    monkeypatch.setattr("actorsession.cluster.companion.WATCHDOG", dog)
+    caplog.set_level("WARNING", "actorsession.runtime")
+    return lambda: [r.getMessage() for r in caplog.records if r.name == "actorsession.runtime"]
+
+
+async def test_a_kernel_that_holds_the_loop_it_runs_on_is_named_once(
+    graph: Graph, named: Callable[[], list[str]]
+) -> None:
+    x = ops.placeholder("float32", [], name="x")
+    y = linger(x, "slow") * 2.0
+    async with AsyncSession(graph=graph) as session:
+        assert await session.run(y, {x: 1.0}) == 2.0
+    async with AsyncSession(graph=graph) as session:
+        assert await session.run([y, x + 1.0], {x: 1.0}) == [2.0, 2.0]
+    (message,) = named()
+    assert "CPU:0: 'slow' (TestLinger)" in message or "by estimate the dearest of 2" in message
+    assert "held the event loop for 0.0" in message
+
+
+def test_a_kernel_holds_nobody_where_there_is_no_loop(
+    graph: Graph, named: Callable[[], list[str]]
+) -> None:
+    with Session(graph=graph) as session:
+        assert session.run(linger(ops.constant(1.0), "slow")) == 1.0
+    assert named() == []
+
+
+async def test_a_kernel_of_the_pool_that_keeps_the_interpreter_lock_is_named_once(
+    graph: Graph, named: Callable[[], list[str]], tmp_path: Path
+) -> None:
+    """The server sees that its loop was late, the pool that a kernel ran meanwhile."""
+    y = hold(ops.constant(2.0), 0.3, marker=tmp_path / "begun")
+    async with Server({"worker": ["127.0.0.1:0"]}, "worker", beat=0.1) as server:
+        async with AsyncSession(server.target, graph=graph) as session:
+            assert await session.run(y) == 2.0
+            await eventually(lambda: bool(named()))
+            assert await session.run(y) == 2.0
+            assert server.statistics().worst_loop_lag > HELD
+    (message,) = named()
+    assert (
+        "'TestHold' (TestHold) ran in the kernel pool, and the event loop was held for 0."
+        in message
+    )
+
+
+def test_a_loop_that_was_hardly_late_is_not_looked_into() -> None:
+    dog = Watchdog()
+    dog.late(HELD / 2)
+    dog.late(10 * HELD)
+    assert [end - begin for begin, end in dog._late] == pytest.approx([10 * HELD])

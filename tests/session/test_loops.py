@@ -1,0 +1,250 @@
+"""Loops in sessions: however a step is given up, an endless loop ends between two nodes, on either face.
+
+Each way is tried on a loop that the session has never run and on one that it has measured to be short:
+its next run may be endless, and must not keep an event loop from ending it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from actorsession import ops
+from actorsession.config import ConfigProto, GraphOptions, OptimizerOptions, OptLevel, RunOptions
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession, Session
+
+Make = Callable[..., Any]
+FOR_EVER = -1
+
+
+class Counting:
+    """A loop that counts to a number that is fed, and never meets a negative one."""
+
+    def __init__(self) -> None:
+        self.n = ops.placeholder("int32", [], name="n")
+        self.end = ops.while_loop(lambda i: ops.not_equal(i, self.n), lambda i: (i + 1) % 100, [0])
+
+    async def measure(self, face: Any) -> None:
+        """Shows a session that the loop is short."""
+        for _ in range(5):
+            assert await face.run(self.end, {self.n: 3}) == 3
+
+
+async def started(session: AsyncSession) -> None:
+    """Waits until a step runs in a session."""
+    while not session.statistics().steps:  # noqa: ASYNC110 - a counter has no event
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def loop(graph: Graph) -> Counting:
+    return Counting()
+
+
+MEASURED = pytest.mark.parametrize("measured", [False, True], ids=["new", "measured"])
+
+
+@MEASURED
+async def test_a_limit_of_a_run_ends_an_endless_loop(
+    loop: Counting, make_session: Make, measured: bool
+) -> None:
+    face = make_session()
+    if measured:
+        await loop.measure(face)
+    with pytest.raises(DeadlineExceededError):
+        await face.run(loop.end, {loop.n: FOR_EVER}, RunOptions(timeout_in_ms=40))
+    assert await face.run(loop.end, {loop.n: 7}) == 7
+    assert face.session.statistics().steps == 0
+
+
+@MEASURED
+async def test_a_limit_of_the_session_ends_an_endless_loop(
+    loop: Counting, make_session: Make, measured: bool
+) -> None:
+    face = make_session(ConfigProto(operation_timeout_in_ms=200))
+    if measured:
+        await loop.measure(face)
+    with pytest.raises(DeadlineExceededError):
+        await face.run(loop.end, {loop.n: FOR_EVER})
+    assert await face.run(loop.end, {loop.n: 7}) == 7
+    assert face.session.statistics().steps == 0
+
+
+@MEASURED
+async def test_a_timeout_around_a_run_ends_an_endless_loop(loop: Counting, measured: bool) -> None:
+    async with AsyncSession() as session:
+        if measured:
+            await loop.measure(session)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.04):
+                await session.run(loop.end, {loop.n: FOR_EVER})
+        assert await session.run(loop.end, {loop.n: 7}) == 7
+        assert session.statistics().steps == 0
+
+
+@MEASURED
+async def test_a_child_that_is_cancelled_leaves_no_endless_loop_behind(
+    loop: Counting, measured: bool
+) -> None:
+    async with AsyncSession() as session:
+        if measured:
+            await loop.measure(session)
+        run = asyncio.create_task(session.run(loop.end, {loop.n: FOR_EVER}))
+        await started(session)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert session.statistics().steps == 0
+        assert await session.run(loop.end, {loop.n: 7}) == 7
+
+
+@MEASURED
+async def test_closing_from_elsewhere_ends_an_endless_loop(loop: Counting, measured: bool) -> None:
+    session = AsyncSession()
+    if measured:
+        await loop.measure(session)
+    run = asyncio.create_task(session.run(loop.end, {loop.n: FOR_EVER}))
+    await started(session)
+    await session.close()
+    with pytest.raises(CancelledError, match="closed"):
+        await run
+
+
+@MEASURED
+@pytest.mark.parametrize("limit", [None, 60_000], ids=["without limit", "with a limit"])
+def test_ctrl_c_ends_an_endless_loop_of_the_synchronous_face(
+    loop: Counting, measured: bool, limit: int | None
+) -> None:
+    """1. A loop without end runs in the main thread, or with a limit on the session's own loop.
+    2. SIGINT comes. 3. The run ends with KeyboardInterrupt soon. 4. The next run is right."""
+    options = None if limit is None else RunOptions(timeout_in_ms=limit)
+    with Session() as session:
+        if measured:
+            assert [session.run(loop.end, {loop.n: 3}, options) for _ in range(5)] == [3] * 5
+        # As the terminal does: a signal of the process wakes the main thread out of any wait.
+        timer = threading.Timer(0.05, os.kill, [os.getpid(), signal.SIGINT])
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            session.run(loop.end, {loop.n: FOR_EVER}, options)
+        timer.join()
+        assert session.run(loop.end, {loop.n: 7}, options) == 7
+        assert session.statistics().steps == 0
+
+
+async def test_the_event_loop_turns_while_a_loop_that_was_short_runs_long(loop: Counting) -> None:
+    """1. A session has measured a loop to be short. 2. It runs one that does not end.
+    3. Other children and other steps go on meanwhile."""
+    beside = ops.constant(1.0) + 1.0
+    async with AsyncSession() as session:
+        await loop.measure(session)
+        run = asyncio.create_task(session.run(loop.end, {loop.n: FOR_EVER}))
+        for _ in range(50):
+            assert await session.run(beside) == 2.0
+            await asyncio.sleep(0)
+        assert not run.done()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+
+async def test_a_short_loop_of_constants_is_run_on_the_event_loop_once_measured(
+    graph: Graph,
+) -> None:
+    short = ops.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
+    async with AsyncSession() as session:
+        for _ in range(5):
+            assert await session.run(short) == 3
+        assert session.statistics().offloaded == 1
+
+
+# -- loops in all the ways of running --------------------------------------------------------------
+
+
+async def test_a_callable_runs_a_loop_and_can_be_given_up_in_it(
+    loop: Counting, make_session: Make
+) -> None:
+    face = make_session()
+    call = face.callable(loop.end, [loop.n], accept_options=True)
+    for _ in range(5):
+        assert await call(3) == 3
+    with pytest.raises(DeadlineExceededError):
+        await call(FOR_EVER, options=RunOptions(timeout_in_ms=40))
+    assert await call(7) == 7
+
+
+async def test_a_partial_run_goes_through_loops_call_by_call(
+    graph: Graph, make_session: Make
+) -> None:
+    face = make_session()
+    a, b = ops.placeholder("int32", []), ops.placeholder("int32", [])
+    first = ops.while_loop(lambda i: i < a, lambda i: i + 1, [0])
+    second = ops.while_loop(lambda i, t: i < b, lambda i, t: (i + 1, t + first), [0, 0])[1]
+    handle = await face.partial_run_setup([first, second], [a, b])
+    with pytest.raises(InvalidArgumentError, match="can't be computed"):
+        await face.partial_run(handle, second, {b: 4})
+    assert await face.partial_run(handle, first, {a: 5}) == 5
+    assert await face.partial_run(handle, second, {b: 4}) == 20
+
+
+async def test_python_code_in_a_body_may_run_a_session_with_one_thread(
+    graph: Graph, make_session: Make
+) -> None:
+    x = ops.placeholder("float32", [])
+    doubled = ops.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t * 2.0), [0, x])[1]
+
+    def body(i: Any, t: Any) -> Any:
+        found: Any = ops.py_func(lambda v: inner.run(doubled, {x: v}), [t], "float32")
+        found.set_shape([])
+        return i + 1, found
+
+    outer = ops.while_loop(lambda i, t: i < 4, body, [0, 1.0])[1]
+    face = make_session(ConfigProto(inter_op_parallelism_threads=1))
+    with Session(graph=graph) as inner:
+        assert await face.run(outer) == 8.0**4
+
+
+@pytest.mark.parametrize("level", [OptLevel.L0, OptLevel.L1])
+async def test_equal_loops_and_branches_with_effects_each_have_theirs(
+    graph: Graph, make_session: Make, level: OptLevel
+) -> None:
+    """The optimiser merges equal nodes; two loops that draw or count are no equal nodes."""
+    v = ops.Variable(0)
+    p = ops.placeholder("bool", [])
+
+    def counting() -> Any:
+        return ops.while_loop(lambda i, c: i < 3, lambda i, c: (i + 1, v.assign_add(1)), [0, 0])[1]
+
+    def branching() -> Any:
+        return ops.cond(p, lambda: v.assign_add(10), lambda: v.assign_add(100))
+
+    options = OptimizerOptions(opt_level=level)
+    face = make_session(ConfigProto(graph_options=GraphOptions(optimizer_options=options)))
+    fetches = [counting(), counting(), branching(), branching()]
+    await face.run(v.initializer)
+    await face.run(fetches, {p: True})
+    assert await face.run(v) == 26
+    await face.run(fetches, {p: False})
+    assert await face.run(v) == 26 + 206
+
+
+@pytest.mark.parametrize("level", [OptLevel.L0, OptLevel.L1])
+async def test_what_is_folded_outside_is_the_same_inside(
+    graph: Graph, make_session: Make, level: OptLevel
+) -> None:
+    two = ops.constant(1) + ops.constant(1)
+    three = ops.identity(two + 1)
+    with graph.control_dependencies([three]):
+        loop = ops.while_loop(lambda i, t: i < three, lambda i, t: (i + 1, t + two), [0, two])
+    branch = ops.cond(three > two, lambda: loop[1] * three, lambda: two)
+    options = OptimizerOptions(opt_level=level)
+    face = make_session(ConfigProto(graph_options=GraphOptions(optimizer_options=options)))
+    assert await face.run([*loop, branch]) == [3, 8, 24]
+    assert await face.run([*loop, branch], {two: 5}) == [3 + 3, 5 + 6 * 5, 35 * 6]

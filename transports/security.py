@@ -1,0 +1,231 @@
+"""Mutual TLS: the three files that it takes, the contexts made of them, and what its errors mean.
+
+`SecurityConfig` is what callers pass to `connect` and `listen`; `tls` runs the contexts, and asks
+`tls_error` to say in words why a handshake failed. Imports `errors` only; the one input is the
+three files, which are read anew for each dialled connection, so that renewed ones count.
+
+Both sides show a certificate and check the other's against one CA. The dialler checks as well that
+the certificate names the host that it dialled: where the CA is a whole company's, membership of it
+alone would let any of its machines stand for a worker. Which task of which cluster answers is the
+hello's to say, inside TLS; so one certificate may serve all machines of a cluster, as long as it
+names their hosts.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from transports.errors import AuthenticationError, ProtocolError, TransportError
+
+CA_VARIABLE = "ACTORSESSION_TLS_CA"
+CERTIFICATE_VARIABLE = "ACTORSESSION_TLS_CERT"
+KEY_VARIABLE = "ACTORSESSION_TLS_KEY"
+VARIABLES = (CA_VARIABLE, CERTIFICATE_VARIABLE, KEY_VARIABLE)
+
+
+class SecurityFault(Exception):
+    """Our own files do not do; transports turn it into an error of theirs, with an address."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecurityConfig:
+    """The three PEM files of mutual TLS; they are read when a connection or listener is made.
+
+    Attributes:
+        ca_file: Certificates of the authorities that peers' certificates must be signed by.
+        certificate_file: Our certificate, and those between it and the CA if there are any.
+        key_file: The private key of our certificate, without a passphrase.
+    """
+
+    ca_file: str
+    certificate_file: str
+    key_file: str
+
+    def __post_init__(self) -> None:
+        """Take paths of any kind.
+
+        Raises:
+            ValueError: One of them is empty.
+            TypeError: One of them is no path.
+        """
+        for field in fields(self):
+            path = os.fspath(getattr(self, field.name))
+            if not path:
+                raise ValueError(
+                    f"{field.name} is empty; TLS takes three files, none may be missing"
+                )
+            object.__setattr__(self, field.name, path)
+
+    @classmethod
+    def from_environment(
+        cls, environment: Mapping[str, str] | None = None
+    ) -> SecurityConfig | None:
+        """Return what the environment says.
+
+        Args:
+            environment: The variables; those of the process if left out.
+
+        Returns:
+            The files that `ACTORSESSION_TLS_CA`, `ACTORSESSION_TLS_CERT` and `ACTORSESSION_TLS_KEY`
+            name, or None where none of the three is set.
+
+        Raises:
+            ValueError: Some are set and some are not.
+        """
+        known = os.environ if environment is None else environment
+        paths = [known.get(name, "") for name in VARIABLES]
+        if not any(paths):
+            return None
+        if missing := [name for name, path in zip(VARIABLES, paths, strict=True) if not path]:
+            raise ValueError(
+                f"TLS takes three files, and {' and '.join(missing)} of the environment "
+                f"{'names' if len(missing) == 1 else 'name'} none; set all of {', '.join(VARIABLES)}"
+            )
+        return cls(ca_file=paths[0], certificate_file=paths[1], key_file=paths[2])
+
+    def to_environment(self) -> dict[str, str]:
+        """Return the variables that tell another process of these files."""
+        paths = (self.ca_file, self.certificate_file, self.key_file)
+        return dict(zip(VARIABLES, map(os.path.abspath, paths), strict=True))
+
+
+def make_context(security: SecurityConfig | None, *, server_side: bool) -> ssl.SSLContext:
+    """Make the TLS context of one side.
+
+    Args:
+        security: The files, or None where the caller was given none.
+        server_side: Whether it is for accepting.
+
+    Returns:
+        A context that speaks TLS 1.2 or newer, shows our certificate and demands the peer's.
+
+    Raises:
+        SecurityFault: There are no files, or they do not do; the message names the file.
+    """
+    if security is None:
+        raise SecurityFault(
+            "tls:// takes a CA, a certificate and its key, and none were given; name the files by "
+            f"SecurityConfig or by {', '.join(VARIABLES)} of the environment"
+        )
+    _check_readable(security)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server_side else ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.verify_mode = ssl.CERT_REQUIRED
+    # A peer must not make us negotiate again and again, which costs us more than it.
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    if server_side:
+        # Connections last: nobody resumes one, and tickets that nobody reads would reset a close.
+        context.num_tickets = 0
+    _load(context, security)
+    return context
+
+
+def _check_readable(security: SecurityConfig) -> None:
+    """Open each file: the ssl module would say that one is missing, and not which."""
+    for field in fields(security):
+        path = getattr(security, field.name)
+        try:
+            with open(path, "rb"):
+                pass
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise SecurityFault(f"the {field.name} {path!r} cannot be read: {reason}") from error
+
+
+def _load(context: ssl.SSLContext, security: SecurityConfig) -> None:
+    """Load the files into a context."""
+    try:
+        context.load_verify_locations(security.ca_file)
+    except ssl.SSLError as error:
+        raise SecurityFault(
+            f"the ca_file {security.ca_file!r} holds no certificate in PEM form"
+        ) from error
+    certificate, key = security.certificate_file, security.key_file
+    try:
+        context.load_cert_chain(certificate, key, password=_no_passphrase)
+    except ssl.SSLError as error:
+        if error.reason == "KEY_VALUES_MISMATCH":
+            words = f"the key_file {key!r} is not the key of the certificate_file {certificate!r}"
+        else:
+            words = (
+                f"the certificate_file {certificate!r} and the key_file {key!r} do not hold a "
+                f"certificate and its key in PEM form ({error.reason or error})"
+            )
+        raise SecurityFault(words) from error
+    except _PassphraseWanted as error:
+        raise SecurityFault(
+            f"the key_file {key!r} is locked with a passphrase, and nobody is there to be asked; "
+            "give one that is not"
+        ) from error
+
+
+class _PassphraseWanted(Exception):
+    """The key is encrypted."""
+
+
+def _no_passphrase() -> str:
+    """Refuse what the ssl module would ask at the terminal."""
+    raise _PassphraseWanted
+
+
+# What OpenSSL says, by its name for it. The upper half are alerts: what the peer says of us.
+_REASONS: dict[str, str] = {
+    "TLSV13_ALERT_CERTIFICATE_REQUIRED": "the peer asks for a certificate and was shown none",
+    "TLSV1_ALERT_UNKNOWN_CA": (
+        "the peer does not know the CA that our certificate is signed by; both sides need the same "
+        "ca_file"
+    ),
+    "SSLV3_ALERT_CERTIFICATE_EXPIRED": "the peer refuses our certificate: it has expired",
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "the peer does not accept our certificate",
+    "SSLV3_ALERT_BAD_CERTIFICATE": "the peer does not accept our certificate",
+    "SSLV3_ALERT_CERTIFICATE_REVOKED": "the peer refuses our certificate: it was revoked",
+    "SSLV3_ALERT_UNSUPPORTED_CERTIFICATE": (
+        "the peer does not accept our certificate for this end of a connection"
+    ),
+    "TLSV1_ALERT_DECRYPT_ERROR": "the peer does not accept the proof of our key",
+    "TLSV1_ALERT_ACCESS_DENIED": "the peer does not accept our certificate",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the peer showed no certificate",
+}
+_MISMATCH: dict[str, str] = {
+    "WRONG_VERSION_NUMBER": "the peer does not speak TLS",
+    "HTTP_REQUEST": "the peer speaks HTTP",
+    "HTTPS_PROXY_REQUEST": "the peer speaks HTTP",
+    "UNSUPPORTED_PROTOCOL": "the peer speaks no TLS of version 1.2 or newer",
+    "TLSV1_ALERT_PROTOCOL_VERSION": "the peer speaks no version of TLS that we accept",
+    "SSLV3_ALERT_HANDSHAKE_FAILURE": "the peer found no cipher that both speak",
+    "NO_SHARED_CIPHER": "the peer speaks no cipher that we do",
+}
+
+
+def tls_error(error: ssl.SSLError, address: str) -> TransportError:
+    """Say what a failed TLS handshake means.
+
+    Args:
+        error: What the ssl module raised.
+        address: The peer's.
+
+    Returns:
+        AuthenticationError where a certificate was not good enough, ProtocolError where the bytes
+        were no TLS that we speak; its address is set.
+    """
+    reason = error.reason or ""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        words = f"the peer's certificate is refused: {_verdict(error)}"
+        return AuthenticationError(f"{address}: {words}", address=address)
+    if reason in _REASONS:
+        return AuthenticationError(f"{address}: {_REASONS[reason]}", address=address)
+    words = _MISMATCH.get(reason, f"the TLS handshake failed: {reason or error}")
+    return ProtocolError(f"{address}: {words}", address=address)
+
+
+def _verdict(error: ssl.SSLCertVerificationError) -> str:
+    """Return why a certificate was not accepted, and what to do where that is not plain."""
+    verdict = str(error.verify_message).rstrip(".")
+    if "issuer" in verdict or "self-signed" in verdict or "self signed" in verdict:
+        return f"no CA of ours has signed it ({verdict}); both sides need the same ca_file"
+    if "ismatch" in verdict:
+        return f"{verdict}; dial a name that the certificate has, or make one with this name"
+    return verdict

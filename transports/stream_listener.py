@@ -1,0 +1,291 @@
+"""A socket that accepts streams, and the children that serve what it accepted.
+
+`stream_transport` makes one per address that is listened on. Imports `listener`, `stream`,
+`handshake`, `sockets`, `address` and `errors`.
+
+Who has dialled and not finished the hello is a stranger. A listener holds `MAX_STRANGERS` of them
+and some tens of KiB for each; when one more comes, the one that has waited longest goes. So idle
+strangers keep nobody out: to push out a peer that shakes hands within milliseconds, as many others
+have to come within these.
+
+Invariants. Whatever goes wrong before the end of the handshake, cancellation included, the stream
+is closed. An accepted stream belongs to a child of the listener before asyncio's callback returns:
+asyncio never owns a task of ours, whose cancellation at the end of a loop it would print.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from errno import ETIMEDOUT
+from typing import TypeAlias
+
+from transports import sockets
+from transports.address import Address
+from transports.bytestream import ByteReader, ByteStreams, ByteWriter
+from transports.errors import ProtocolError, TransportError
+from transports.handshake import NONCE_SIZE, Handshake, Role
+from transports.hello import Hello
+from transports.listener import Listener, OnConnection, logger
+from transports.security import tls_error
+from transports.stream import STREAM_LIMIT, StreamConnection, hang_up, shake_hands
+
+# A whole cluster dials at once when it starts, and a full backlog would make Linux drop the rest
+# for a second.
+BACKLOG = 512
+# As many as the backlog holds, so that the whole cluster may be let in at once.
+MAX_STRANGERS = BACKLOG
+# How much is read ahead from a stranger: twice this, and one read of the loop's. A hello takes 8 KiB
+# at most, and the certificates of TLS about as much.
+STRANGER_LIMIT = 2**14
+
+# Encrypts an accepted stream; the text is the peer's address.
+Secure: TypeAlias = Callable[
+    [asyncio.StreamReader, asyncio.StreamWriter, str], Awaitable[ByteStreams]
+]
+
+
+class StreamListener(Listener):
+    """A socket that accepts, and the children that serve what it accepted."""
+
+    def __init__(
+        self,
+        address: Address,
+        hello: Hello,
+        on_connection: OnConnection,
+        *,
+        token: str | None,
+        handshake_timeout: float,
+        secure: Secure | None = None,
+    ) -> None:
+        """Make a listener that does not accept yet; arguments are those of `listen`.
+
+        `secure` encrypts what was accepted, before the hello.
+        """
+        super().__init__(str(address), on_connection)
+        self._parsed = address
+        self._hello = hello
+        self._token = token
+        self._handshake_timeout = handshake_timeout
+        self._secure = secure
+        # Children that are shaking hands; who has waited longest comes first.
+        self._strangers: dict[asyncio.Task[None], str] = {}
+        self._server: asyncio.Server | None = None
+        self._sock: socket.socket | None = None
+        self._file = sockets.file_identity(address.path)
+
+    async def start(self, sock: socket.socket) -> None:
+        """Begin to accept on a bound socket, which belongs to this listener from now on.
+
+        Raises:
+            OSError: The operating system refused to listen.
+        """
+        self._sock = sock
+        sock.listen(BACKLOG)  # not left to the loop: uvloop 0.23 passes over a refusal in silence
+        loop = asyncio.get_running_loop()
+
+        def make_protocol() -> asyncio.StreamReaderProtocol:
+            return asyncio.StreamReaderProtocol(StrangersReader(loop), self._accept, loop=loop)
+
+        if self._parsed.path:
+            self._server = await loop.create_unix_server(make_protocol, sock=sock, backlog=BACKLOG)
+        else:
+            self._server = await loop.create_server(make_protocol, sock=sock, backlog=BACKLOG)
+
+    async def _stop_accepting(self) -> None:
+        """Close the socket, and remove its file unless another listener has put its own there.
+
+        The stock loop accepts in two steps, and a server that is closed between them loses the
+        stream without closing it. So it is first kept from beginning to accept, and closed a turn
+        later; uvloop accepts in one step and shrugs at the request.
+
+        `Server.wait_closed()` is not awaited: from Python 3.12 on it waits for clients, which we do
+        by ourselves; the listening socket is closed when `close()` returns, on every version.
+        """
+        assert self._server is not None  # listen() has started it
+        assert self._sock is not None
+        with suppress(NotImplementedError, RuntimeError):
+            asyncio.get_running_loop().remove_reader(self._sock)
+        try:
+            await asyncio.sleep(0)
+        finally:
+            self._server.close()
+            self._remove_file()
+
+    def _remove_file(self) -> None:
+        """Remove the socket file that we have made."""
+        if self._file is not None and sockets.file_identity(self._parsed.path) == self._file:
+            with suppress(OSError):
+                os.unlink(self._parsed.path)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Take over an accepted stream.
+
+        A plain function: it returns no coroutine, so asyncio makes no task of it.
+        """
+        if self._closed:
+            writer.transport.abort()
+            return
+        peer = self._peer_address(writer)
+        name = f"connection of {self.address} from {peer}"
+        self._make_room()
+        child = self._own_child(self._welcome(reader, writer, peer), name, writer.transport.abort)
+        self._strangers[child] = peer
+        child.add_done_callback(lambda _: self._strangers.pop(child, None))
+
+    def _make_room(self) -> None:
+        """Drop the strangers that have waited longest, until there is room for one."""
+        while len(self._strangers) >= MAX_STRANGERS:
+            child, peer = next(iter(self._strangers.items()))
+            del self._strangers[child]
+            child.cancel()
+            logger.info(
+                "%s dropped a connection from %s: %d others are shaking hands, and it has waited "
+                "longest",
+                self.address, peer, MAX_STRANGERS - 1,
+            )  # fmt: skip
+
+    async def _welcome(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str
+    ) -> None:
+        """Shake hands with whoever connected, and serve them if they are welcome."""
+        if not self._parsed.path:
+            do_not_delay(writer)
+        core = Handshake(
+            Role.LISTENER,
+            self._hello,
+            nonce=secrets.token_bytes(NONCE_SIZE),
+            token=self._token,
+            address=peer,
+        )
+        try:
+            async with asyncio.timeout(self._handshake_timeout):
+                streams: ByteStreams = reader, writer
+                if self._secure is not None:
+                    streams = await self._secure(reader, writer, peer)
+                connection = await become_connection(*streams, core, peer)
+        except TransportError as error:
+            logger.warning("%s refused a connection from %s: %s", self.address, peer, error)
+        except (OSError, EOFError) as error:
+            # A port scanner, a health check, a dialler that gave up: nothing to warn of.
+            reason, _ = explain(error, self._handshake_timeout, "hello")
+            logger.info("%s dropped a connection from %s: %s", self.address, peer, reason)
+        else:
+            self._trust(reader)
+            await self._serve(connection)
+
+    def _trust(self, reader: asyncio.StreamReader) -> None:
+        """Note that the child that calls serves a peer, no stranger any more."""
+        child = asyncio.current_task()
+        assert child is not None  # _own_child made it
+        self._strangers.pop(child, None)
+        if isinstance(reader, StrangersReader):
+            reader.trust()
+
+    def _peer_address(self, writer: asyncio.StreamWriter) -> str:
+        """Say where a dialler is; on a unix socket diallers have no address but ours."""
+        name = writer.get_extra_info("peername")
+        if self._parsed.path or not name:  # gone already
+            return self.address
+        return str(Address(scheme=self._parsed.scheme, host=name[0], port=name[1]))
+
+
+class StrangersReader(asyncio.StreamReader):
+    """Reads little ahead until it is known who is there."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Make the reader of an accepted stream."""
+        super().__init__(limit=STRANGER_LIMIT, loop=loop)
+
+    def trust(self) -> None:
+        """Read ahead as for a peer from now on.
+
+        A stream reader's limit is its own affair after it was made, and it has no other way.
+        """
+        self._limit = STREAM_LIMIT
+
+
+async def become_connection(
+    reader: ByteReader, writer: ByteWriter, core: Handshake, peer_address: str
+) -> StreamConnection:
+    """Shake hands over a stream and make a connection of it, or close it.
+
+    Args:
+        reader: What the peer says.
+        writer: What it is told.
+        core: Our side, not started.
+        peer_address: Where it is, for the connection and for errors.
+
+    Raises:
+        TransportError: The handshake failed, at either end.
+        OSError: The stream broke.
+        EOFError: The peer hung up.
+    """
+    try:
+        established = await shake_hands(reader, writer, core)
+    except ssl.SSLError as error:  # the peer's verdict on our certificate comes with its first word
+        writer.transport.abort()
+        raise tls_error(error, peer_address) from error
+    except TransportError as error:
+        await hang_up(reader, writer)
+        if error.address:
+            raise
+        message = f"{peer_address} does not speak this protocol: {error}"
+        raise ProtocolError(message, address=peer_address) from error
+    except BaseException:
+        writer.transport.abort()
+        raise
+    return StreamConnection(
+        reader,
+        writer,
+        local_address=_local_address(writer, peer_address),
+        peer_address=peer_address,
+        peer=established.peer,
+        wire_version=established.wire_version,
+    )
+
+
+def do_not_delay(writer: asyncio.StreamWriter) -> None:
+    """Send small frames at once and not when the last ones are acknowledged.
+
+    asyncio does so by itself for sockets that it has made, but goes by a protocol number which one
+    that was accepted from a socket of ours does not carry.
+
+    Args:
+        writer: Of a tcp stream.
+    """
+    sock = writer.get_extra_info("socket")
+    with suppress(OSError):  # gone already; whoever reads next will hear of it
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _local_address(writer: ByteWriter, peer_address: str) -> str:
+    """Say where our end is; on a unix socket both ends are where the file is."""
+    name = writer.get_extra_info("sockname")
+    if not isinstance(name, tuple):
+        return peer_address
+    return str(Address(scheme=peer_address.partition("://")[0], host=name[0], port=name[1]))
+
+
+def explain(error: OSError | EOFError, timeout: float, phase: str) -> tuple[str, int | None]:
+    """Return what happened in words, and the error number that goes with it.
+
+    Args:
+        error: What was raised on the way to a connection.
+        timeout: Seconds that were allowed.
+        phase: As in `ConnectError`.
+    """
+    if isinstance(error, EOFError) and phase == "tls":
+        return "it hung up in the middle of the TLS handshake: perhaps it speaks no TLS", None
+    if isinstance(error, EOFError):
+        return "it hung up in the middle of the hello: no peer of ours, or one that closes", None
+    if isinstance(error, socket.gaierror):  # its numbers are not errno's
+        return f"the host name does not resolve: {error.strerror}", None
+    if isinstance(error, TimeoutError) and error.errno is None:  # asyncio's, not the kernel's
+        return f"no answer within {timeout:g} s", ETIMEDOUT
+    return error.strerror or str(error), error.errno
