@@ -77,5 +77,6 @@ class Lease:
         beat_due = sent == self._sent
         self._sent = sent + beat_due  # the beat that is sent now is no sign of other traffic
         silence = now - self._heard
-        # After a late look, what lies unread is read first.
-        return Look(beat_due, silence, silence >= self.seconds and late <= self.beat)
+        # After a late look, what lies unread is read first: a beat more for that.
+        enough = self.seconds + (self.beat if late > self.beat else 0.0)
+        return Look(beat_due, silence, silence >= enough)

@@ -254,7 +254,7 @@ class Service:
         self._send_answer(Failure(call.call_id, error))
 
     def _send_answer(self, answer: Reply | Failure) -> None:
-        with suppress(UnavailableError):  # the link is over: nobody waits
+        with suppress(UnavailableError, CancelledError):  # the link is over: nobody waits
             try:
                 self._send(answer)
             except InvalidArgumentError as exc:  # the answer does not travel

@@ -17,6 +17,7 @@ from contextlib import asynccontextmanager
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.link import Link
 from actorsession.actors.supervision import Children
+from actorsession.actors.watch import watcher
 from actorsession.cluster.spec import DEFAULT_SCHEME, full_address
 from actorsession.cluster.statistics import CLIENT, ServerStatistics
 from actorsession.errors import DeadlineExceededError, UnavailableError
@@ -159,7 +160,8 @@ async def _link(
         )  # fmt: skip
     except TransportError as exc:
         raise UnavailableError(f"no {what} of {address}: {exc}") from exc
-    link, children = Link(connection, serves={}), Children(f"{what} of {address}")
+    link = Link(connection, serves={}, watch=watcher(token or shared_token()))
+    children = Children(f"{what} of {address}")
     _ = children.start(link.run(), name=f"link to {address}")
     try:
         yield link

@@ -22,7 +22,8 @@ from actorsession.cluster.master_step import MasterStep
 from actorsession.cluster.members import Changes, Members
 from actorsession.cluster.partial_runs import MasterPartialRuns, build_partial
 from actorsession.cluster.recent_requests import RecentRequests
-from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions, StepStats
+from actorsession.cluster.step_answer import step_done
+from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -51,7 +52,6 @@ from actorsession.plan.optimise import optimise, optimiser_settings
 from actorsession.plan.partition import Partition, partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, StepGraph, prune
-from actorsession.plan.report import partition_graphs
 from actorsession.plan.signature import RunSignature
 from actorsession.session.placement_log import log_placement
 
@@ -87,7 +87,12 @@ class MasterSession(Actor):
         self._placer = Placer(members.devices, allow_soft_placement=config.allow_soft_placement)
         self._version = 0
         self._graphs = ClientGraphs(
-            handle, members.workers, self._build, config.plan_cache_size, self.children, members.renew
+            handle,
+            members.workers,
+            self._build,
+            config.plan_cache_size,
+            self.children,
+            members.renew,
         )
         self._partials = MasterPartialRuns(
             handle, members, self._build_partial, config, self.children
@@ -228,7 +233,7 @@ class MasterSession(Actor):
             step.on_begun_ended(lambda: self._inflight.leave(nbytes))
             return self._finish(step, graph, signature, options)
         self._inflight.leave(nbytes)
-        return _done(graph, step, signature, options, self._infer_shapes)
+        return step_done(graph, step, signature, options, self._infer_shapes)
 
     def _step(
         self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline
@@ -263,14 +268,14 @@ class MasterSession(Actor):
                 self._graphs.release(graph)
         except WorkerRestartedError as error:
             raise await self._with_losses(error) from error
-        return _done(graph, step, signature, options, self._infer_shapes)
+        return step_done(graph, step, signature, options, self._infer_shapes)
 
     async def _finish(
         self, step: MasterStep, graph: ClientGraph, signature: RunSignature, options: RunOptions
     ) -> StepDone:
         await step.finish(self.children)
         graph.nbytes = step.nbytes
-        return _done(graph, step, signature, options, self._infer_shapes)
+        return step_done(graph, step, signature, options, self._infer_shapes)
 
     # -- partial runs --------------------------------------------------------------------------
 
@@ -391,37 +396,3 @@ def _limited(deadline: Deadline, options: RunOptions) -> Deadline:
     """The caller's deadline, or the limit of the run if that comes first."""
     limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else DEFAULT_STEP_TIMEOUT
     return Deadline.after(limit).earliest(deadline)
-
-
-def _done(
-    graph: ClientGraph,
-    step: MasterStep,
-    signature: RunSignature,
-    options: RunOptions,
-    infer_shapes: bool,
-) -> StepDone:
-    """The answer to the client, with the values in the order that it asked for."""
-    values: list[Any] = [None] * len(graph.signature.fetches)
-    stats = StepStats(step.step_id) if options.traced else None
-    for part, answer in zip(graph.parts, step.answers, strict=True):
-        assert answer is not None  # the step has ended well
-        for position, value in zip(part.fetches, answer.values, strict=True):
-            values[position] = value
-        if stats is not None and answer.stats is not None:
-            stats.merge(StepStats.from_wire(answer.stats))
-    if graph.signature.fetches != signature.fetches:
-        by_name = dict(zip(graph.signature.fetches, values, strict=True))
-        values = [by_name[name] for name in signature.fetches]
-    return StepDone(values=values, metadata=_metadata(graph, stats, options, infer_shapes))
-
-
-def _metadata(
-    graph: ClientGraph, stats: StepStats | None, options: RunOptions, infer_shapes: bool
-) -> dict[str, Any] | None:
-    out: dict[str, Any] = {}
-    if stats is not None:
-        out["step_stats"] = stats.to_wire()
-    if options.output_partition_graphs:
-        graphs = partition_graphs(graph.partitions, infer_shapes=infer_shapes)
-        out["partition_graphs"] = [g.to_wire() for g in graphs]
-    return out or None

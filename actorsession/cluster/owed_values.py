@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.lease import BEAT_SECONDS
+from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.worker_rendezvous import RendezvousTable
@@ -97,25 +97,35 @@ class OwedValues:
         return found
 
     async def _ask(self, name: str, steps: Mapping[int, str]) -> None:
-        some = self._table.find(next(iter(steps)))
         try:
-            if some is None:
-                return
-            message = AskOwed(
-                steps=list(steps), keys=list(steps.values()), reply_to=some.link_name() or ""
-            )
-            await self._peers.worker(name).ask(message, Deadline.after(CONNECT_TIMEOUT))
-        except DeadlineExceededError as error:
-            if self._peers.link_now(name) is None:  # else it is busy
-                await self._fail(steps, error)
-        except OpError as error:
-            await self._fail(steps, error)
+            error = await self._question(name, steps, CONNECT_TIMEOUT)
+            if error is not None:
+                # The master of a step asks the task too, as a rule, and has better words for what is wrong
+                # with it. And a link that is reset says nothing of the task: it is dialled anew once.
+                await asyncio.sleep(BEAT_SECONDS)
+                error = await self._question(name, steps, LEASE_SECONDS / 2)
+            if error is not None:
+                self._fail(steps, error)
         finally:
             self._asking.discard(name)
 
-    async def _fail(self, steps: Mapping[int, str], error: OpError) -> None:
-        # The master of a step asks the task too, as a rule, and has better words for what is wrong with it.
-        await asyncio.sleep(BEAT_SECONDS)
+    async def _question(self, name: str, steps: Mapping[int, str], limit: float) -> OpError | None:
+        """Asks a task; returns why it cannot be asked."""
+        waiting = [r for step_id in steps if (r := self._table.find(step_id)) is not None]
+        if not waiting:
+            return None
+        message = AskOwed(
+            steps=list(steps), keys=list(steps.values()), reply_to=waiting[0].link_name() or ""
+        )
+        try:
+            await self._peers.worker(name).ask(message, Deadline.after(limit))
+        except DeadlineExceededError as error:
+            return error if self._peers.link_now(name) is None else None  # else it is busy
+        except OpError as error:
+            return error
+        return None
+
+    def _fail(self, steps: Mapping[int, str], error: OpError) -> None:
         for step_id, key in steps.items():
             task = parse_key(key).src_task
             rendezvous = self._table.find(step_id)

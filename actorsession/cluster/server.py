@@ -212,6 +212,7 @@ class Server:
         self._worker = Worker(
             self.task, self.incarnation, devices, self._cache.push, self._cache.hear,
             lambda: self.statistics().to_wire(), self._pool, self._known.learn_tasks, self._cache,
+            self._cache,
         )  # fmt: skip
         if self._snapshot_dir is not None:
             self._begin_snapshots(self._worker, devices, self._snapshot_dir)
@@ -350,6 +351,7 @@ class Server:
             runs=self._worker.runs,
             pushes=self._cache.pushes,
             waiting=self._master.waiting,
+            held=self._worker.held,
             links=self._cache.statistics(),
             loop_lag=self._vitals.lag[0],
             worst_loop_lag=self._vitals.lag[1],

@@ -162,12 +162,12 @@ async def test_a_share_that_is_full_keeps_nobody_else_out() -> None:
     await turns()
 
 
-async def test_ten_thousand_who_wait_and_give_up_cost_no_more_than_that() -> None:
+async def test_thousands_who_wait_and_give_up_leave_nothing() -> None:
     share, entered = Admission(1).share(1, 0), list[str]()
     assert share.enter_nowait()
-    runs = [Run(share, "x", entered) for _ in range(10_000)]
+    runs = [Run(share, "x", entered) for _ in range(2_000)]
     await turns()
-    assert share.statistics().waiting == 10_000
+    assert share.statistics().waiting == 2_000
     for run in runs:
         run.child.cancel()
     await turns()

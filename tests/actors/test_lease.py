@@ -54,6 +54,24 @@ def test_time_in_which_we_stood_still_ourselves_does_not_count(stall: float) -> 
     assert later == [False, False, True]
 
 
+def test_what_came_while_we_stood_still_is_read_before_the_peer_is_given_up() -> None:
+    """
+    1. The peer is silent for almost a lease, then gives a sign; by then our loop is held.
+    2. The look that comes late finds nothing read yet, and waits; the next one sees the sign.
+    """
+    lease = Lease(beat=1.0, lease=5.0, now=0.0)
+    looks = [lease.look(float(now), received=0, sent=now) for now in (1, 2, 3, 4)]
+    looks.append(lease.look(9.0, received=0, sent=5))
+    assert (looks[-1].silence, [look.lost for look in looks]) == (5.0, [False] * 5)
+    assert not lease.look(10.0, received=1, sent=6).lost
+
+
+def test_a_loop_that_is_always_late_gives_a_silent_peer_up_all_the_same() -> None:
+    lease = Lease(beat=1.0, lease=5.0, now=0.0)
+    looks = [lease.look(3.0 * now, received=0, sent=now) for now in range(1, 7)]
+    assert [look.lost for look in looks] == [False] * 5 + [True]
+
+
 def test_small_delays_of_our_timers_do_count() -> None:
     lease = Lease(beat=1.0, lease=5.0, now=0.0)
     lease.look(1.0, received=1, sent=0)

@@ -162,6 +162,9 @@ class Gate:
     def open(self) -> None:
         self._open.set()
 
+    def close(self) -> None:
+        self._open.clear()
+
     async def wait_entered(self, times: int = 1) -> None:
         await eventually(lambda: self.entered >= times)
 

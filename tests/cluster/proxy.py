@@ -196,11 +196,12 @@ class Proxy:
                 data = await loop.sock_recv(source, CHUNK)
             except OSError:
                 reset = True
-            if way is Way.THERE and len(pair.said) < CHUNK:
-                pair.said += data  # whoever dials says first who it is
+            if way is Way.THERE and not pair.said:
+                pair.said = data  # whoever dials says first who it is, and waits then
             while self._condition(pair, way) is Condition.HOLD:
                 await self._changed.wait()
-            if self._condition(pair, way) is Condition.SWALLOW:
+            # A stream with a hole in it is none: nothing more of it is passed on.
+            if self._condition(pair, way) is Condition.SWALLOW or way in pair.lost:
                 pair.lost.add(way)
                 if data:
                     continue

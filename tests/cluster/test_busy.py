@@ -23,9 +23,10 @@ from typing import Any
 import pytest
 
 import actorsession.ops as ops
-from actorsession.actors.lease import LEASE_SECONDS
+from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.actors.loops import run as run_to_end
 from actorsession.actors.silence import PATIENCE as PATIENCE_LEASES
+from actorsession.cli import _parser
 from actorsession.cluster import Server, read_statistics
 from actorsession.errors import InvalidArgumentError, UnavailableError
 from actorsession.graph.graph import Graph
@@ -172,7 +173,7 @@ def test_a_worker_that_sleeps_with_the_interpreter_lock_is_lost_after_some_lease
     """A call that returns after two leases is waited for; one that does not return is a deadlock."""
 
     async def main() -> None:
-        with pair(0.5) as workers:
+        with pair(0.8) as workers:
             short = Model(tmp_path, (PATIENCE_LEASES - 1) * workers.lease, asleep=True)
             (tmp_path / "second").mkdir()
             for_ever = Model(tmp_path / "second", 300.0, asleep=True)
@@ -263,6 +264,11 @@ async def test_a_server_that_other_hosts_can_reach_has_a_companion() -> None:
 def test_a_lease_of_less_than_two_beats_is_refused(beat: float, lease: float) -> None:
     with pytest.raises(InvalidArgumentError, match="at least two beats"):
         Server({"worker": ["127.0.0.1:0"]}, "worker", beat=beat, lease=lease)
+
+
+def test_the_command_line_has_the_defaults_of_servers() -> None:
+    options = _parser(with_demo=False).parse_args(["worker"])
+    assert (options.beat, options.lease, options.companion) == (BEAT_SECONDS, LEASE_SECONDS, False)
 
 
 def test_a_client_gives_signs_of_life_as_often_as_the_server_asks(

@@ -232,9 +232,14 @@ def test_nothing_is_imported_by_a_name_that_is_not_in_the_source(report: dict[st
 
 
 @pytest.mark.process
-def test_programs_are_started_by_local_clusters_alone(report: dict[str, Any]) -> None:
+def test_programs_are_started_by_local_clusters_and_for_companions_alone(
+    report: dict[str, Any],
+) -> None:
     """And OpenBLAS is asked for its threads, by the path that this process has mapped it from."""
-    allowed = {"actorsession/cluster/local.py", "actorsession/runtime/blas_threads.py"}
+    allowed = {
+        "actorsession/cluster/local.py", "actorsession/cluster/companion.py",
+        "actorsession/runtime/blas_threads.py",
+    }  # fmt: skip
     assert found_in(report, starters, allowed) == []
 
 

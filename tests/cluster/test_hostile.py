@@ -12,22 +12,31 @@ from typing import Any
 import pytest
 
 import actorsession.ops as ops
+from actorsession.actors.actor import Actor, handles
+from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.link import Link
 from actorsession.actors.supervision import Children
+from actorsession.cluster.master_session import MasterSession
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError, OpError, ProtocolError
 from actorsession.graph.dtypes import float32
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.shape import TensorShape
-from actorsession.messages import Call, encode
+from actorsession.messages.done import Done
 from actorsession.messages.session import MASTER, CloseSession, CreateSession
-from actorsession.messages.worker import WORKER, CreateWorkerSession, GetStatus, RegisterGraph
+from actorsession.messages.worker import (
+    WORKER,
+    CreateWorkerSession,
+    GetStatus,
+    RegisterGraph,
+    WorkerStatus,
+)  # fmt: skip
 from actorsession.plan.partition import RECV
 from actorsession.session import AsyncSession
-from tests.cluster.kit import W0, W1, InProcess, is_empty, on, soon, until_all
-from transports import Frame, Hello, connect
+from tests.cluster.kit import W0, W1, InProcess, eventually, is_empty, on, soon, until_all
+from transports import Hello, connect
 from transports.frame import MAGIC, PREFIX, WIRE_VERSION
 
 HOSTILE = Hello(cluster_id="", task="client", incarnation=1, pid=1)
@@ -128,33 +137,63 @@ async def test_a_session_cannot_tell_of_tasks_without_end(cluster: InProcess) ->
     assert len(cluster.server(W0)._cache._heard) < 5000
 
 
-async def test_a_client_that_closes_its_session_and_is_gone_at_once_leaves_nothing(
+async def test_a_client_that_is_gone_while_its_session_closes_leaves_nothing(
+    cluster: InProcess, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1. The client asks for the end of its session. 2. The master begins to end it. 3. The client's link
+    is lost, which cancels what it has asked for. 4. The workers are told nevertheless."""
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    stop = MasterSession.stop
+
+    async def stop_late(self: MasterSession, *arguments: Any) -> None:
+        begun.set()
+        await go_on.wait()
+        await stop(self, *arguments)
+
+    ops.constant(1.0, name="c")
+    async with linked(cluster.target()) as link:
+        created = await link.ask(MASTER, create(graph))
+        monkeypatch.setattr(MasterSession, "stop", stop_late)
+        closing = link.ask(MASTER, CloseSession(session_handle=created.session_handle))
+        asking = asyncio.get_running_loop().create_task(closing)
+        await soon(begun.wait())
+    await asyncio.wait({asking})
+    assert asking.exception() is not None
+    own = cluster.server(W0)._cache
+    await eventually(lambda: all(k.peer != "client" for k in own.statistics()))
+    go_on.set()
+    await until_all([cluster.target(W0), cluster.target(W1)], is_empty)
+
+
+class Impostor(Actor):
+    """Says of itself that it is a worker with a device that cannot be."""
+
+    @handles(GetStatus)
+    def on_get_status(self, message: GetStatus, call: CallContext) -> WorkerStatus:
+        devices = [["no:device/at:all", "CPU", 1, 0]]
+        return WorkerStatus(task=W1, incarnation=5, devices=devices, statistics={}, restored=None)
+
+    @handles(CreateWorkerSession)
+    def on_create_session(self, message: CreateWorkerSession, call: CallContext) -> Done:
+        return Done()
+
+
+async def test_a_worker_with_impossible_devices_fails_the_creation_and_nothing_is_left(
     cluster: InProcess, graph: Graph
 ) -> None:
-    """1. The client asks for the end of its session. 2. The master asks the workers. 3. The client's
-    connection ends, and with it the asking. 4. The workers are asked nevertheless."""
+    """In a cluster without an id, a token or TLS anybody may say to be any task."""
     ops.constant(1.0, name="c")
-    for _ in range(5):
-        connection = await connect(cluster.target(), HOSTILE)
-        for number, message in enumerate((create(graph), CloseSession(session_handle="?"))):
-            if number:
-                handle = await _first_handle(cluster)
-                message = CloseSession(session_handle=handle)
-            header, segments = encode(Call(number, MASTER, 5.0, message))
-            connection.write(Frame(header, segments))
-            await connection.drain()
-        await asyncio.sleep(0)
-        connection.abort()
-        await until_all([cluster.target(W0), cluster.target(W1)], is_empty)
-
-
-async def _first_handle(cluster: InProcess) -> str:
-    master = cluster.server(W0)._master
-    assert master is not None
-    async with asyncio.timeout(10):
-        while not master._sessions:  # noqa: ASYNC110
-            await asyncio.sleep(0)
-    return next(iter(master._sessions))
+    serves = {WORKER: Impostor("impostor").ref}
+    hello = Hello(cluster_id="", task=W1, incarnation=5, pid=1)
+    link, children = Link(await connect(cluster.target(), hello), serves=serves), Children("x")
+    _ = children.start(link.run(), name="impostor")
+    async with linked(cluster.target()) as client:
+        with pytest.raises(OpError):
+            await client.ask(MASTER, create(graph), Deadline.after(10))
+    await link.aclose(1.0)
+    await children.stop(1.0)
+    await until_all([cluster.target(W0), cluster.target(W1)], is_empty)
+    await runs(cluster.target())
 
 
 # -- what a frame may not do -------------------------------------------------------------------------
@@ -187,7 +226,8 @@ async def test_a_graph_that_cannot_be_is_refused_with_an_error_of_the_caller(
     cluster: InProcess,
 ) -> None:
     async with linked(cluster.target()) as link:
-        for graph in ([], [1, None, [[1]]], [7, None, []], ["x"], [1, None, [None]]):
+        graphs: list[list[Any]] = [[], [1, None, [[1]]], [7, None, []], ["x"], [1, None, [None]]]
+        for graph in graphs:
             message = CreateSession(graph=graph, config={}, target="", request_id="")
             with pytest.raises((ProtocolError, InvalidArgumentError)):
                 await link.ask(MASTER, message)

@@ -297,7 +297,9 @@ async def test_a_reset_names_a_task_that_is_not_there_and_does_not_wait_for_it(
         client = Client(cluster)
         assert await client.ask(ResetContainers(containers=[])) == Done()
         await cluster.server(W1).stop()
-        with pytest.raises(UnavailableError, match=f"containers were not cleared on {W1}: ") as told:
+        with pytest.raises(
+            UnavailableError, match=f"containers were not cleared on {W1}: "
+        ) as told:
             await client.ask(ResetContainers(containers=[]))
         assert f"the sessions of {W0} are closed" in told.value.message
         assert f"{W0}: " not in told.value.message

@@ -199,7 +199,7 @@ async def lost_on_its_way(scene: Scene) -> Outcome:
     with graph.as_default():
         x = ops.placeholder("float32", [None, None])
         with on(giver):
-            given = long_product(x, 30)
+            given = long_product(x, 12)
         with on(taker):
             end = ops.reduce_sum(given + 1.0)
 
@@ -212,7 +212,7 @@ async def lost_on_its_way(scene: Scene) -> Outcome:
 
     async with AsyncSession(scene.target(W0), graph=graph) as session:
         await session.run(end, {x: SMALL})
-        outcome = await run_into(scene, session, end, {x: LARGE}, taker, befall)
+        outcome = await run_into(scene, session, end, {x: LARGE}, giver, befall)
         outcome.again = await once_more(session, end, {x: SMALL})
     return outcome
 
@@ -271,8 +271,10 @@ def test_a_fault_that_says_nothing_is_noticed_within_two_leases(
     found = outcomes[fault]
     task = task_of(1 + list(FAULTS).index(fault))
     assert isinstance(found.error, UnavailableError)
-    assert found.error.task == task
-    assert task in found.error.message
+    # Where two tasks lose each other, the one that is heard first names the other.
+    named = PS0 if found.error.task == PS0 and fault in CUT else task
+    assert found.error.task == named
+    assert named in found.error.message
     assert found.seconds < 2 * LEASE_SECONDS
 
 

@@ -427,7 +427,7 @@ async def attack(frames: int, seed: int, *, say: bool = False) -> Tally:
     async with victims() as found:
         attacker = Attacker(found.targets, recording, await check(found), seed)
         tally = attacker.tally
-        step = max(100, frames // 30)
+        step = max(100, frames // (30 if frames > 30_000 else 10))
         while tally.frames < frames:
             wanted = min(frames, tally.frames + step)
             await attacker.send(wanted)

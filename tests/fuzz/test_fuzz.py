@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import subprocess
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -103,7 +104,7 @@ def test_spoilt_graphs_and_partitions_are_read_or_an_error(corpus: list[Frame], 
     graphs = [f for f in corpus if b"create_session" in f.header or b"register_graph" in f.header]
     (frame,) = FrameDecoder().feed(change_values(chance, chance.choice(graphs), corpus))[:1]
     with suppress(ProtocolError):
-        message = getattr(decode(frame.header, frame.segments), "message", None)
+        message: Any = getattr(decode(frame.header, frame.segments), "message", None)
         if hasattr(message, "graph"):
             GraphDef.from_wire(message.graph)
         for partition in getattr(message, "partitions", ()):

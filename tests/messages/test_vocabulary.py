@@ -90,7 +90,7 @@ PROTOCOL = {
         "session_handle: str, graph_handle: str, step_id: int, feeds: list[Any], trace: bool",
         "graph_done",
     ),
-    "graph_done": ("values: list[Any], stats: list[Any] | None", None),
+    "graph_done": ("values: list[Any], stats: list[Any] | None, pushed: int", None),
     "push_tensors": ("step_id: int, keys: list[str], values: list[Any], dead: list[bool]", None),
     "cleanup_graph": ("step_id: int, error: list[Any] | None", "done"),
     "cleanup_all": ("containers: list[str]", "done"),

@@ -99,8 +99,9 @@ def test_shutting_a_pool_of_ones_own_down_waits_for_its_work() -> None:
 def test_users_take_turns_however_much_one_of_them_submits() -> None:
     threads = PoolThreads(1, "turns-kernel")
     flood, other = KernelPool(threads), KernelPool(threads)
-    gate, ran = threading.Event(), list[str]()
-    flood.submit(gate.wait, 10)
+    gate, entered, ran = threading.Event(), threading.Event(), list[str]()
+    flood.submit(lambda: (entered.set(), gate.wait(10)))
+    assert entered.wait(10)
     for _ in range(5):
         flood.submit(ran.append, "flood")
     for _ in range(3):

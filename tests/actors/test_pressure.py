@@ -1,0 +1,230 @@
+"""Links under pressure: what waits, what is held back, and what passes."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.actors import Children, Link
+from actorsession.actors import link as link_module
+from actorsession.actors import pending as pending_module
+from actorsession.actors import service as service_module
+from actorsession.actors.actor import handles
+from actorsession.actors.context import CallContext
+from actorsession.errors import ResourceExhaustedError
+from actorsession.messages import Call, Cancel, Failure, Reply, decode, encode, message
+from tests.actors.kit import Desk, Hold, Note, Said, Say, connected, eventually, linked, soon, turns
+from transports import Frame
+
+MIB = 2**20
+
+
+@message("test.fetch", reply="test.said", patient=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetch:
+    """Asks for an array of so many bytes."""
+
+    nbytes: int
+
+
+@message("test.take", reply="test.said")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Take:
+    """Brings an array along."""
+
+    name: str
+    array: Any
+
+
+class Store(Desk):
+    """A desk that gives and takes arrays."""
+
+    @handles(Fetch)
+    def on_fetch(self, message: Fetch, call: CallContext) -> Said:
+        self.seen.append("fetched")
+        return Said(text=np.zeros(message.nbytes, np.uint8))
+
+    @handles(Take)
+    def on_take(self, message: Take, call: CallContext) -> Said:
+        self.seen.append(message.name)
+        return Said(text=message.name)
+
+
+def frame_of(envelope: Any) -> Frame:
+    return Frame(*encode(envelope))
+
+
+async def start(link: Link, owner: Children) -> None:
+    _ = owner.start(link.run(), name=repr(link))
+    await asyncio.sleep(0)
+
+
+@pytest.fixture
+def small_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link_module, "BACKLOG", 2 * MIB)
+
+
+@pytest.mark.parametrize("scheme", ["inproc", "tcp"])
+async def test_a_peer_that_does_not_read_its_answers_gets_no_more_work_done(
+    scheme: str, small_backlog: None
+) -> None:
+    """
+    1. The peer asks for fifty arrays and reads nothing; after some answers its calls are held.
+    2. What is no step is answered all the same, and beats are sent.
+    3. It cancels a call that is held; then it reads, and has an answer to each of the others.
+    """
+    store, owner = Store(), Children("test")
+    async with connected(scheme) as (dialled, accepted):
+        there = Link(accepted, serves={"desk": store.ref}, beat=0.02, lease=60.0)
+        await start(there, owner)
+        for number in range(50):
+            dialled.write(frame_of(Call(number, "desk", 60.0, Fetch(nbytes=MIB))))
+        await eventually(lambda: there.statistics().calls_received == 50)
+        done = store.seen.count("fetched")
+        assert done < 25
+        assert there.statistics().held == there.statistics().serving == 50 - done
+        dialled.write(frame_of(Call(99, "desk", 60.0, Say(text="how are you"))))
+        dialled.write(frame_of(Cancel(49)))
+        sent = there.statistics().frames_sent
+        await eventually(lambda: "how are you" in store.seen)
+        await eventually(lambda: there.statistics().frames_sent >= sent + 3)
+        assert store.seen.count("fetched") < 25  # but for what the kernel has taken
+        answers = set()
+        while len(answers) < 50:
+            envelope = decode(*_parts(await soon(dialled.recv())))
+            if isinstance(envelope, Reply):
+                answers.add(envelope.call_id)
+        assert answers == {*range(49), 99}
+        await eventually(lambda: there.statistics().held == 0)
+        await there.aclose()
+        await owner.stop()
+
+
+def _parts(frame: Frame) -> tuple[Any, Any]:
+    return frame.header, frame.segments
+
+
+async def test_calls_that_are_held_are_forgotten_with_the_link(small_backlog: None) -> None:
+    store, owner = Store(), Children("test")
+    async with connected("tcp") as (dialled, accepted):
+        there = Link(accepted, serves={"desk": store.ref})
+        await start(there, owner)
+        for number in range(50):
+            dialled.write(frame_of(Call(number, "desk", 60.0, Fetch(nbytes=MIB))))
+        await eventually(lambda: there.statistics().held > 0)
+        dialled.abort()
+        await soon(there.wait_closed())
+        assert there.statistics().held == 0
+        await turns()
+        assert store.seen.count("fetched") < 25
+        await owner.stop()
+
+
+async def test_a_cancel_passes_the_arrays_of_other_calls_and_of_its_own() -> None:
+    """The call comes after its cancellation, and is not begun."""
+    store, owner = Store(), Children("test")
+    async with linked("tcp", serves={"desk": store.ref}) as (here, there):
+        held = asyncio.create_task(here.ask("desk", Hold(name="held")))
+        await store.until("held began")
+        large = np.zeros(32 * MIB, np.uint8)
+        first = asyncio.create_task(here.ask("desk", Take(name="first", array=large)))
+        await turns()
+        assert here.statistics().send_buffer > 16 * MIB
+        held.cancel()
+        first.cancel()
+        await store.until("held cancelled")
+        assert there.statistics().bytes_received < 32 * MIB
+        await soon(here.ask("desk", Say(text="after")))
+        await eventually(lambda: there.statistics().bytes_received > 32 * MIB)
+        await turns()
+        assert "first" not in store.seen
+    await owner.stop()
+
+
+async def test_a_tell_may_be_sent_behind_the_arrays_before_it() -> None:
+    store = Store()
+    async with linked("tcp", serves={"desk": store.ref}) as (here, _):
+        asking = asyncio.create_task(
+            here.ask("desk", Take(name="array", array=np.zeros(16 * MIB, np.uint8)))
+        )
+        await turns()
+        here.tell("desk", Note(number=1), behind=True)
+        here.tell("desk", Note(number=2))
+        await soon(asking)
+        await store.until("note 1")
+        assert [n for n in store.seen if not str(n).startswith("note")] == [2, "array", 1]
+
+
+async def test_asks_that_wait_for_a_slow_peer_are_written_one_after_the_other() -> None:
+    """Room for one array does not let all of them in at once."""
+    store, owner = Store(), Children("test")
+    async with connected("tcp") as (dialled, accepted):
+        here = Link(dialled, serves={})
+        await start(here, owner)
+        array = np.zeros(8 * MIB, np.uint8)
+        asks = [
+            asyncio.create_task(here.ask("desk", Take(name=str(number), array=array)))
+            for number in range(20)
+        ]
+        await turns()
+        assert here.statistics().waiting == 19
+        most = [0]
+
+        async def look() -> None:
+            while True:
+                most[0] = max(most[0], here.statistics().send_buffer)
+                await asyncio.sleep(0)
+
+        looking = asyncio.create_task(look())
+        there = Link(accepted, serves={"desk": store.ref})
+        await start(there, owner)
+        assert await soon(asyncio.gather(*asks)) == [Said(text=str(n)) for n in range(20)]
+        assert store.seen == [str(number) for number in range(20)]
+        assert most[0] < 20 * MIB
+        looking.cancel()
+        await here.aclose()
+        await owner.stop()
+
+
+async def test_asks_over_the_limit_of_a_link_wait_for_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pending_module, "MAX_PENDING", 2)
+    store = Store()
+    async with linked("inproc", serves={"desk": store.ref}) as (here, _):
+        asks = [asyncio.create_task(here.ask("desk", Hold(name=name))) for name in "abcd"]
+        await store.until("b began")
+        await turns()
+        assert (here.statistics().pending, here.statistics().waiting) == (2, 2)
+        asks[2].cancel()
+        await turns()
+        assert here.statistics().waiting == 1
+        for name in "abd":
+            store.let_go(name)
+        answers = await soon(asyncio.gather(*asks, return_exceptions=True))
+        assert [getattr(answer, "text", None) for answer in answers] == ["a", "b", None, "d"]
+
+
+async def test_calls_over_the_limit_of_a_peer_are_refused_and_the_link_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(service_module, "MAX_SERVING", 2)
+    store, owner = Store(), Children("test")
+    async with connected("tcp") as (dialled, accepted):
+        there = Link(accepted, serves={"desk": store.ref})
+        await start(there, owner)
+        for number, name in enumerate("abc"):
+            dialled.write(frame_of(Call(number, "desk", 60.0, Hold(name=name))))
+        answer = decode(*_parts(await soon(dialled.recv())))
+        assert isinstance(answer, Failure)
+        assert answer.call_id == 2
+        assert isinstance(answer.error, ResourceExhaustedError)
+        store.let_go("a")
+        assert decode(*_parts(await soon(dialled.recv()))) == Reply(0, Said(text="a"))
+        store.let_go("b")
+        await there.aclose()
+        await owner.stop()

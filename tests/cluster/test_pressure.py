@@ -1,0 +1,395 @@
+"""More work than there is room for: who waits, who does not, and what is held meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.actors import link as link_module
+from actorsession.actors.loops import run as run_to_end
+from actorsession.cluster import LocalCluster
+from actorsession.config import ConfigProto, RunOptions
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.session import AsyncSession
+from tests.cluster.kit import (
+    W0,
+    W1,
+    Gate,
+    InProcess,
+    eventually,
+    in_process,
+    on,
+    reach_over_links,
+    soon,
+    until_all,
+)
+from tests.cluster.proxy import Proxy, Way
+
+MIB = 2**20
+RUNS = 10_000
+
+
+def rss(pid: int | str = "self") -> int:
+    """Bytes of memory that a process has."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
+
+
+class Peak:
+    """The most memory that a process has while a block runs, beyond what it had before."""
+
+    def __init__(self, pid: int | str = "self") -> None:
+        self._pid = pid
+        self._before = rss(pid)
+        self.growth = 0
+
+    async def __aenter__(self) -> Peak:
+        self._looking = asyncio.create_task(self._look())
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._looking.cancel()
+
+    async def _look(self) -> None:
+        while True:
+            self.growth = max(self.growth, rss(self._pid) - self._before)
+            await asyncio.sleep(0.01)
+
+
+# -- ten thousand runs at once ---------------------------------------------------------------------
+
+
+def test_ten_thousand_runs_at_once_hold_the_feeds_of_a_few(graph: Graph) -> None:
+    """Each run that is under way keeps a copy of what it is fed: 2.5 GB, were all of them."""
+    gate = Gate("ten thousand")
+    x = ops.placeholder("float32", [None])
+    y = ops.reduce_sum(gate(x))
+    config = ConfigProto(max_inflight_steps=100, max_inflight_bytes=8 * MIB)
+    feed = np.ones(MIB // 16, np.float32)  # 256 KiB
+
+    async def main() -> None:
+        async with AsyncSession(graph=graph, config=config) as session, Peak() as peak:
+            runs = [asyncio.create_task(session.run(y, {x: feed})) for _ in range(RUNS)]
+            await eventually(lambda: session._session.statistics().waiting == RUNS - 32)
+            assert session._session.statistics().steps == 32
+            gate.open()
+            async with asyncio.timeout(120):
+                assert set(map(float, await asyncio.gather(*runs))) == {MIB / 16}
+            assert session._session.statistics().waiting == 0
+        # A run that waits costs its child and its future, some 8 KB; ten times the feeds are generous.
+        assert peak.growth < RUNS * 16 * 1024 + 10 * 8 * MIB
+
+    run_to_end(main())
+
+
+@pytest.mark.process
+def test_ten_thousand_runs_at_once_over_a_process_hold_the_feeds_of_a_few(graph: Graph) -> None:
+    x = ops.placeholder("float32", [None])
+    with on(W0):
+        y = ops.reduce_sum(x)
+    config = ConfigProto(max_inflight_bytes=4 * MIB)
+    feed = np.ones(MIB // 32, np.float32)  # 128 KiB, and 1.3 GB in all
+
+    async def main() -> None:
+        async with LocalCluster({"worker": 1}) as cluster:
+            target = cluster.target("worker", 0)
+            pid = cluster.process("worker", 0).pid
+            async with AsyncSession(target, graph=graph, config=config) as session:
+                await session.run(y, {x: feed})
+                async with Peak() as here, Peak(pid) as there, asyncio.timeout(120):
+                    runs = [session.run(y, {x: feed}) for _ in range(RUNS)]
+                    assert set(map(float, await asyncio.gather(*runs))) == {MIB / 32}
+            assert here.growth < RUNS * 16 * 1024 + 10 * 4 * MIB
+            assert there.growth < 10 * 4 * MIB
+
+    run_to_end(main())
+
+
+# -- runs that wait for their turn -----------------------------------------------------------------
+
+
+class Narrow:
+    """A session with room for one step, and a gate in it."""
+
+    def __init__(self, session: AsyncSession, gate: Gate, x: Tensor, y: Tensor) -> None:
+        self.session, self.gate, self.x, self.y = session, gate, x, y
+
+    def begin(self, value: float, **options: Any) -> asyncio.Task[Any]:
+        given = RunOptions(**options) if options else None
+        return asyncio.create_task(self.session.run(self.y, {self.x: value}, given))
+
+    @property
+    def waiting(self) -> int:
+        waiting: int = self.session._session.statistics().waiting
+        return waiting
+
+
+@asynccontextmanager
+async def narrow(kind: str, graph: Graph) -> AsyncIterator[Narrow]:
+    gate = Gate("narrow")
+    x = ops.placeholder("float32", [])
+    y = gate(x) + 1.0
+    config = ConfigProto(max_inflight_steps=1)
+    if kind == "direct":
+        async with AsyncSession(graph=graph, config=config) as session:
+            yield Narrow(session, gate, x, y)
+        return
+    async with (
+        in_process({"worker": 1}) as cluster,
+        AsyncSession(cluster.target(), graph=graph, config=config) as session,
+    ):
+        yield Narrow(session, gate, x, y)
+
+
+each_kind = pytest.mark.parametrize("kind", ["direct", "remote"])
+
+
+@each_kind
+async def test_runs_over_the_limit_wait_for_their_turn(kind: str, graph: Graph) -> None:
+    async with narrow(kind, graph) as scene:
+        runs = [scene.begin(float(number)) for number in range(20)]
+        await scene.gate.wait_entered()
+        await eventually(lambda: scene.waiting == 19)
+        assert scene.gate.entered == 1
+        scene.gate.open()
+        assert await soon(asyncio.gather(*runs)) == [number + 1.0 for number in range(20)]
+        assert scene.waiting == 0
+
+
+@each_kind
+async def test_a_run_that_waits_leaves_the_queue_when_it_is_cancelled(
+    kind: str, graph: Graph
+) -> None:
+    async with narrow(kind, graph) as scene:
+        first = scene.begin(0.0)
+        await scene.gate.wait_entered()
+        second, third = scene.begin(1.0), scene.begin(2.0)
+        await eventually(lambda: scene.waiting == 2)
+        second.cancel()
+        await eventually(lambda: scene.waiting == 1)
+        scene.gate.open()
+        assert await soon(asyncio.gather(first, third)) == [1.0, 3.0]
+        assert second.cancelled()
+        assert scene.gate.entered == 2
+
+
+@each_kind
+async def test_a_limit_in_time_counts_while_a_run_waits(kind: str, graph: Graph) -> None:
+    async with narrow(kind, graph) as scene:
+        first = scene.begin(1.0)
+        await scene.gate.wait_entered()
+        with pytest.raises(DeadlineExceededError, match="its turn: 1 steps are in flight"):
+            await soon(scene.begin(2.0, timeout_in_ms=50))
+        assert scene.waiting == 0
+        scene.gate.open()
+        assert await soon(first) == 2.0
+        assert scene.gate.entered == 1
+
+
+@each_kind
+async def test_closing_releases_all_who_wait(kind: str, graph: Graph) -> None:
+    async with narrow(kind, graph) as scene:
+        first = scene.begin(0.0)
+        await scene.gate.wait_entered()
+        waiting = [scene.begin(float(number)) for number in range(4)]
+        await eventually(lambda: scene.waiting == 4)
+        closing = asyncio.create_task(scene.session.close())
+        for run in waiting:
+            with pytest.raises(CancelledError, match="closed"):
+                await soon(run)
+        scene.gate.open()
+        with pytest.raises(CancelledError):
+            await soon(first)
+        await soon(closing)
+        assert scene.gate.entered == 1
+
+
+@pytest.mark.parametrize(
+    "options", [{"max_inflight_steps": 0}, {"max_inflight_bytes": 0}, {"max_inflight_steps": -1}]
+)
+def test_a_limit_of_nothing_is_refused(options: dict[str, int]) -> None:
+    with pytest.raises(InvalidArgumentError, match=next(iter(options))):
+        ConfigProto(**options)
+
+
+# -- slow consumers --------------------------------------------------------------------------------
+
+
+def with_proxy(cluster: InProcess, proxy: Proxy, task: str = W1) -> None:
+    """Has the first server reach a task by a proxy from now on."""
+    cluster.servers[0].learn_peers({"worker": [cluster.target(W0), proxy.address]})
+
+
+@pytest.mark.parametrize("how", ["steps", "bytes"])
+async def test_a_slow_kernel_of_a_consumer_holds_its_producer_back_and_not_the_beats(
+    how: str, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    1. W0 makes an array for each step, which a gate on W1 holds for longer than a lease.
+    2. No more steps are begun on W0 than may be under way; the others wait with the client.
+    3. The links live, and all values are right.
+    """
+    reach_over_links(monkeypatch)
+    gate = Gate("consumer")
+    x = ops.placeholder("float32", [])
+    with on(W0):
+        array = ops.fill([MIB // 4], x)  # 1 MiB, and small when it is fed
+    with on(W1):
+        y = ops.reduce_max(gate(array))
+    limits = {"steps": {"max_inflight_steps": 4}, "bytes": {"max_inflight_bytes": 4 * MIB}}
+    config = ConfigProto(**limits[how])
+    async with (
+        in_process(beat=0.1, lease=0.6) as cluster,
+        AsyncSession(cluster.target(), graph=graph, config=config) as session,
+    ):
+        # What a step weighs is known from here, and that the gate takes time.
+        first = asyncio.create_task(session.run(y, {x: 7.0}))
+        await gate.wait_entered()
+        await asyncio.sleep(0.1)
+        gate.open()
+        assert await soon(first) == 7.0
+        gate.close()
+        before = cluster.server(W0).statistics().runs
+        runs = [asyncio.create_task(session.run(y, {x: float(n)})) for n in range(30)]
+        await eventually(lambda: cluster.server(W1).statistics().steps == 4)
+        beats = sum(link.frames_sent for link in cluster.server(W1).statistics().links)
+        await asyncio.sleep(1.5)  # longer than two leases
+        assert sum(link.frames_sent for link in cluster.server(W1).statistics().links) > beats
+        assert cluster.server(W0).statistics().runs == before + 4
+        client = session._session.statistics().waiting
+        assert client + cluster.server(W0).statistics().waiting == 26
+        gate.open()
+        assert await soon(asyncio.gather(*runs)) == [float(n) for n in range(30)]
+        await cluster.until_idle()
+
+
+async def test_a_link_that_is_read_slowly_holds_back_the_steps_that_send_over_it(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    1. Nothing passes from W0 to W1; steps on W0 send arrays there until 4 MiB wait.
+    2. The next steps are held, and are seen to be; those that do not send there run.
+    3. One that is held is given up, and leaves; when the link is there again, the others go on.
+    """
+    monkeypatch.setattr(link_module, "BACKLOG", 4 * MIB)
+    x = ops.placeholder("float32", [])
+    with on(W0):
+        array, alone = ops.fill([MIB // 2], x), x + 1.0  # 2 MiB
+    with on(W1):
+        y = ops.reduce_max(array)
+    async with in_process() as cluster, Proxy(cluster.target(W1)) as proxy:
+        with_proxy(cluster, proxy)
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            assert await session.run(y, {x: 7.0}) == 7.0
+            before = cluster.server(W0).statistics().runs
+            proxy.hold(Way.THERE)
+            runs = [asyncio.create_task(session.run(y, {x: float(n)})) for n in range(30)]
+            await eventually(lambda: _begun_or_held(cluster) == before + 30)
+            held = cluster.server(W0).statistics().held
+            assert held > 10
+            (link,) = cluster.server(W0).statistics().peers
+            assert link.send_buffer < 10 * MIB
+            assert await soon(session.run(alone, {x: 1.0})) == 2.0
+            runs[-1].cancel()
+            await eventually(lambda: cluster.server(W0).statistics().held == held - 1)
+            proxy.heal()
+            assert await soon(asyncio.gather(*runs[:-1])) == [float(n) for n in range(29)]
+            await cluster.until_idle()
+
+
+async def test_a_large_array_on_a_slow_link_holds_up_neither_beats_nor_the_end_of_a_step(
+    graph: Graph,
+) -> None:
+    """
+    1. A step waits on W1; another pushes 24 MiB from W0 to W1, which takes many leases.
+    2. The first is cancelled: W1 hears of it while most of the array is still to come.
+    3. The array arrives whole, over the link on which it was sent.
+    """
+    gate = Gate("slow link")
+    x = ops.placeholder("float32", [])
+    with on(W0):
+        array = ops.fill([6 * MIB], x)
+    with on(W1):
+        y, held = ops.reduce_max(array), gate(x)
+    async with in_process(beat=0.1, lease=0.5) as cluster, Proxy(cluster.target(W1)) as proxy:
+        with_proxy(cluster, proxy)
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            proxy.slow(100 * MIB)  # as fast as it can with a pause for each few bytes
+            waits = asyncio.create_task(session.run(held, {x: 0.0}))
+            await gate.wait_entered()
+            large = asyncio.create_task(session.run(y, {x: 3.0}))
+            await eventually(lambda: _to_send(cluster) > 16 * MIB)
+            waits.cancel()
+            await eventually(lambda: cluster.server(W1).statistics().rendezvous <= 1)
+            assert _to_send(cluster) > 4 * MIB
+            gate.open()
+            assert await soon(large) == 3.0
+            assert proxy.connections == 1
+            await cluster.until_idle()
+
+
+def _begun_or_held(cluster: InProcess) -> int:
+    seen = cluster.server(W0).statistics()
+    return seen.runs + seen.held
+
+
+def _to_send(cluster: InProcess) -> int:
+    return sum(link.send_buffer for link in cluster.server(W0).statistics().peers)
+
+
+# -- many clients ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("narrow_by", ["threads", "steps"])
+async def test_a_client_that_floods_a_server_takes_turns_with_another(
+    narrow_by: str, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one thread, or room for one step: what the other asks for waits for a few of the flood."""
+    reach_over_links(monkeypatch)
+    gate = Gate("flood")
+    gate.open()
+    x = ops.placeholder("float32", [None, None])
+    y = ops.reduce_sum(gate(_some_milliseconds(x)))
+    threads = ConfigProto(inter_op_parallelism_threads=1 if narrow_by == "threads" else 4)
+    steps: dict[str, Any] = {"max_inflight_steps": 1} if narrow_by == "steps" else {}
+    feed = np.full([200, 200], 0.01, np.float32)
+    async with (
+        in_process({"worker": 1}, config=threads, **steps) as cluster,
+        AsyncSession(cluster.target(), graph=graph) as flooding,
+        AsyncSession(cluster.target(), graph=graph) as other,
+    ):
+        await flooding.run(y, {x: feed})
+        await other.run(y, {x: feed})
+        ended = 0
+
+        def note(_: object) -> None:
+            nonlocal ended
+            ended += 1
+
+        flood = [asyncio.create_task(flooding.run(y, {x: feed})) for _ in range(100)]
+        for run in flood:
+            run.add_done_callback(note)
+        await eventually(lambda: ended > 5)
+        before = ended
+        for _ in range(5):
+            await soon(other.run(y, {x: feed}))
+        assert ended - before <= 30
+        for run in flood:
+            run.cancel()
+        await asyncio.gather(*flood, return_exceptions=True)
+        await cluster.until_idle()
+
+
+def _some_milliseconds(x: Tensor) -> Tensor:
+    y = x
+    for _ in range(20):
+        y = ops.matmul(y, x)
+    return y

@@ -1,0 +1,283 @@
+"""What comes back after a loss: tasks restarted at their address, in real processes and with both faces."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.actors.lease import LEASE_SECONDS
+from actorsession.cluster.snapshots import Snapshot, SnapshotStore
+from actorsession.config import ConfigProto
+from actorsession.errors import (
+    AbortedError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    UnavailableError,
+    WorkerRestartedError,
+)  # fmt: skip
+from actorsession.graph.graph import Graph
+from actorsession.train import GradientDescentOptimizer
+from tests.cluster.hands import FACES, Hands, hands
+from tests.cluster.kit import PS0, W0, W1, W2, on
+
+pytestmark = pytest.mark.process
+
+# By when something is over that waits for nobody.
+AT_ONCE = LEASE_SECONDS / 2
+
+
+@pytest.fixture
+def three() -> Iterator[Hands]:
+    """One ps and two workers."""
+    with hands({"ps": 1, "worker": 2}) as held:
+        yield held
+
+
+class Regression:
+    """Fits ``w * x`` to ``3 * x``, with the weight on the ps and the gradient on worker 1."""
+
+    RATE = 0.1
+
+    def __init__(self) -> None:
+        self.x = ops.placeholder("float32", [4], name="x")
+        with on(PS0):
+            self.w = ops.Variable(0.0, name="w")
+            self.other = ops.Variable([1.0, 2.0], name="other")
+            self.new = ops.placeholder("float32", [])
+            self.restore = self.w.assign(self.new).op
+        with on(W1):
+            loss = ops.reduce_mean(ops.square(self.w * self.x - 3.0 * self.x))
+        self.step = GradientDescentOptimizer(self.RATE).minimize(loss)
+        self.initial = ops.group(self.w.initializer, self.other.initializer)
+
+    def batch(self, number: int) -> np.ndarray[Any, Any]:
+        return np.arange(number % 3, number % 3 + 4, dtype=np.float32) / 4
+
+    def expected(self, steps: int) -> float:
+        w = np.float32(0)
+        for number in range(steps):
+            x = self.batch(number)
+            w -= np.float32(self.RATE) * np.mean(2 * (w * x - 3 * x) * x, dtype=np.float32)
+        return float(w)
+
+
+def test_training_goes_on_with_the_right_values_after_a_restart_of_the_ps(
+    three: Hands, graph: Graph
+) -> None:
+    """1. Ten steps. 2. The ps is killed and started again. 3. The error lists what is lost. 4. The weight is
+    restored from what the program had saved. 5. Ten more steps, and the weight is that of twenty."""
+    model = Regression()
+    for face in FACES:
+        session = three.session(face, three.target("worker"), graph=graph)
+        session.run(model.initial)
+        for number in range(10):
+            session.run(model.step, {model.x: model.batch(number)})
+        saved = session.run(model.w)
+        three.do(three.cluster.restart("ps"))
+        for _ in range(2):
+            with pytest.raises(WorkerRestartedError) as info:
+                session.run(model.step, {model.x: model.batch(10)})
+            assert isinstance(info.value, AbortedError)
+            assert info.value.task == PS0
+            assert "Variables lost: w, other" in info.value.message
+        found = session.reattach(restore=restorer(face, model, saved))
+        assert (found.restarted, found.lost, found.restored) == ((PS0,), ("w", "other"), ())
+        with pytest.raises(FailedPreconditionError, match="other"):
+            session.run(model.other)
+        for number in range(10, 20):
+            session.run(model.step, {model.x: model.batch(number)})
+        assert session.run(model.w) == pytest.approx(model.expected(20), rel=1e-5)
+        session.close()
+        three.until_empty()
+
+
+def restorer(face: str, model: Regression, saved: Any) -> Any:
+    """What ``reattach`` calls: a coroutine function for the one face, a plain one for the other."""
+    if face == "sync":
+        return lambda session: session.run(model.restore, {model.new: saved})
+
+    async def restore(session: Any) -> None:
+        await session.run(model.restore, {model.new: saved})
+
+    return restore
+
+
+def test_fetches_restore_too(three: Hands, graph: Graph) -> None:
+    model = Regression()
+    for face in FACES:
+        session = three.session(face, three.target("worker"), graph=graph)
+        session.run(model.initial)
+        three.do(three.cluster.restart("ps"))
+        with pytest.raises(WorkerRestartedError):
+            session.run(model.w)
+        session.reattach(restore=model.initial)
+        np.testing.assert_array_equal(session.run(model.other), [1.0, 2.0])
+        session.close()
+
+
+def test_a_session_goes_on_with_a_master_that_came_back(three: Hands, graph: Graph) -> None:
+    """What was on other tasks is still there, and what the former master left there is dropped."""
+    with on(PS0):
+        kept = ops.Variable(5.0, name="kept")
+    with on(W0):
+        gone = ops.Variable(7.0, name="gone")
+        total = kept + gone
+    for face in FACES:
+        session = three.session(face, three.target("worker"), graph=graph)
+        session.run([kept.initializer, gone.initializer])
+        three.do(three.cluster.restart("worker", 0))
+        for _ in range(2):
+            with pytest.raises(UnavailableError) as info:
+                session.run(total)
+            assert info.value.task == W0
+        found = session.reattach(restore=gone.initializer)
+        assert found.restarted == (W0,)
+        assert session.run(total) == 12.0
+        ps = three.do(three.cluster.statistics())[PS0]
+        assert ps.worker_sessions == 1
+        session.close()
+        three.until_empty()
+
+
+def saved_at(store: SnapshotStore, steps: int) -> Snapshot:
+    """The first snapshot after some steps."""
+    limit = time.monotonic() + 20
+    while (found := store.latest()) is None or found.steps < steps:
+        assert time.monotonic() < limit, "no snapshot is taken"
+        time.sleep(0.01)
+    return found
+
+
+def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(
+    tmp_path: Path, graph: Graph
+) -> None:
+    with on(W1):
+        v = ops.Variable(0.0, name="v")
+        add = v.assign_add(1.0).op
+    with on(W0):
+        seen = v + 0.0
+    with hands({"worker": 2}, snapshot_dir=tmp_path, snapshot_every=0.05) as held:
+        session = held.session("sync", held.target("worker"), graph=graph)
+        session.run(v.initializer)
+        for _ in range(5):
+            session.run(add)
+        before = saved_at(SnapshotStore(tmp_path, W1), 6)
+        process = held.cluster.process("worker", 1)
+        process.send_signal(signal.SIGKILL)
+        held.do(process.wait_ended())
+        held.do(held.cluster.restart("worker", 1))
+        with pytest.raises(WorkerRestartedError) as info:
+            session.run(add)
+        assert "Variables lost: none" in info.value.message
+        assert f"back from the snapshot after {before.steps} steps: v" in info.value.message
+        found = session.reattach()
+        assert (found.restarted, found.lost, found.restored) == ((W1,), (), ("v",))
+        assert session.run(seen) == 5.0
+        session.run(add)
+        assert session.run(seen) == 6.0
+        session.close()
+
+
+def test_a_new_session_runs_beside_a_dead_worker_if_it_does_not_use_it(
+    three: Hands, graph: Graph
+) -> None:
+    """By default a session waits for every task, as in TensorFlow, and the error lists who is missing; with
+    device filters it needs only those that match; or it says that it can do without."""
+    with on(W0):
+        alone = ops.constant(2.0) * 3.0
+    for face in FACES:
+        old = three.session(face, three.target("worker"), graph=graph)
+        assert old.run(alone) == 6.0
+        process = three.cluster.process("worker", 1)
+        process.send_signal(signal.SIGKILL)
+        three.do(process.wait_ended())
+        assert old.run(alone) == 6.0
+        for config in (
+            ConfigProto(device_filters=["/job:ps", "/job:worker/task:0"]),
+            ConfigProto(wait_for_all_tasks=False),
+        ):
+            new = three.session(face, three.target("worker"), graph=graph, config=config)
+            assert new.run(alone) == 6.0
+            new.close()
+        patient = three.session(
+            face, three.target("worker"), graph=graph,
+            config=ConfigProto(operation_timeout_in_ms=1500),
+        )  # fmt: skip
+        with pytest.raises(DeadlineExceededError) as info:
+            patient.run(alone)
+        assert (
+            f"1 of 3 tasks did not answer in time: {W1} at {process.address}" in info.value.message
+        )
+        assert "attempts, last: cannot reach" in info.value.message
+        patient.close()
+        three.do(three.cluster.restart("worker", 1))
+        old.close()
+        three.until_empty()
+
+
+def test_a_session_that_began_without_a_task_uses_it_once_it_is_there(three: Hands) -> None:
+    """What needs the task is refused, with what was tried, and nothing else is delayed."""
+    config = ConfigProto(wait_for_all_tasks=False)
+    process = three.cluster.process("worker", 1)
+    process.send_signal(signal.SIGKILL)
+    three.do(process.wait_ended())
+    graphs = {face: Graph() for face in FACES}
+    sessions, fetches, inputs = {}, {}, {}
+    for face, graph in graphs.items():
+        with graph.as_default():
+            inputs[face] = x = ops.placeholder("float32", [])
+            with on(W0):
+                here = x + 1.0
+        sessions[face] = three.session(face, three.target("worker"), graph=graph, config=config)
+        assert sessions[face].run(here, {x: 1.0}) == 2.0
+        with graph.as_default(), on(W1):
+            there = x + 2.0
+        with pytest.raises(InvalidArgumentError, match="but without an answer: ") as info:
+            sessions[face].run(there, {x: 1.0})
+        assert f"{W1} at {process.address}" in info.value.message
+        fetches[face] = [there, here]
+    three.do(three.cluster.restart("worker", 1))
+    for face, session in sessions.items():
+        assert session.run(fetches[face], {inputs[face]: 1.0}) == [3.0, 2.0]
+        session.close()
+    three.until_empty()
+
+
+def test_tasks_are_added_to_a_cluster_of_processes_and_removed_from_it(graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    with on(W0):
+        here = x + 1.0
+    with hands({"worker": 2}) as held:
+        session = held.session("sync", held.target("worker"), graph=graph)
+        assert session.run(here, {x: 1.0}) == 2.0
+        added = held.do(held.cluster.add("worker"))
+        assert (added.task, added.alive) == (W2, True)
+        with on(W2):
+            there = here * 10.0
+        assert session.run(there, {x: 1.0}) == 20.0
+        held.do(held.cluster.remove("worker", 2))
+        assert not added.alive
+        assert sorted(held.cluster.spec.tasks()) == [W0, W1]
+        with pytest.raises(InvalidArgumentError, match="has left the cluster"):
+            session.run(there, {x: 1.0})
+        assert session.run(here, {x: 2.0}) == 3.0
+        assert held.do(held.cluster.add("worker")).task == W2
+        assert session.run(there, {x: 2.0}) == 30.0
+        with pytest.raises(ValueError, match="no task 7 in job 'worker'"):
+            held.do(held.cluster.remove("worker", 7))
+        session.close()
+
+
+def test_the_last_task_of_a_cluster_is_not_removed() -> None:
+    with hands({"worker": 1}) as held:
+        with pytest.raises(ValueError, match="is the last task; stop the cluster instead"):
+            held.do(held.cluster.remove("worker"))
+        assert held.cluster.process("worker").alive
