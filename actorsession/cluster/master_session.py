@@ -289,7 +289,10 @@ class MasterSession(Actor):
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
         )
         await self._follow(call.deadline)
-        handle = await self._partials.open(signature, call.deadline)
+        try:
+            handle = await self._partials.open(signature, call.deadline)
+        except WorkerRestartedError as error:
+            raise await self._with_losses(error) from error
         return PartialRunReady(partial_run_handle=handle)
 
     @handles(PartialRun)
@@ -328,6 +331,7 @@ class MasterSession(Actor):
         if changes:
             self._placer.use(self._members.devices)
             self._graphs.forget(changes.stale)
+            self._partials.graphs.forget(changes.stale)
             self._partials.graphs.forget(changes.stale)
 
     def _lapse(self, task: str) -> None:

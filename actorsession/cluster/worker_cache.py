@@ -321,11 +321,20 @@ class WorkerCache:
             await link.drain()
 
     async def _push_later(self, task: str) -> None:
-        try:
-            link = await self.link(task, Deadline.after(CONNECT_TIMEOUT))
-        except OpError as error:
-            for message in self._unsent.pop(task, []):
-                self._on_lost_push(message.step_id, error)
+        while waiting := self._unsent.get(task):
+            count = len(waiting)
+            try:
+                link = await self.link(task, Deadline.after(CONNECT_TIMEOUT))
+                break
+            except OpError as error:
+                # What came later deserves a dial of its own: it may fail for what was wrong before.
+                tried = waiting[:count]
+                del waiting[:count]
+                if not waiting:
+                    del self._unsent[task]
+                for message in tried:
+                    self._on_lost_push(message.step_id, error)
+        else:
             return
         for message in self._unsent.pop(task, []):
             self._tell(link, task, message)

@@ -147,7 +147,13 @@ class WorkerSession(Actor):
         handle = secrets.token_hex(8)
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
         self._graphs[handle] = _Registered(graph, feeds, self._consumers(partitions))
+        if not self.handle:
+            # The legacy session has no master and no end: its graphs go with whoever registered them.
+            call.on_gone(lambda: self._release(handle))
         return GraphRegistered(graph_handle=handle)
+
+    def _release(self, graph_handle: str) -> None:
+        self._graphs.pop(graph_handle, None)
 
     def _check_incarnations(self, partitions: list[Partition]) -> None:
         """A plan made for an earlier life of this worker must not run."""
@@ -172,7 +178,7 @@ class WorkerSession(Actor):
     @handles(DeregisterGraph)
     def on_deregister_graph(self, message: DeregisterGraph, call: CallContext) -> Done:
         """Releases partitions; steps that run them end as they would."""
-        self._graphs.pop(message.graph_handle, None)
+        self._release(message.graph_handle)
         return Done()
 
     # -- steps ---------------------------------------------------------------------------------

@@ -196,6 +196,18 @@ async def test_a_worker_with_impossible_devices_fails_the_creation_and_nothing_i
     await runs(cluster.target())
 
 
+async def test_graphs_without_a_session_go_with_whoever_registered_them(
+    cluster: InProcess,
+) -> None:
+    """The legacy session, which has the empty handle, never ends."""
+    async with linked(cluster.target()) as link:
+        for _ in range(3):
+            registered = await link.ask(WORKER, register("", NodeDef(name="n", op="NoOp")))
+            assert registered.graph_handle
+        assert cluster.server(W0).statistics().graphs == 3
+    await until_all([cluster.target(W0)], is_empty)
+
+
 # -- what a frame may not do -------------------------------------------------------------------------
 
 

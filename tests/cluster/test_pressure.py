@@ -291,15 +291,19 @@ async def test_a_link_that_is_read_slowly_holds_back_the_steps_that_send_over_it
             assert await session.run(y, {x: 7.0}) == 7.0
             before = cluster.server(W0).statistics().runs
             proxy.hold(Way.THERE)
-            runs = [asyncio.create_task(session.run(y, {x: float(n)})) for n in range(30)]
-            await eventually(lambda: _begun_or_held(cluster) == before + 30)
-            held = cluster.server(W0).statistics().held
-            assert held > 10
+            runs = []
+            for n in range(30):
+                runs.append(asyncio.create_task(session.run(y, {x: float(n)})))
+                # Its part on W0 is held, or has ended with a push.
+                await eventually(lambda n=n: _begun_or_held(cluster) == before + n + 1)  # type: ignore[misc]
+                await eventually(lambda: cluster.server(W0).statistics().steps == 0)
+            assert cluster.server(W0).statistics().held > 10
             (link,) = cluster.server(W0).statistics().peers
             assert link.send_buffer < 10 * MIB
             assert await soon(session.run(alone, {x: 1.0})) == 2.0
+            assert _begun_or_held(cluster) == before + 31
             runs[-1].cancel()
-            await eventually(lambda: cluster.server(W0).statistics().held == held - 1)
+            await eventually(lambda: _begun_or_held(cluster) == before + 30)
             proxy.heal()
             assert await soon(asyncio.gather(*runs[:-1])) == [float(n) for n in range(29)]
             await cluster.until_idle()

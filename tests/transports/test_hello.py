@@ -23,6 +23,7 @@ names = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_si
         task=names,
         incarnation=st.integers(0, 2**64 - 1),
         pid=st.integers(0, 2**32 - 1),
+        pulse=names | st.just(""),
         wire_versions=st.lists(st.integers(1, 255), min_size=1, max_size=255).map(tuple),
     )
 )
@@ -42,6 +43,8 @@ WRONG_FIELDS = [
     ("incarnation", 2**64),
     ("incarnation", True),
     ("pid", 1.5),
+    ("pulse", None),
+    ("pulse", "x" * (MAX_NAME + 1)),
     ("wire_versions", ()),
     ("wire_versions", "1"),
     ("wire_versions", (0,)),

@@ -1,0 +1,24 @@
+"""The soak in short: see ``soak`` for what has to hold; ``scripts/soak`` runs it whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from actorsession.actors.loops import run as run_to_end
+from tests.cluster.soak import Soak, report
+
+pytestmark = pytest.mark.process
+
+SECONDS, STEPS, SEED = 8.0, 400, 20261121
+
+
+@pytest.mark.timeout(120)
+def test_steps_are_right_or_fail_with_one_typed_error_while_tasks_come_and_go() -> None:
+    """Processes are killed, stopped and started again at random; nothing is left of any step at the end."""
+    soak = Soak(SECONDS, STEPS, SEED)
+    tally = run_to_end(soak.run())
+    seen = "\n".join([f"seed {SEED}", *report(soak, SECONDS)])
+    assert not tally.wrong, seen
+    assert tally.runs >= STEPS, seen
+    assert tally.right > STEPS / 2, seen
+    assert tally.faults, seen
