@@ -27,6 +27,7 @@ FUNCTION_LINES = 80
 MAY_START_CHILDREN = {
     "actorsession/actors/supervision.py",
     "transports/stream.py",
+    "transports/bulk.py",
     "transports/listener.py",
 }
 STARTS_CHILDREN = {"create_task", "ensure_future"}

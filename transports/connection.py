@@ -5,9 +5,9 @@ it, and one conformance suite holds them to it. It imports `errors`, `frame` and
 
 Invariants. Frames arrive whole and once; those written as urgent in their order, those written as bulk in
 theirs. An urgent frame may pass bulk ones, and never waits for more than the high-water mark. `write` never
-waits; who writes faster than the peer reads is asked to `drain`. A connection ends once, by us or by the peer, and every
-later call says which. Cancelling a `recv` or a `drain` loses nothing: the next call goes on where
-it stood.
+waits; who writes faster than the peer reads is asked to `drain`. A connection ends once, by us or by the
+peer, and every later call says which. Cancelling a `recv` or a `drain` loses nothing: the next call goes on
+where it stood.
 """
 
 from __future__ import annotations
@@ -99,6 +99,11 @@ class Connection(ABC):
     @abstractmethod
     def unsent(self) -> int:
         """How many bytes were written that have not left this process, or for inproc are not taken."""
+
+    @property
+    @abstractmethod
+    def ahead(self) -> int:
+        """How many of the unsent bytes an urgent frame that is written now has to wait for."""
 
     @property
     def congested(self) -> bool:

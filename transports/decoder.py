@@ -54,7 +54,8 @@ class FrameDecoder:
 
     __slots__ = (
         "_chunk_left", "_chunk_start", "_chunked", "_filled", "_head", "_header", "_lengths", "_need",
-        "_segments", "_start", "_target", "_version", "error", "max_frame", "max_header", "max_segment", "max_segments",
+        "_segments", "_start", "_target", "_version", "error", "max_frame", "max_header",
+        "max_segment", "max_segments",
     )  # fmt: skip
 
     def __init__(

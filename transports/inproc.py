@@ -95,6 +95,11 @@ class InprocConnection(Connection):
         return self._other._incoming_bytes
 
     @property
+    def ahead(self) -> int:
+        """As many as are unsent: nothing passes anything."""
+        return self.unsent
+
+    @property
     def congested(self) -> bool:
         """Whether the other end has more to take than the high-water mark, in bytes or frames."""
         return self._other._is_above(HIGH_WATER, HIGH_WATER_FRAMES)

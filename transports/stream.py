@@ -132,6 +132,11 @@ class StreamConnection(Connection):
         """How many bytes wait in the bulk lane and the transport."""
         return self._bulk.nbytes + self._transport.get_write_buffer_size()
 
+    @property
+    def ahead(self) -> int:
+        """How many bytes wait in the transport, where nothing passes them."""
+        return self._transport.get_write_buffer_size()
+
     async def drain(self, above: int = HIGH_WATER) -> None:
         """Wait while the bulk lane or the transport asks for it."""
         if self._ended is None:

@@ -72,7 +72,8 @@ class Admission:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.in_flight = 0
-        self._line: deque[Share] = deque()  # shares that wait for the total, in the order of their turns
+        # Shares that wait for the total, in the order of their turns.
+        self._line: deque[Share] = deque()
 
     def share(self, limit: int, max_bytes: int) -> Share:
         """A new share.

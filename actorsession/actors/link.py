@@ -16,7 +16,8 @@ its call, which is not begun then; tells and asks are in order only among those 
 
 Invariants: the link ends once, and says why; then all pending asks have failed, the handlers that
 serve the peer are cancelled, and each callback is called once. Beats and cancellations are written
-at once, however much is queued; only asks wait for a peer that reads slowly, one after the other.
+at once, however much is queued; asks that bring arrays wait for a peer that reads slowly, one after the
+other, and those that do not wait where there are too many of them.
 """
 
 from __future__ import annotations
@@ -25,15 +26,16 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
 from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
+from actorsession.actors.link_statistics import LinkStatistics
 from actorsession.actors.pending import PendingCalls
 from actorsession.actors.pulse import PulseNote
 from actorsession.actors.ref import Ref
+from actorsession.actors.room import Room
 from actorsession.actors.service import Service
 from actorsession.actors.supervision import STOP_GRACE, Children
 from actorsession.actors.watch import Vigil, Watcher, watch_peer
@@ -70,55 +72,9 @@ FRAMES_PER_TURN = 32
 # such headers, and nothing urgent has.
 _LONG_HEADER = 64 * 2**10
 
-# Bytes that wait to be sent above which those who cause them are held back: steps that send to the peer, and
-# calls of the peer that make more answers. So much keeps a 10 Gbit link busy for 50 ms while the next step
-# computes.
-BACKLOG = 64 * 2**20
-
 _BEAT = Beat()
 
 logger = logging.getLogger("actorsession.actors")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkStatistics:
-    """What went over a link.
-
-    Attributes:
-        peer: cluster task of the other end.
-        address: where it is.
-        calls_sent: asks made from this end.
-        calls_received: asks made by the peer.
-        tells_sent: tells made from this end.
-        tells_received: tells made by the peer.
-        frames_sent: frames of any kind, beats included.
-        frames_received: likewise.
-        bytes_sent: their size on the wire.
-        bytes_received: likewise; bytes of an unfinished frame included.
-        pending: asks from this end that wait for an answer.
-        serving: asks of the peer that a handler works on, or that are held back.
-        held: those that are held back, because the peer does not read the answers it was given.
-        waiting: asks from this end that are not sent yet, because the peer reads slowly.
-        send_buffer: bytes that wait to be sent.
-        over: why the link is over, if it is.
-    """
-
-    peer: str
-    address: str
-    calls_sent: int
-    calls_received: int
-    tells_sent: int
-    tells_received: int
-    frames_sent: int
-    frames_received: int
-    bytes_sent: int
-    bytes_received: int
-    pending: int
-    serving: int
-    over: str | None
-    held: int = 0
-    waiting: int = 0
-    send_buffer: int = 0
 
 
 class Link:
@@ -180,8 +136,7 @@ class Link:
             congested=lambda: self.backlogged,
             drain=self.drain,
         )
-        self._line = asyncio.Lock()  # of asks that wait for room
-        self._waiting = 0
+        self._room = Room(connection, self._pending)
         self._takers: dict[type[Envelope], Callable[[Any], None]] = {
             Beat: lambda _: None,
             Call: self._service.call,
@@ -206,16 +161,11 @@ class Link:
     @property
     def backlogged(self) -> bool:
         """Whether so much waits to be sent that those who cause it should hold back."""
-        return self._over is None and self._connection.unsent > BACKLOG
+        return self._over is None and self._room.backlogged
 
     async def drain(self) -> None:
         """Waits while the link is backlogged; returns when it is over."""
-        while self.backlogged:
-            try:
-                await self._connection.drain(BACKLOG)
-            except ConnectionClosed:
-                return  # the receive loop hears of it too
-            await asyncio.sleep(0)
+        await self._room.drain()
 
     async def run(self) -> None:
         """Receives until the link is over; awaited once, by whoever made the link.
@@ -267,28 +217,15 @@ class Link:
                 f"{_describe(target, message)} was not sent to {self.peer_name} at {self.address}: "
                 "its deadline is over"
             )
-        if self._connection.congested or self._waiting or self._pending.full:
-            self._waiting += 1
+        if self._room.must_wait(message):
             try:
-                await deadline.wait(self._wait_for_room(), what=self._reading)
+                await deadline.wait(self._room.wait(), what=self._reading)
             except ConnectionClosed as exc:
                 self._end(str(exc), ours=exc.by_us)
                 raise self._over_error(_describe(target, message)) from exc
-            finally:
-                self._waiting -= 1
             if self._over is not None:
                 raise self._over_error(_describe(target, message))
         return await self._pending.ask(target, message, deadline)
-
-    async def _wait_for_room(self) -> None:
-        """Waits until one more ask may be written.
-
-        One after the other: what each writes counts before the next one looks.
-        """
-        async with self._line:
-            while self._over is None and (self._connection.congested or self._pending.full):
-                await self._pending.wait_for_room()
-                await self._connection.drain()
 
     def tell(self, target: str, message: Any, *, behind: bool = False) -> None:
         """Sends a message that wants no answer to an actor of the peer; never blocks.
@@ -353,7 +290,7 @@ class Link:
             serving=len(self._service),
             over=None if self._over is None else self._over.message,
             held=self._service.held,
-            waiting=self._waiting,
+            waiting=self._room.waiting,
             send_buffer=seen.send_buffer,
         )
 

@@ -16,12 +16,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from actorsession.cli import certs, cluster, serving, status, stop
+from actorsession.cli import certs, cluster, serving, status, stop, why
 
 __all__ = ["main"]
 
-_OURS = (serving, cluster, status, stop, certs)
-_NAMES = ("worker", "master", "cluster", "status", "stop", "certs")
+_OURS = (serving, cluster, status, why, stop, certs)
+_NAMES = ("worker", "master", "cluster", "status", "why", "stop", "certs")
 _EPILOG = """\
 exit status: 0 done, 1 failed, 2 called wrongly.
 environment: ACTORSESSION_LOG=LEVEL logs to standard error; ACTORSESSION_TOKEN is the secret that

@@ -11,7 +11,7 @@ from actorsession.cli.words import DONE, FAILED, fail, positive, raw, say, say_j
 
 if TYPE_CHECKING:
     from actorsession.cluster import LocalCluster
-    from actorsession.cluster.local import WorkerProcess
+    from actorsession.cluster.worker_process import WorkerProcess
 
 __all__ = ["add_to"]
 

@@ -7,7 +7,13 @@ directly, pushed by their producer.
 
 from __future__ import annotations
 
-from actorsession.cluster.inquiry import read_cluster, read_statistics, stop_server, update_cluster
+from actorsession.cluster.inquiry import (
+    read_cluster,
+    read_statistics,
+    read_why,
+    stop_server,
+    update_cluster,
+)
 from actorsession.cluster.local import LocalCluster
 from actorsession.cluster.resolvers import (
     ClusterResolver,
@@ -34,6 +40,7 @@ __all__ = [
     "TFConfigClusterResolver",
     "read_cluster",
     "read_statistics",
+    "read_why",
     "stop_server",
     "update_cluster",
 ]

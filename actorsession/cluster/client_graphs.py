@@ -62,6 +62,13 @@ class ClientGraphs:
         self._children = children
         self._cache: PlanCache[ClientGraph] = PlanCache(limit, self._evicted)
 
+    @property
+    def registering(self) -> tuple[tuple[str, ...], ...]:
+        """For each graph whose registration has not ended, the tasks that have a part of it."""
+        kept = self._cache.plans()
+        found = [g for g in kept if g.registration is not None and not g.registration.done()]
+        return tuple([tuple([part.task for part in graph.parts]) for graph in found])
+
     def ready(self, signature: RunSignature) -> ClientGraph | None:
         """The client graph of a signature, if it is registered."""
         graph = self._cache.get(signature)

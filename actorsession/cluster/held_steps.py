@@ -1,12 +1,12 @@
 """Steps that a worker does not begin yet, because a task that they send to does not read.
 
-What a step pushes is told by synchronous code in the middle of the step, where nothing can wait. So it is the
-beginning of a step that waits: while more than ``BACKLOG`` bytes stand before a link, no step begins that sends
-over it. What such a step waits for is only that bytes leave, which the other end reads whatever else it does;
-it never waits for another step, so steps that are held cannot wait for each other in a circle.
+What a step pushes is told by synchronous code in the middle of the step, where nothing can wait. So it is
+the beginning of a step that waits: while more than ``BACKLOG`` bytes stand before a link, no step begins
+that sends over it. What such a step waits for is only that bytes leave, which the other end reads whatever
+else it does; it never waits for another step, so held steps cannot wait for each other in a circle.
 
-Owned by a worker session, which passes in how a step begins. It imports messages and children. Invariants: the
-steps of a link begin in the order in which they came; one that is given up or cancelled leaves at once.
+Owned by a worker session, which passes in how a step begins. It imports messages and children. Invariants:
+the steps of a link begin in the order in which they came; one that is given up or cancelled leaves at once.
 """
 
 from __future__ import annotations
@@ -64,6 +64,11 @@ class HeldSteps:
         """How many steps are held."""
         return sum(map(len, self._held.values()))
 
+    @property
+    def links(self) -> dict[int, str]:
+        """The steps that are held, with the name of the link that each waits for."""
+        return {step_id: name for name, steps in self._held.items() for step_id in steps}
+
     def blocked(self, tasks: Iterable[str]) -> str | None:
         """The name of the first link that a step which sends to some tasks has to wait for."""
         for task in tasks:
@@ -88,7 +93,9 @@ class HeldSteps:
         steps = self._held.get(name)
         if steps is None:
             steps = self._held[name] = OrderedDict()
-            _ = self._children.start(self._begin_later(name), name=f"hold steps that send to {name}")
+            _ = self._children.start(
+                self._begin_later(name), name=f"hold steps that send to {name}"
+            )
         steps[message.step_id] = message, answer
         answer.add_done_callback(lambda _: steps.pop(message.step_id, None))
         return answer

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from actorsession.actors.deadline import Deadline
@@ -20,14 +20,25 @@ from actorsession.actors.supervision import Children
 from actorsession.actors.watch import watcher
 from actorsession.cluster.spec import DEFAULT_SCHEME, full_address
 from actorsession.cluster.statistics import CLIENT, ServerStatistics
+from actorsession.cluster.why import collect
 from actorsession.errors import DeadlineExceededError, UnavailableError
 from actorsession.messages.server import SERVER, ClusterView, GetCluster, StopServer
-from actorsession.messages.worker import WORKER, GetStatus, UpdateCluster, WorkerStatus
+from actorsession.messages.worker import (
+    WORKER,
+    AskWhy,
+    GetStatus,
+    UpdateCluster,
+    WorkerStatus,
+    WorkerWhy,
+)
 from actorsession.session.remote import shared_token
 from actorsession.session.security import shared_security
+from actorsession.session.why import Why, explain
 from transports import Hello, SecurityConfig, TransportError, connect
 
-__all__ = ["PATIENCE", "read_cluster", "read_statistics", "stop_server", "update_cluster"]
+__all__ = [
+    "PATIENCE", "read_cluster", "read_statistics", "read_why", "stop_server", "update_cluster",
+]  # fmt: skip
 
 # Seconds to answer a question that needs no work; a task that does not is held by something else.
 PATIENCE = 10.0
@@ -141,6 +152,42 @@ async def update_cluster(
     deadline = deadline or Deadline.after(PATIENCE)
     async with _link(address, "update", token, security, deadline) as link:
         await link.ask(WORKER, UpdateCluster(cluster=dict(tasks)), deadline)
+
+
+async def read_why(
+    address: str,
+    *,
+    token: str | None = None,
+    deadline: Deadline | None = None,
+    security: SecurityConfig | None = None,
+) -> Why:
+    """Asks all tasks of a cluster why its steps hang.
+
+    Args:
+        address: where one of them listens.
+        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
+        deadline: until when to wait; by default 10 s from now. Tasks that have not answered by then are
+            named in what is returned.
+        security: TLS files, for ``tls://``; by default those of the environment.
+
+    Raises:
+        UnavailableError: if no server answers at the address.
+        DeadlineExceededError: if that takes too long.
+    """
+    deadline = deadline or Deadline.after(PATIENCE)
+    view = await read_cluster(address, token=token, deadline=deadline, security=security)
+    tasks = {**view.tasks, view.task: address}
+
+    def asking(where: str) -> Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]:
+        async def ask(message: AskWhy, limit: Deadline) -> WorkerWhy:
+            async with _link(where, "steps", token, security, limit) as link:
+                said: WorkerWhy = await link.ask(WORKER, message, limit)
+                return said
+
+        return ask
+
+    found = await collect({task: asking(where) for task, where in tasks.items()}, "", deadline)
+    return explain(found.waits, found.silent)
 
 
 @asynccontextmanager

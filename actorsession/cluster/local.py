@@ -9,207 +9,25 @@ signal and the last lines that it wrote.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
 import os
 import secrets
-import signal
-import sys
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.supervision import Children
-from actorsession.cluster.blas import core_type
 from actorsession.cluster.inquiry import read_statistics, update_cluster
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.cluster.statistics import ServerStatistics
+from actorsession.cluster.worker_process import WorkerProcess
 from actorsession.config import CONNECT_TIMEOUT
-from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
+from actorsession.errors import UnavailableError
 from actorsession.graph.device import task_name
 from transports import SecurityConfig
 
-__all__ = ["LocalCluster", "WorkerProcess"]
+__all__ = ["LocalCluster"]
 
 _GRACE = 5.0
-_KEPT_LINES = 40  # enough for a traceback, little enough for an error message
-_KEPT_CHARACTERS = 1000
-
-
-class WorkerProcess:
-    """One child process.
-
-    Attributes:
-        task: its task name.
-        address: where it listens, once it is up.
-    """
-
-    def __init__(self, job: str, index: int, security: SecurityConfig | None = None) -> None:
-        self.job = job
-        self.index = index
-        self._security = security
-        self.task = task_name(job, index)
-        self.address = ""
-        self._process: asyncio.subprocess.Process | None = None
-        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
-        self._children = Children(f"process of {self.task}")
-        self._stderr: asyncio.Task[None] | None = None
-
-    async def start(
-        self, cluster: Mapping[str, Any], cluster_id: str, devices: int, more: Sequence[str] = ()
-    ) -> None:
-        """Spawns the process, with more words on its command line; ``announced`` waits for its address."""
-        command = [
-            sys.executable, "-m", "actorsession", "worker", "--job", self.job,
-            "--task", str(self.index), "--cluster", json.dumps(cluster),
-            "--cluster-id", cluster_id, "--devices", str(devices), "--announce",
-            *more,
-        ]  # fmt: skip
-        self._process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=_environment(self._security),
-            # Of a session of its own: Ctrl-C at the terminal is for the parent, which ends its children.
-            start_new_session=True,
-        )
-        self._stderr = self._children.start(self._keep_stderr(), name=f"stderr of {self.task}")
-
-    async def announced(self) -> None:
-        """Waits until the child listens.
-
-        Raises:
-            UnavailableError: if it ends first; the message has its last lines.
-        """
-        self.address = (await self._hear("address"))["address"]
-
-    async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
-        """Tells the child where every task is, and waits until it knows.
-
-        Raises:
-            UnavailableError: if the child ends first; the message has its last lines.
-        """
-        stdin = self._running().stdin
-        assert stdin is not None
-        with contextlib.suppress(ConnectionError):  # then it cannot answer either
-            stdin.write(json.dumps(cluster).encode() + b"\n")
-            await stdin.drain()
-        await self._hear("ready")
-
-    async def _hear(self, key: str) -> dict[str, Any]:
-        """The next line of the child, which must have a key."""
-        process = self._running()
-        assert process.stdout is not None
-        line = await process.stdout.readline()
-        try:
-            said: dict[str, Any] = json.loads(line)
-            said[key]
-        except (ValueError, KeyError, TypeError):
-            await process.wait()
-            if self._stderr is not None:
-                await asyncio.wait({self._stderr}, timeout=1.0)
-            raise UnavailableError(
-                f"the process did not come up: {self.fate}", task=self.task
-            ) from None
-        return said
-
-    async def stop(self, grace: float) -> None:
-        """Ends the process, with force if it does not go within ``grace`` seconds."""
-        process = self._process
-        if process is None:
-            return
-        if process.returncode is None:
-            if process.stdin is not None:
-                process.stdin.close()
-            try:
-                await Deadline.after(grace).wait(process.wait(), what=f"the end of {self.task}")
-            except OpError:
-                self.send_signal(signal.SIGKILL)
-        await process.wait()
-        await self._children.stop(1.0)
-        _close_pipes(process)
-
-    def kill_now(self) -> None:
-        """Kills the process without waiting for anything."""
-        self.send_signal(signal.SIGKILL)
-
-    def send_signal(self, number: signal.Signals) -> None:
-        """Sends a signal, unless the process is gone."""
-        if self._process is not None and self._process.returncode is None:
-            # It may end in this very moment, which is what any signal here is for.
-            with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(number)
-
-    async def wait_ended(self) -> int:
-        """Waits for the end of the process, however it comes.
-
-        Returns:
-            Its exit code; the negative number of the signal that killed it.
-        """
-        return await self._running().wait()
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._running().pid
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process runs."""
-        return self._process is not None and self._process.returncode is None
-
-    @property
-    def fate(self) -> str:
-        """How the process ended, with the last lines that it wrote on standard error."""
-        code = self._process.returncode if self._process is not None else None
-        if code is None:
-            how = "it runs"
-        elif code < 0:
-            how = f"killed by {signal.Signals(-code).name}"
-        else:
-            how = f"exit code {code}"
-        return how + ("; its last lines:\n" + "\n".join(self._lines) if self._lines else "")
-
-    def _running(self) -> asyncio.subprocess.Process:
-        if self._process is None:
-            raise FailedPreconditionError(f"the process of {self.task} was not started")
-        return self._process
-
-    async def _keep_stderr(self) -> None:
-        stream = self._running().stderr
-        assert stream is not None
-        rest = ""
-        # Not by lines: the stream refuses those that are longer than its buffer.
-        while chunk := await stream.read(4096):
-            *lines, rest = (rest + chunk.decode(errors="replace")).split("\n")
-            self._lines.extend(line[:_KEPT_CHARACTERS].rstrip() for line in lines)
-            rest = rest[:_KEPT_CHARACTERS]
-        if rest:
-            self._lines.append(rest)
-
-
-def _close_pipes(process: asyncio.subprocess.Process) -> None:
-    """Closes what asyncio leaves open until the transport is collected."""
-    transport = getattr(process, "_transport", None)
-    if transport is not None:
-        transport.close()
-
-
-def _environment(security: SecurityConfig | None) -> dict[str, str]:
-    """The child's environment: ours, with the package importable however we imported it."""
-    root = str(Path(__file__).resolve().parents[2])
-    path = os.environ.get("PYTHONPATH", "")
-    out = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
-    if security is not None:
-        out |= security.to_environment()
-    kernels = core_type()
-    if kernels is not None:
-        out["OPENBLAS_CORETYPE"] = kernels
-    return out
 
 
 class LocalCluster:

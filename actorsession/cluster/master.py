@@ -19,13 +19,15 @@ from actorsession.actors.admission import Admission
 from actorsession.actors.context import LOCAL_TELL, CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.master_session import MasterSession
-from actorsession.cluster.members import Home, Members
+from actorsession.cluster.member import Home
+from actorsession.cluster.members import Members
 from actorsession.cluster.recent_requests import Creations
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto
 from actorsession.errors import AbortedError, OpError, UnavailableError
 from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
+    AskSessionWhy,
     CloseSession,
     CreateSession,
     ExtendSession,
@@ -39,6 +41,7 @@ from actorsession.messages.session import (
     SessionCreated,
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
+from actorsession.runtime.waits import MasterWaits
 from actorsession.session.placement_log import log_devices
 from actorsession.session.remote_settings import refuse_local_settings
 
@@ -48,7 +51,9 @@ _log = logging.getLogger("actorsession.cluster")
 # Seconds kept back of a client's limit to tell it why nothing came of its call.
 _TELL_MARGIN = 0.25
 _OF_PARTIAL_RUNS = frozenset({PartialRunSetup, PartialRun, PartialRunDrop})
-_OF_SESSIONS = frozenset({RunStep, ExtendSession, ListDevices, ReattachSession}) | _OF_PARTIAL_RUNS
+_OF_SESSIONS = _OF_PARTIAL_RUNS | {
+    RunStep, ExtendSession, ListDevices, ReattachSession, AskSessionWhy,
+}  # fmt: skip
 
 
 class Master(Actor):
@@ -219,6 +224,10 @@ class Master(Actor):
         async with asyncio.TaskGroup() as group:
             for session in sessions.values():
                 group.create_task(session.close(why), name=f"close {session.handle}")
+
+    def waits(self, most: int) -> list[MasterWaits]:
+        """What each session waits for, as far as it is known here; at most so many steps of each."""
+        return [session.waits(most) for session in self._sessions.values()]
 
     @property
     def waiting(self) -> int:

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from actorsession.actors.actor import Actor, handles
 from actorsession.actors.admission import Admission, AdmissionStatistics, bytes_held
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
+from actorsession.actors.supervision import Children
 from actorsession.cluster.client_graph import ClientGraph, split_by_task
 from actorsession.cluster.client_graphs import ClientGraphs
 from actorsession.cluster.losses import VARIABLE, losses, named
 from actorsession.cluster.master_step import MasterStep
-from actorsession.cluster.members import Changes, Members
+from actorsession.cluster.member import Changes
+from actorsession.cluster.members import Members
 from actorsession.cluster.partial_runs import MasterPartialRuns, build_partial
 from actorsession.cluster.recent_requests import RecentRequests
 from actorsession.cluster.step_answer import step_done
+from actorsession.cluster.why import collect
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
 from actorsession.errors import (
     AbortedError,
@@ -35,6 +38,7 @@ from actorsession.errors import (
 from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
+    AskSessionWhy,
     DeviceList,
     ExtendSession,
     ListDevices,
@@ -46,6 +50,7 @@ from actorsession.messages.session import (
     RunStep,
     SessionExtended,
     SessionReattached,
+    SessionWhy,
     StepDone,
 )  # fmt: skip
 from actorsession.plan.optimise import optimise, optimiser_settings
@@ -53,6 +58,7 @@ from actorsession.plan.partition import Partition, partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.waits import MasterWaits
 from actorsession.session.placement_log import log_placement
 
 __all__ = ["MasterSession"]
@@ -99,6 +105,7 @@ class MasterSession(Actor):
         )
         members.on_lapse = self._lapse
         self._requests = RecentRequests()
+        self._under_way: dict[int, MasterStep] = {}
         admission = admission or Admission(config.max_inflight_steps)
         self._inflight = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self._used = time.monotonic()
@@ -111,8 +118,10 @@ class MasterSession(Actor):
 
     def submit(self, message: Any, context: CallContext) -> Any:
         """Asks; a request that was seen before is not run again."""
-        self._used = time.monotonic()
         kind = type(message)
+        if kind is AskSessionWhy:  # past the mailbox, which may be full of what hangs
+            return self.children.start(self._why(message), name="why", awaited=True)
+        self._used = time.monotonic()
         if kind not in _ONCE or not message.request_id:
             return super().submit(message, context)
         repeat = self._requests.repeat(message.request_id)
@@ -260,7 +269,7 @@ class MasterSession(Actor):
                     await self._inflight.enter(deadline, nbytes)
                 try:
                     step = self._step(graph, message, options, deadline)
-                    await step.run(self.children)
+                    await self._carry(step, step.run)
                 finally:
                     self._inflight.leave(nbytes)
                 graph.nbytes = step.nbytes
@@ -273,9 +282,40 @@ class MasterSession(Actor):
     async def _finish(
         self, step: MasterStep, graph: ClientGraph, signature: RunSignature, options: RunOptions
     ) -> StepDone:
-        await step.finish(self.children)
+        await self._carry(step, step.finish)
         graph.nbytes = step.nbytes
         return step_done(graph, step, signature, options, self._infer_shapes)
+
+    async def _carry(
+        self, step: MasterStep, work: Callable[[Children], Coroutine[Any, Any, None]]
+    ) -> None:
+        """Sees to the end of a step, which is under way until then."""
+        self._under_way[step.step_id] = step
+        try:
+            await work(self.children)
+        finally:
+            del self._under_way[step.step_id]
+
+    async def _why(self, message: AskSessionWhy) -> SessionWhy:
+        """Asks all tasks what the session's steps wait for."""
+        asks = {task: worker.ask for task, worker in self._workers.items()}
+        found = await collect(asks, self.handle, Deadline.after(message.timeout_in_ms / 1000))
+        return SessionWhy(waits=[w.to_wire() for w in found.waits], silent=found.silent)
+
+    def waits(self, most: int) -> MasterWaits:
+        """What the session waits for, as far as it is known here; at most so many steps."""
+        steps = list(self._under_way.values())
+        now, inflight, partial_runs = time.monotonic(), self.inflight, self._partials.waits(most)
+        return MasterWaits(
+            session=self.handle,
+            task=self._members.task,
+            steps=tuple([(s.step_id, now - s.since, s.unfinished) for s in steps[:most]]),
+            registering=self._graphs.registering[:most],
+            in_flight=inflight.in_flight,
+            waiting=inflight.waiting,
+            partial_runs=tuple(partial_runs),
+            left_out=max(0, len(steps) - most) + self.partial_runs - len(partial_runs),
+        )
 
     # -- partial runs --------------------------------------------------------------------------
 

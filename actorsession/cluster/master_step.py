@@ -15,6 +15,7 @@ import asyncio
 import itertools
 import logging
 import secrets
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -56,7 +57,7 @@ class MasterStep:
 
     __slots__ = (
         "_deadline", "_feeds", "_graph", "_handle", "_local", "_trace", "_workers", "answers",
-        "step_id",
+        "since", "step_id",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +71,7 @@ class MasterStep:
         deadline: Deadline,
     ) -> None:
         self.step_id = next(_STEP_IDS)
+        self.since = 0.0
         self.answers: list[GraphDone | None] = [None] * len(graph.parts)
         self._graph = graph
         self._workers = workers
@@ -152,6 +154,7 @@ class MasterStep:
     # -- parts ---------------------------------------------------------------------------------
 
     async def _wait(self, children: Children) -> None:
+        self.since = time.monotonic()  # for those who ask why it hangs
         others = [i for i in range(len(self._graph.parts)) if i != self._graph.here]
         if self._local is not None or len(others) > 1:
             await self._wait_for_all(others, children)

@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
 from actorsession.cluster.client_graphs import ask_to_drop
 from actorsession.cluster.device_finder import FoundTask, find_tasks, look_for_tasks
+from actorsession.cluster.member import Changes, Home, Member, brought_along, unwatch
 from actorsession.cluster.session_mgr import peer_key
-from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
 from actorsession.errors import (
     InvalidArgumentError,
@@ -41,89 +40,13 @@ from actorsession.messages.worker import (
 from actorsession.plan.place import DeviceSet
 from actorsession.runtime.device_filters import DeviceFilters
 
-__all__ = ["Changes", "Home", "Members"]
+__all__ = ["Members"]
 
 _log = logging.getLogger("actorsession.cluster")
 # Seconds that a step waits for a task that has joined the cluster; it listens before it is announced.
 _JOIN = 2.0
 # Seconds for a task that has restarted to say what it came back with; an error waits for it.
 _ASK = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    """What a master knows of itself and its cluster.
-
-    Attributes:
-        task: its task.
-        incarnation: of this life of it.
-        address: where it listens.
-        addresses: of all tasks of the cluster, now.
-        version: a number that changes with them.
-        worker: from a task name or ``peer_key``, and the life that is meant, to its worker's ref.
-        look: asks whoever knows the cluster, if somebody does, so that ``addresses`` are of now.
-        watch: from a task name or ``peer_key`` and a callback for the end of the link to it, to what takes
-            the callback back.
-    """
-
-    task: str
-    incarnation: int
-    address: Callable[[], str]
-    addresses: Callable[[], Mapping[str, str]]
-    version: Callable[[], int]
-    worker: Callable[[str, int | None], Ref]
-    look: Callable[[Deadline], Awaitable[str]]
-    watch: Callable[[str, Callable[[], None]], Callable[[], None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What became of a session's tasks.
-
-    Attributes:
-        added: tasks that have joined.
-        removed: tasks that have left.
-        restarted: tasks that have come back with another incarnation, and without their state.
-    """
-
-    added: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    restarted: tuple[str, ...] = ()
-
-    @property
-    def stale(self) -> frozenset[str]:
-        """The tasks whose plans are of no use any more."""
-        return frozenset((*self.removed, *self.restarted))
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed or self.restarted)
-
-
-@dataclass(slots=True, eq=False)
-class _Member:
-    """A task of the session.
-
-    Attributes:
-        found: what it said of itself.
-        address: where it is.
-        worker: its worker.
-        lapsed: whether its side of the session went with the link that it was opened over.
-        unwatch: takes back the watch of that link.
-    """
-
-    found: FoundTask
-    address: str
-    worker: Ref
-    lapsed: bool = False
-    unwatch: Callable[[], None] | None = None
-
-
-@dataclass(slots=True)
-class _Cluster:
-    """A cluster that the client brought along, and the name of the master in it."""
-
-    task: str
-    tasks: dict[str, str] = field(default_factory=dict)
 
 
 class Members:
@@ -152,8 +75,8 @@ class Members:
         self._filters = DeviceFilters(config.device_filters)
         self._waits_for_all = config.wait_for_all_tasks
         self._isolated = config.isolate_session_state
-        self._own = _brought_along(config, home, target)
-        self._members: dict[str, _Member] = {}
+        self._own = brought_along(config, home, target)
+        self._members: dict[str, Member] = {}
         self._lock = asyncio.Lock()
         self._version = -1
         self.workers: dict[str, Ref] = {}
@@ -227,11 +150,11 @@ class Members:
         return found
 
     async def _change(
-        self, kept: dict[str, _Member], found: Sequence[FoundTask], wanted: Mapping[str, str],
+        self, kept: dict[str, Member], found: Sequence[FoundTask], wanted: Mapping[str, str],
         version: int, deadline: Deadline, everybody: bool,
     ) -> Changes:  # fmt: skip
         before = self._members
-        fresh: dict[str, _Member] = {}
+        fresh: dict[str, Member] = {}
         for task in found:
             old = before.get(task.task)
             if old is None or (everybody and old.found.incarnation != task.incarnation):
@@ -309,7 +232,7 @@ class Members:
     async def leave(self) -> None:
         """Ends the session at every worker; bounded in time."""
         for member in self._members.values():
-            _unwatch(member)
+            unwatch(member)
         await self._drop(self._members.values())
 
     @property
@@ -317,7 +240,7 @@ class Members:
         """Whether the session's variables are its own."""
         return self._isolated or self._own is not None
 
-    def _is_bare(self, member: _Member) -> bool:
+    def _is_bare(self, member: Member) -> bool:
         """Whether a task that was there before begins without the session's variables."""
         before = self._members[member.found.task].found
         return self._private or before.incarnation != member.found.incarnation
@@ -349,16 +272,16 @@ class Members:
 
     def _member(
         self, found: FoundTask, wanted: Mapping[str, str], *, lapsed: bool = False
-    ) -> _Member:
+    ) -> Member:
         address = wanted[found.task]
         worker = self._worker(found.task, found.incarnation, address)
-        return _Member(found, address, worker, lapsed)
+        return Member(found, address, worker, lapsed)
 
     def _addresses(self) -> dict[str, str]:
         return {task: member.address for task, member in self._members.items()}
 
     async def _begin(
-        self, members: Mapping[str, _Member], peers: Mapping[str, str], deadline: Deadline
+        self, members: Mapping[str, Member], peers: Mapping[str, str], deadline: Deadline
     ) -> None:
         """Opens the session at workers, at all or at none."""
         asks = [self._open(task, member, peers, deadline) for task, member in members.items()]
@@ -372,7 +295,7 @@ class Members:
             raise
 
     async def _open(
-        self, task: str, member: _Member, peers: Mapping[str, str], deadline: Deadline
+        self, task: str, member: Member, peers: Mapping[str, str], deadline: Deadline
     ) -> None:
         """Opens the session at one worker."""
         if member.lapsed:
@@ -391,9 +314,9 @@ class Members:
         member.lapsed = False
         self._watch(member)
 
-    def _watch(self, member: _Member) -> None:
+    def _watch(self, member: Member) -> None:
         """Sees to it that the loss of the link to a task is known."""
-        _unwatch(member)
+        unwatch(member)
         task = member.found.task
         if task != self.task:
 
@@ -405,7 +328,7 @@ class Members:
             member.unwatch = self._home.watch(self._key(task, member.address), lapse)
 
     async def _tell(
-        self, members: Mapping[str, _Member], fresh: Mapping[str, _Member], changes: Changes,
+        self, members: Mapping[str, Member], fresh: Mapping[str, Member], changes: Changes,
         deadline: Deadline,
     ) -> None:  # fmt: skip
         """Tells the workers that stay, and ends the session at those that have left."""
@@ -429,23 +352,23 @@ class Members:
                 _log.warning("session %s: %s: %s", self._handle, worker.name, outcome)
         await self._drop([self._members[task] for task in changes.removed])
 
-    async def _drop(self, members: Iterable[_Member]) -> None:
+    async def _drop(self, members: Iterable[Member]) -> None:
         message = DeleteWorkerSession(session_handle=self._handle)
         await asyncio.gather(*[ask_to_drop(member.worker, message) for member in members])
 
-    def _devices_of(self, members: Mapping[str, _Member]) -> DeviceSet:
+    def _devices_of(self, members: Mapping[str, Member]) -> DeviceSet:
         allowed = [d for t, m in members.items() for d in self._allowed(t, m.found.devices)]
         own = members[self.task].found.devices
         return DeviceSet(allowed, next(d.name for d in own if d.device_type == "CPU"))
 
-    def _take(self, members: dict[str, _Member], version: int) -> None:
+    def _take(self, members: dict[str, Member], version: int) -> None:
         self.devices = self._devices_of(members)
         # The same dict, which the session's graphs and steps know; one that left is of no use, but may
         # still be told to drop what it has.
         self.workers.update({task: member.worker for task, member in members.items()})
         for task, member in self._members.items():
             if members.get(task) is not member:
-                _unwatch(member)
+                unwatch(member)
         for member in members.values():
             if member.unwatch is None and not member.lapsed:
                 self._watch(member)
@@ -454,24 +377,3 @@ class Members:
 
     def _allowed(self, task: str, devices: Sequence[DeviceAttributes]) -> list[DeviceAttributes]:
         return [d for d in devices if task == self.task or self._filters.allows(d.name)]
-
-
-def _unwatch(member: _Member) -> None:
-    if member.unwatch is not None:
-        member.unwatch()
-        member.unwatch = None
-
-
-def _brought_along(config: ConfigProto, home: Home, target: str) -> _Cluster | None:
-    """The cluster that a session brings along, if it does."""
-    if config.cluster_def is None:
-        return None
-    tasks = ClusterSpec(config.cluster_def).tasks()
-    ours = [task for task, address in tasks.items() if address in {target, home.address()}]
-    if len(ours) != 1:
-        named = ", ".join(f"{task} at {address}" for task, address in tasks.items()) or "no task"
-        raise InvalidArgumentError(
-            f"the target of a session that brings its own cluster along is exactly one task of it; "
-            f"{target or home.address()} is {len(ours)} of them: {named}"
-        )
-    return _Cluster(ours[0], tasks)

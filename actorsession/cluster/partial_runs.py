@@ -13,6 +13,7 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Awaitable, Callable
+from itertools import islice
 
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.actors.deadline import Deadline
@@ -30,6 +31,7 @@ from actorsession.plan.place import DeviceSet
 from actorsession.plan.prune import GraphView, StepGraph
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.run_state import Call, RunState, no_such_run
+from actorsession.runtime.waits import PartialWaits
 
 __all__ = ["MasterPartialRuns", "build_partial"]
 
@@ -192,6 +194,18 @@ class MasterPartialRuns:
         """Ends every run."""
         for run in list(self._runs.values()):
             run.give_up(error)
+
+    def waits(self, most: int) -> list[PartialWaits]:
+        """The open runs, the oldest first, at most so many."""
+        now = self.clock.now()
+        return [
+            PartialWaits(
+                handle=run.state.handle, step_id=run.step_id, session=self._handle,
+                seconds=now - run.state.last_use, feeds=run.state.pending_inputs[:most],
+                fetches=run.state.pending_outputs[:most], calls=run.state.waiting,
+            )
+            for run in islice(self._runs.values(), most)
+        ]  # fmt: skip
 
     def _delete(self, run: MasterPartialStep) -> None:
         del self._runs[run.state.handle]

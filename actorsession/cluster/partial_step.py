@@ -135,6 +135,11 @@ class MasterPartialStep:
         self._perform(self.state.give_up(error))
 
     @property
+    def step_id(self) -> int:
+        """The step that it is."""
+        return self._step.step_id
+
+    @property
     def unfinished(self) -> tuple[str, ...]:
         """The tasks whose part has not ended."""
         return self._step.unfinished

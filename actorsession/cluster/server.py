@@ -27,7 +27,7 @@ from actorsession.cluster.companion import Vitals
 from actorsession.cluster.control import Control
 from actorsession.cluster.known_cluster import KnownCluster
 from actorsession.cluster.master import Master
-from actorsession.cluster.members import Home
+from actorsession.cluster.member import Home
 from actorsession.cluster.own_task import checked_scheme, refuse_plain
 from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.snapshots import Snapshots, SnapshotStore
@@ -224,6 +224,7 @@ class Server:
             ),
             self._session_gc, self._max_inflight_steps,
         )  # fmt: skip
+        self._worker.masters = self._master.waits
         self._serves[WORKER] = self._worker.ref
         self._serves[MASTER] = self._master.ref
         self._control = Control(

@@ -62,7 +62,11 @@ class ServerStatistics:
     def idle(self) -> bool:
         """Whether nothing is left of any step."""
         return not (
-            self.steps or self.rendezvous or self.waiting or self.held or any(k.pending or k.serving for k in self.links)
+            self.steps
+            or self.rendezvous
+            or self.waiting
+            or self.held
+            or any(k.pending or k.serving for k in self.links)
         )
 
     def to_wire(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from actorsession.cluster.held_steps import Room
 from actorsession.cluster.owed_values import OwedValues, Peers
 from actorsession.cluster.rpc_log import RpcLog
 from actorsession.cluster.session_mgr import SessionMgr
+from actorsession.cluster.why import answer
 from actorsession.cluster.worker_rendezvous import Push, RendezvousTable
 from actorsession.cluster.worker_session import HoldStep, WorkerParts, WorkerSession
 from actorsession.errors import (
@@ -32,6 +33,7 @@ from actorsession.errors import (
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
     AskOwed,
+    AskWhy,
     CleanupAll,
     CleanupGraph,
     CreateWorkerSession,
@@ -47,10 +49,12 @@ from actorsession.messages.worker import (
     UpdateWorkerSession,
     ValuesLost,
     WorkerStatus,
+    WorkerWhy,
 )  # fmt: skip
 from actorsession.runtime.devices import Device
 from actorsession.runtime.executor import Executor
 from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.waits import MasterWaits
 
 __all__ = ["Worker"]
 
@@ -75,6 +79,8 @@ class Worker(Actor):
 
     Attributes:
         restored: the snapshot that the variables come from, in wire form.
+        masters: what the sessions wait for that have their master at the same server; the argument is how
+            many steps of each to tell of.
     """
 
     def __init__(
@@ -93,6 +99,7 @@ class Worker(Actor):
         super().__init__(f"worker {task}")
         self._update_cluster = update_cluster
         self.restored: dict[str, Any] | None = None
+        self.masters: Callable[[int], list[MasterWaits]] | None = None
         self._incarnation = incarnation
         self._learn_peers = learn_peers
         self._statistics = statistics
@@ -116,6 +123,8 @@ class Worker(Actor):
             if self._log.enabled and type(message) is RunGraph:
                 self._log.note(message.step_id, "RunGraph", context.peer, message.feeds)
             return self._sessions.find(message.session_handle).submit(message, context)
+        if type(message) is AskWhy:  # whoever asks this wants an answer however full the mailbox is
+            return self._why(message)
         return super().submit(message, context)
 
     def deliver(
@@ -144,6 +153,13 @@ class Worker(Actor):
             statistics=self._statistics(),
             restored=self.restored,
         )
+
+    def _why(self, message: AskWhy) -> WorkerWhy:
+        """Says what the steps here wait for, and waits for none of them."""
+        masters = self.masters(message.most) if self.masters is not None else []
+        sessions, table = self._sessions.sessions, self._parts.rendezvous
+        waits = answer(message, self._parts.task, sessions, table, masters)
+        return WorkerWhy(waits=waits.to_wire())
 
     @handles(UpdateCluster)
     def on_update_cluster(self, message: UpdateCluster, call: CallContext) -> Done:

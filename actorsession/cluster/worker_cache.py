@@ -20,8 +20,9 @@ from typing import Any
 from actorsession.actors.admission import bytes_held
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
-from actorsession.actors.link import BACKLOG, Link, LinkStatistics
+from actorsession.actors.link import Link, LinkStatistics
 from actorsession.actors.ref import Ref
+from actorsession.actors.room import BACKLOG
 from actorsession.actors.supervision import Children
 from actorsession.actors.watch import watcher
 from actorsession.config import CONNECT_TIMEOUT

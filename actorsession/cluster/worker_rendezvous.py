@@ -209,6 +209,10 @@ class RendezvousTable:
         """Whether a step has ended here."""
         return step_id in self._over
 
+    def unbegun(self, most: int) -> list[WorkerRendezvous]:
+        """The first few steps that values have come for and that have not begun here."""
+        return list(islice((r for r in self._steps.values() if not r.begun), most))
+
     def begun_before(self, moment: float) -> list[WorkerRendezvous]:
         """The steps that are under way here since before a moment of the monotonic clock."""
         return [r for r in self._steps.values() if r.begun and r.created < moment]

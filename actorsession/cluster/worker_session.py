@@ -287,8 +287,37 @@ class WorkerSession(Actor):
         if self._owns_devices:
             for executor in self._parts.executors.values():
                 await executor.stop(error.message)
+            for device in self._parts.devices:
+                device.resources.clear_all()
         if self._pool is not None:
             self._pool.shutdown(wait=False)
+
+    # -- for those who ask why it hangs ---------------------------------------------------------
+
+    @property
+    def task(self) -> str:
+        """The worker's task, as the session calls it."""
+        return self._parts.task
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps that run here, in the order in which they began."""
+        return list(self._steps.values())
+
+    def step(self, step_id: int) -> Step | None:
+        """A step that runs here."""
+        return self._steps.get(step_id)
+
+    @property
+    def held_steps(self) -> Mapping[int, str]:
+        """The steps that are held back, with the link that each waits for."""
+        return {} if self._held_steps is None else self._held_steps.links
+
+    def is_backlogged(self, task: str) -> bool:
+        """Whether much of what was sent to a task of the session has not left yet."""
+        parts = self._parts
+        name = task if parts.link_name is None else parts.link_name(task)
+        return parts.room is not None and name is not None and parts.room.is_backlogged(name)
 
     @property
     def held(self) -> int:

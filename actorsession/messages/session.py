@@ -16,9 +16,10 @@ from typing import Any
 from actorsession.messages.registry import message
 
 __all__ = [
-    "MASTER", "CloseSession", "CreateSession", "DeviceList", "ExtendSession", "ListDevices",
+    "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExtendSession", "ListDevices",
     "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup", "ReattachSession",
-    "ResetContainers", "RunStep", "SessionCreated", "SessionExtended", "SessionReattached", "StepDone",
+    "ResetContainers", "RunStep", "SessionCreated", "SessionExtended", "SessionReattached", "SessionWhy",
+    "StepDone",
 ]  # fmt: skip
 
 MASTER = "master"
@@ -249,6 +250,34 @@ class DeviceList:
     """
 
     devices: list[Any]
+
+
+@message("ask_session_why", reply="session_why")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskSessionWhy:
+    """Asks what the steps of a session wait for, on all its tasks.
+
+    Attributes:
+        session_handle: the session.
+        timeout_in_ms: how long to wait for the tasks.
+    """
+
+    session_handle: str
+    timeout_in_ms: int
+
+
+@message("session_why")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionWhy:
+    """What was found; those who asked make sense of it.
+
+    Attributes:
+        waits: what each task that has answered says, in wire form.
+        silent: for each task that has not, why.
+    """
+
+    waits: list[Any]
+    silent: dict[str, str]
 
 
 @message("close_session", reply="done")

@@ -16,11 +16,11 @@ from typing import Any
 from actorsession.messages.registry import message
 
 __all__ = [
-    "WORKER", "AskOwed", "CleanupAll", "CleanupGraph", "CreateWorkerSession", "DeleteWorkerSession",
+    "WORKER", "AskOwed", "AskWhy", "CleanupAll", "CleanupGraph", "CreateWorkerSession", "DeleteWorkerSession",
     "DeregisterGraph", "GetStatus", "GraphDone", "GraphRegistered", "LoggingReply", "LoggingRequest",
     "PushTensors", "RegisterGraph",
     "RunGraph", "UpdateCluster",
-    "UpdateWorkerSession", "ValuesLost", "WorkerStatus",
+    "UpdateWorkerSession", "ValuesLost", "WorkerStatus", "WorkerWhy",
 ]  # fmt: skip
 
 WORKER = "worker"
@@ -233,6 +233,39 @@ class ValuesLost:
 
     step_id: int
     task: str
+
+
+@message("ask_why", reply="worker_why")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskWhy:
+    """Asks a worker what its steps wait for, and what has become of values that it should send.
+
+    Answered at once, whatever the worker is busy with. Without keys all steps are meant; with keys the
+    answer speaks of those alone. The last two lists have one entry per value.
+
+    Attributes:
+        session_handle: the session whose steps are meant; "" for those of all sessions.
+        most: how many steps, and how many waiters of each, the answer may speak of.
+        steps: for each value, the step.
+        keys: for each value, its rendezvous key, of a device of the receiver.
+    """
+
+    session_handle: str
+    most: int
+    steps: list[int]
+    keys: list[str]
+
+
+@message("worker_why")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerWhy:
+    """What the steps of a worker wait for.
+
+    Attributes:
+        waits: in wire form.
+    """
+
+    waits: dict[str, Any]
 
 
 @message("cleanup_graph", reply="done")

@@ -140,6 +140,11 @@ class PlanCache(Generic[P]):
             keys = [key for key, entry in self._entries.items() if condition(entry.plan)]
             return [self._drop(key) for key in keys]
 
+    def plans(self) -> list[P]:
+        """The plans that are kept; looking at them counts as no use."""
+        with self._lock:
+            return [entry.plan for entry in self._entries.values()]
+
     def clear(self) -> list[P]:
         """Forgets every plan and returns them."""
         with self._lock:

@@ -148,12 +148,22 @@ class PartitionRun:
 
 
 class HeldSends:
-    """What generated code knows as ``C`` in a pool thread: sends wait there for the loop's thread."""
+    """What generated code knows as ``C`` in a pool thread: sends wait there for the loop's thread.
 
-    __slots__ = ("_held", "run")
+    Args:
+        run: the partition.
+        index: the segment that runs there.
 
-    def __init__(self, run: PartitionRun) -> None:
+    Attributes:
+        since: when it was handed to the pool, by the monotonic clock.
+    """
+
+    __slots__ = ("_held", "index", "run", "since")
+
+    def __init__(self, run: PartitionRun, index: int) -> None:
         self.run = run
+        self.index = index
+        self.since = time.monotonic()
         self._held: list[tuple[int, Any]] = []
 
     def send(self, number: int, value: Any) -> None:

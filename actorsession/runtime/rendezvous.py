@@ -172,6 +172,13 @@ class Rendezvous:
         """How many sent values and how many receivers wait."""
         return sum(map(len, self._sent.values())), sum(map(len, self._waiting.values()))
 
+    def waiters(self) -> list[tuple[str, Waiter]]:
+        """Who waits, with the key of each."""
+        return [(key, waiter) for key in tuple(self._waiting) for waiter in self._queue(key)]
+
+    def _queue(self, key: str) -> tuple[Waiter, ...]:
+        return tuple(self._waiting.get(key, ()))
+
     def waiting_keys(self) -> tuple[str, ...]:
         """The keys that somebody waits for."""
         return tuple(self._waiting)

@@ -286,6 +286,18 @@ class ResourceManager:
         for resource in found:
             resource.clear()
 
+    def clear_all(self) -> None:
+        """Empties every container, at the end of whoever has this state for itself.
+
+        Plans and kernels may refer to the manager in circles, and state may be large: it goes now and not
+        when a collection of garbage comes by.
+        """
+        with self._lock:
+            found = [e.resource for e in self._entries.values()]
+            self._entries.clear()
+        for resource in found:
+            resource.clear()
+
     def statistics(self) -> ResourceStatistics:
         """How much state there is."""
         with self._lock:

@@ -57,6 +57,10 @@ class Step:
             thread.
         sync_on_finish: whether a failed step is over only when its kernels are back from the pool.
         debug: the debugged run that this is the step of.
+
+    Attributes:
+        since: when it was made, by the monotonic clock.
+        pooled: segments that run in the pool or wait for a thread of it.
     """
 
     def __init__(
@@ -85,6 +89,9 @@ class Step:
         self._draining = False
         self._unfinished = partitions
         self._in_pool = 0
+        # What was handed to the pool and has not come back, for those who ask why the step hangs.
+        self.pooled: set[HeldSends] = set()
+        self.since = time.monotonic()
         self._on_done: list[Callable[[], None]] = []
         self._given_up: OpError | None = None  # from another thread, or because time is over
         self._deadline = None if deadline.at is None else deadline
@@ -209,6 +216,11 @@ class Step:
         """The rendezvous keys that the step waits for."""
         return self.rendezvous.waiting_keys()
 
+    @property
+    def queued(self) -> Sequence[tuple[PartitionRun, int]]:
+        """The segments that run next, in the thread of the step."""
+        return self._ready
+
     def _settle(self) -> None:
         if self.done:
             callbacks, self._on_done = self._on_done, []
@@ -269,33 +281,34 @@ class Step:
     def _submit(self, run: PartitionRun, index: int) -> None:
         assert self._pool is not None
         assert self._loop is not None
+        held = HeldSends(run, index)
         self._in_pool += 1
+        self.pooled.add(held)
         try:
             blocks = run.linked.segments[index].blocks
-            self._pool.submit(self._work, run, index, blocks=blocks)
+            self._pool.submit(self._work, held, blocks=blocks)
         except RuntimeError as exc:
             self._in_pool -= 1
+            self.pooled.discard(held)
             error = CancelledError(f"the step was cancelled: {exc}")
             error.__cause__ = exc
             self.fail(error)
 
-    def _work(self, run: PartitionRun, index: int) -> None:
+    def _work(self, held: HeldSends) -> None:
         """Runs a segment in a pool thread and comes back to the loop."""
-        held = HeldSends(run)
         with np.errstate(all="ignore"):
-            results, error = run.execute(index, held)
+            results, error = held.run.execute(held.index, held)
         assert self._loop is not None
         # The loop may be closed under a running kernel; then nobody waits for the result any more.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._returned, held, index, results, error)
+            self._loop.call_soon_threadsafe(self._returned, held, results, error)
 
-    def _returned(
-        self, held: HeldSends, index: int, results: Sequence[Any], error: OpError | None
-    ) -> None:
+    def _returned(self, held: HeldSends, results: Sequence[Any], error: OpError | None) -> None:
         self._in_pool -= 1
+        self.pooled.discard(held)
         if error is None and self.error is None:
             held.release()
-        self.finished(held.run, index, results, error)
+        self.finished(held.run, held.index, results, error)
         if self.error is not None:
             self._settle()
         self.drain()

@@ -21,6 +21,7 @@ from actorsession.session.factory import get_factory
 from actorsession.session.partial_faces import AsyncPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.request import Request
+from actorsession.session.why import Why
 
 __all__ = ["AsyncSession"]
 
@@ -205,6 +206,23 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
                     await restored
             else:
                 await self.run(restore)
+        return found
+
+    async def why(self, within: float = 2.0) -> Why:
+        """Says why steps hang: what each waits for, who should send it, and the root cause.
+
+        Every task is asked; those that are busy answer too, and those that do not are named. The text of
+        the answer begins with the root cause.
+
+        Args:
+            within: seconds to wait for tasks.
+
+        Raises:
+            RuntimeError: if the session is closed.
+            ValueError: unless ``within`` is above 0.
+        """
+        self._check_why(within)
+        found: Why = await self._session.why(within)
         return found
 
     async def close(self) -> None:

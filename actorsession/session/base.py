@@ -200,6 +200,11 @@ class BaseSession:
             )
         return self._session
 
+    def _check_why(self, within: float) -> None:
+        self._check_usable()
+        if not 0.0 < within < float("inf"):
+            raise ValueError(f"within is a number of seconds above 0, got {within!r}")
+
     def _check_local(self, lacks: str) -> None:
         if not isinstance(self._session, DirectSession):
             raise UnimplementedError(

@@ -13,6 +13,7 @@ import itertools
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,10 +38,13 @@ from actorsession.runtime.pools import SessionPools
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.step import Step
 from actorsession.runtime.tensor_store import install_tensor_store
+from actorsession.runtime.waits import MasterWaits
 from actorsession.session.partial import PartialRuns
 from actorsession.session.placement_log import log_devices
 from actorsession.session.planner import DirectPlan, Planner
 from actorsession.session.statistics import SessionStatistics
+from actorsession.session.why import Why, explain
+from actorsession.session.why_here import MOST, waits_here
 
 __all__ = ["DirectPlan", "DirectSession", "SessionStatistics"]
 
@@ -350,6 +354,21 @@ class DirectSession:
             await _settled(step)
             raise
         await _settled(step)
+
+    async def why(self, within: float) -> Why:
+        """``why_here`` for the asynchronous face; it waits for nothing."""
+        return self.why_here()
+
+    def why_here(self) -> Why:
+        """What the session's steps wait for; callable from any thread, while they run in others."""
+        runs, total = self.partial_runs.waits(MOST), len(self.partial_runs)
+        inflight = self._inflight.statistics()
+        master = MasterWaits(
+            session="", task=LOCAL_TASK, partial_runs=tuple(runs), left_out=total - len(runs),
+            in_flight=inflight.in_flight, waiting=inflight.waiting,
+        )  # fmt: skip
+        waits = waits_here(list(self._steps), LOCAL_TASK, self._gate)
+        return explain([replace(waits, masters=(master,))])
 
     # -- end -----------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from actorsession.runtime.partial_step import (
 )  # fmt: skip
 from actorsession.runtime.run_state import Call, RunState, no_such_run
 from actorsession.runtime.step import Step
+from actorsession.runtime.waits import PartialWaits
 from actorsession.session.partial_plans import PartialPlan, PartialPlans
 from actorsession.session.planner import Planner
 
@@ -95,6 +96,18 @@ class PartialRuns:
 
     def __len__(self) -> int:
         return len(self._runs)
+
+    def waits(self, most: int) -> list[PartialWaits]:
+        """The open runs, the oldest first, at most so many; callable from any thread."""
+        now = self.clock.now()
+        return [
+            PartialWaits(
+                handle=run.state.handle, step_id=run.step.step_id, session="",
+                seconds=now - run.state.last_use, feeds=run.state.pending_inputs[:most],
+                fetches=run.state.pending_outputs[:most], calls=run.state.waiting,
+            )
+            for run in list(self._runs.values())[:most]
+        ]  # fmt: skip
 
     def remember(self, key: Any, value: Any) -> None:
         """Keeps what a face made of a setup or a call."""

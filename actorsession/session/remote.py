@@ -30,6 +30,7 @@ from actorsession.errors import (
     AbortedError,
     CancelledError,
     DeadlineExceededError,
+    OpError,
     UnavailableError,
     UnimplementedError,
 )  # fmt: skip
@@ -39,6 +40,7 @@ from actorsession.graph.node import GraphDef
 from actorsession.graph.registry import lookup
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
+    AskSessionWhy,
     CloseSession,
     CreateSession,
     DeviceList,
@@ -49,10 +51,12 @@ from actorsession.messages.session import (
     SessionCreated,
     SessionExtended,
     SessionReattached,
+    SessionWhy,
     StepDone,
 )  # fmt: skip
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.device_filters import DeviceFilters
+from actorsession.runtime.waits import TaskWaits
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote_master import RETRY, TOKEN_VARIABLE, MasterConnection, shared_token
 from actorsession.session.remote_partial import RemotePartialRuns
@@ -66,6 +70,7 @@ from actorsession.session.remote_values import (
     wire_options,
 )
 from actorsession.session.security import security_of
+from actorsession.session.why import Why, explain
 
 __all__ = ["TOKEN_VARIABLE", "RemotePlan", "RemoteSession", "RemoteStatistics", "shared_token"]
 
@@ -354,6 +359,26 @@ class RemoteSession:
             ListDevices(session_handle=self.handle), Deadline.after(CONNECT_TIMEOUT), DeviceList
         )
         return [DeviceAttributes.from_wire(d) for d in answer.devices]
+
+    async def why(self, within: float) -> Why:
+        """What the session's steps wait for, on all tasks; one that does not answer is named.
+
+        Args:
+            within: seconds to wait for answers.
+        """
+        waiting = self._inflight.statistics().waiting
+        if not (self.handle and self._master.reached):
+            silent = {self._target: "there is no session yet"} if self._connecting.locked() else {}
+            return explain([], silent, waiting=waiting)
+        message = AskSessionWhy(
+            session_handle=self.handle, timeout_in_ms=max(1, int(within * 1000))
+        )
+        try:
+            found = await self.ask(message, Deadline.after(within + _ANSWER_MARGIN), SessionWhy)
+            waits = [TaskWaits.from_wire(said) for said in found.waits]
+        except OpError as error:
+            return explain([], {self._target: error.message}, waiting=waiting)
+        return explain(waits, found.silent, waiting=waiting)
 
     # -- end -----------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from actorsession.session.factory import get_factory
 from actorsession.session.partial_faces import SyncPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.request import Request
+from actorsession.session.why import Why
 
 __all__ = ["Session"]
 
@@ -222,6 +223,19 @@ class Session(SyncPartialRuns, BaseSession):
                 restore(self)
             else:
                 self.run(restore)
+        return found
+
+    def why(self, within: float = 2.0) -> Why:
+        """Says why steps hang, which run in other threads then; see ``AsyncSession.why``.
+
+        Raises:
+            RuntimeError: if the session is closed; or in a coroutine of a running event loop, for a session
+                with a target.
+        """
+        self._check_why(within)
+        if self._direct is not None:
+            return self._direct.why_here()
+        found: Why = self._wait(self._session.why(within))
         return found
 
     def close(self) -> None:

@@ -48,6 +48,15 @@ class Hold:
     name: str
 
 
+@message("test.take", reply="test.said")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Take:
+    """Brings an array along."""
+
+    name: str
+    array: Any
+
+
 @message("test.break", reply="test.said")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Break:
@@ -92,6 +101,11 @@ class Desk(Actor):
         self.seen.append(message.text)
         self.contexts.append(call)
         return Said(text=message.text)
+
+    @handles(Take)
+    def on_take(self, message: Take, call: CallContext) -> Said:
+        self.seen.append(message.name)
+        return Said(text=message.name)
 
     @handles(Hold)
     async def on_hold(self, message: Hold, call: CallContext) -> Said:

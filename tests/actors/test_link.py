@@ -32,6 +32,7 @@ from tests.actors.kit import (
     Note,
     Said,
     Say,
+    Take,
     connected,
     each_transport,
     eventually,
@@ -495,7 +496,7 @@ async def test_an_ask_waits_for_a_peer_that_reads_slowly_beats_and_cancels_do_no
 ) -> None:
     """
     1. The peer reads nothing; what we tell it fills the buffers beyond the high-water mark.
-    2. An ask waits for room, and its deadline names the peer.
+    2. An ask that brings an array waits for room, and its deadline names the peer.
     3. A tell, a beat and the cancel of an earlier ask are written all the same.
     """
     async with connected(scheme) as (dialled, accepted):
@@ -505,21 +506,22 @@ async def test_an_ask_waits_for_a_peer_that_reads_slowly_beats_and_cancels_do_no
         early = asyncio.create_task(here.ask("desk", Hold(name="early")))
         await turns()
         big = Say(text="x" * 2**20)
+        large = Take(name="large", array=np.zeros(2**20))
         for _ in range(16):
             here.tell("desk", big)
         written = here.statistics().frames_sent
         with pytest.raises(DeadlineExceededError, match=f"{SERVER} at .* to read on, before the"):
-            await soon(here.ask("desk", Say(text=""), Deadline.after(0.05)))
+            await soon(here.ask("desk", large, Deadline.after(0.05)))
         assert here.statistics().calls_sent == 1
         early.cancel()
         await soon(asyncio.gather(early, return_exceptions=True))
         # The cancel, and beats.
         await eventually(lambda: here.statistics().frames_sent >= written + 3)
-        waiting = asyncio.create_task(here.ask("desk", Say(text="")))
+        waiting = asyncio.create_task(here.ask("desk", large))
         await turns()
         there = Link(accepted, serves={"desk": Desk().ref})
         await start(there, owner)
-        assert await soon(waiting) == Said(text="")
+        assert await soon(waiting) == Said(text="large")
         await here.aclose()
         await owner.stop()
 

@@ -10,14 +10,26 @@ import numpy as np
 import pytest
 
 from actorsession.actors import Children, Link
-from actorsession.actors import link as link_module
 from actorsession.actors import pending as pending_module
+from actorsession.actors import room as room_module
 from actorsession.actors import service as service_module
 from actorsession.actors.actor import handles
 from actorsession.actors.context import CallContext
 from actorsession.errors import ResourceExhaustedError
 from actorsession.messages import Call, Cancel, Failure, Reply, decode, encode, message
-from tests.actors.kit import Desk, Hold, Note, Said, Say, connected, eventually, linked, soon, turns
+from tests.actors.kit import (
+    Desk,
+    Hold,
+    Note,
+    Said,
+    Say,
+    Take,
+    connected,
+    eventually,
+    linked,
+    soon,
+    turns,
+)
 from transports import Frame
 
 MIB = 2**20
@@ -31,15 +43,6 @@ class Fetch:
     nbytes: int
 
 
-@message("test.take", reply="test.said")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Take:
-    """Brings an array along."""
-
-    name: str
-    array: Any
-
-
 class Store(Desk):
     """A desk that gives and takes arrays."""
 
@@ -47,11 +50,6 @@ class Store(Desk):
     def on_fetch(self, message: Fetch, call: CallContext) -> Said:
         self.seen.append("fetched")
         return Said(text=np.zeros(message.nbytes, np.uint8))
-
-    @handles(Take)
-    def on_take(self, message: Take, call: CallContext) -> Said:
-        self.seen.append(message.name)
-        return Said(text=message.name)
 
 
 def frame_of(envelope: Any) -> Frame:
@@ -65,7 +63,7 @@ async def start(link: Link, owner: Children) -> None:
 
 @pytest.fixture
 def small_backlog(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link_module, "BACKLOG", 2 * MIB)
+    monkeypatch.setattr(room_module, "BACKLOG", 2 * MIB)
 
 
 @pytest.mark.parametrize("scheme", ["inproc", "tcp"])
@@ -93,7 +91,7 @@ async def test_a_peer_that_does_not_read_its_answers_gets_no_more_work_done(
         await eventually(lambda: "how are you" in store.seen)
         await eventually(lambda: there.statistics().frames_sent >= sent + 3)
         assert store.seen.count("fetched") < 25  # but for what the kernel has taken
-        answers = set()
+        answers = set[int]()
         while len(answers) < 50:
             envelope = decode(*_parts(await soon(dialled.recv())))
             if isinstance(envelope, Reply):
@@ -227,4 +225,36 @@ async def test_calls_over_the_limit_of_a_peer_are_refused_and_the_link_stays(
         assert decode(*_parts(await soon(dialled.recv()))) == Reply(0, Said(text="a"))
         store.let_go("b")
         await there.aclose()
+        await owner.stop()
+
+
+async def test_an_ask_without_arrays_passes_those_that_wait_with_theirs() -> None:
+    """The peer reads slowly; what it is asked in few bytes it hears before most of the arrays."""
+    store = Store()
+    async with linked("tcp", serves={"desk": store.ref}) as (here, there):
+        array = np.zeros(24 * MIB, np.uint8)
+        asks = [here.ask("desk", Take(name=str(number), array=array)) for number in range(4)]
+        large = asyncio.gather(*asks)
+        await turns()
+        assert here.statistics().waiting == 3
+        assert await soon(here.ask("desk", Say(text="small"))) == Said(text="small")
+        assert there.statistics().bytes_received < 48 * MIB
+        await soon(large)
+        assert store.seen == ["small", "0", "1", "2", "3"]
+
+
+async def test_asks_without_arrays_wait_when_there_are_too_many_of_them() -> None:
+    owner = Children("test")
+    async with connected("tcp") as (dialled, accepted):
+        here = Link(dialled, serves={})
+        await start(here, owner)
+        text = "x" * 60_000
+        asks = [asyncio.create_task(here.ask("desk", Say(text=text))) for _ in range(400)]
+        await turns()
+        assert here.statistics().waiting > 100
+        assert here.statistics().send_buffer < 8 * MIB
+        there = Link(accepted, serves={"desk": Desk().ref})
+        await start(there, owner)
+        assert len(await soon(asyncio.gather(*asks))) == 400
+        await here.aclose()
         await owner.stop()

@@ -146,6 +146,7 @@ class Proxy:
 
     async def _serve(self, dialler: socket.socket) -> None:
         """Carries one connection until both directions have ended, or it is reset."""
+        in_order = False
         server = socket.socket()
         server.setblocking(False)
         try:
@@ -156,12 +157,12 @@ class Proxy:
             pair = _Pair(dialler, server)
             self._pairs.add(pair)
             try:
-                await self._carry(pair)
+                in_order = await self._carry(pair)
             finally:
                 self._pairs.discard(pair)
         finally:
-            _reset(dialler)
-            _reset(server)
+            for end in (dialler, server):
+                _hang_up(end, in_order=in_order)
 
     async def _reached(self, server: socket.socket) -> bool:
         try:
@@ -170,7 +171,9 @@ class Proxy:
             return False
         return True
 
-    async def _carry(self, pair: _Pair) -> None:
+    async def _carry(self, pair: _Pair) -> bool:
+        """Returns whether both directions have ended in order; if not, the ends are to be reset."""
+
         async def until_over() -> None:
             await pair.over.wait()
             raise _Over
@@ -184,6 +187,8 @@ class Proxy:
                     pumps.create_task(there)
                     pumps.create_task(back)
                 watch.cancel()
+                return True
+        return False
 
     async def _pump(
         self, pair: _Pair, way: Way, source: socket.socket, sink: socket.socket
@@ -238,8 +243,9 @@ class _Over(Exception):
     """The connection is to be reset."""
 
 
-def _reset(end: socket.socket) -> None:
-    """Ends a connection with RST, unless both directions have ended in order."""
-    with contextlib.suppress(OSError):
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+def _hang_up(end: socket.socket, *, in_order: bool) -> None:
+    """Ends a connection, with RST unless it has ended in order: that would overtake the last bytes."""
+    if not in_order:
+        with contextlib.suppress(OSError):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     end.close()

@@ -14,7 +14,7 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession.cluster import LocalCluster
-from actorsession.cluster.local import WorkerProcess
+from actorsession.cluster.worker_process import WorkerProcess
 from actorsession.errors import DeadlineExceededError, FailedPreconditionError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import actorsession.ops as ops
-from actorsession.actors import link as link_module
+from actorsession.actors import room as room_module
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster
 from actorsession.config import ConfigProto, RunOptions
@@ -30,7 +30,6 @@ from tests.cluster.kit import (
     on,
     reach_over_links,
     soon,
-    until_all,
 )
 from tests.cluster.proxy import Proxy, Way
 
@@ -215,7 +214,7 @@ async def test_closing_releases_all_who_wait(kind: str, graph: Graph) -> None:
 @pytest.mark.parametrize(
     "options", [{"max_inflight_steps": 0}, {"max_inflight_bytes": 0}, {"max_inflight_steps": -1}]
 )
-def test_a_limit_of_nothing_is_refused(options: dict[str, int]) -> None:
+def test_a_limit_of_nothing_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgumentError, match=next(iter(options))):
         ConfigProto(**options)
 
@@ -244,7 +243,10 @@ async def test_a_slow_kernel_of_a_consumer_holds_its_producer_back_and_not_the_b
         array = ops.fill([MIB // 4], x)  # 1 MiB, and small when it is fed
     with on(W1):
         y = ops.reduce_max(gate(array))
-    limits = {"steps": {"max_inflight_steps": 4}, "bytes": {"max_inflight_bytes": 4 * MIB}}
+    limits: dict[str, dict[str, Any]] = {
+        "steps": {"max_inflight_steps": 4},
+        "bytes": {"max_inflight_bytes": 4 * MIB},
+    }
     config = ConfigProto(**limits[how])
     async with (
         in_process(beat=0.1, lease=0.6) as cluster,
@@ -279,7 +281,7 @@ async def test_a_link_that_is_read_slowly_holds_back_the_steps_that_send_over_it
     2. The next steps are held, and are seen to be; those that do not send there run.
     3. One that is held is given up, and leaves; when the link is there again, the others go on.
     """
-    monkeypatch.setattr(link_module, "BACKLOG", 4 * MIB)
+    monkeypatch.setattr(room_module, "BACKLOG", 4 * MIB)
     x = ops.placeholder("float32", [])
     with on(W0):
         array, alone = ops.fill([MIB // 2], x), x + 1.0  # 2 MiB

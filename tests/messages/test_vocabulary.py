@@ -92,6 +92,12 @@ PROTOCOL = {
     ),
     "graph_done": ("values: list[Any], stats: list[Any] | None, pushed: int", None),
     "push_tensors": ("step_id: int, keys: list[str], values: list[Any], dead: list[bool]", None),
+    "ask_why": ("session_handle: str, most: int, steps: list[int], keys: list[str]", "worker_why"),
+    "worker_why": ("waits: dict[str, Any]", None),
+    "ask_session_why": ("session_handle: str, timeout_in_ms: int", "session_why"),
+    "session_why": ("waits: list[Any], silent: dict[str, str]", None),
+    "ask_owed": ("steps: list[int], keys: list[str], reply_to: str", "done"),
+    "values_lost": ("step_id: int, task: str", None),
     "cleanup_graph": ("step_id: int, error: list[Any] | None", "done"),
     "cleanup_all": ("containers: list[str]", "done"),
 }

@@ -100,7 +100,12 @@ def test_users_take_turns_however_much_one_of_them_submits() -> None:
     threads = PoolThreads(1, "turns-kernel")
     flood, other = KernelPool(threads), KernelPool(threads)
     gate, entered, ran = threading.Event(), threading.Event(), list[str]()
-    flood.submit(lambda: (entered.set(), gate.wait(10)))
+
+    def hold() -> None:
+        entered.set()
+        gate.wait(10)
+
+    flood.submit(hold)
     assert entered.wait(10)
     for _ in range(5):
         flood.submit(ran.append, "flood")

@@ -1,0 +1,61 @@
+"""``actorsession why``: what the steps of a cluster wait for, and the root cause."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from actorsession.cli.words import DONE, FAILED, fail, raw, say, say_json, seconds
+
+__all__ = ["add_to"]
+
+_EPILOG = """\
+The first line is the root cause: a kernel that runs (with the line that built it), a value that was
+lost, a task that does not answer, and so on. Tasks answer while they are busy with steps.
+
+exit status: 0 every task has answered; 1 one has not, or none could be asked; 2 called wrongly.
+environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to the sub-parsers of the program's parser."""
+    parser = commands.add_parser(
+        "why", help="show why the steps of a cluster hang",
+        description=(
+            "Asks all tasks of a cluster what their steps wait for, and follows each value to the task\n"
+            "that should send it, down to the root cause."
+        ),
+        epilog=_EPILOG, formatter_class=raw,
+    )  # fmt: skip
+    parser.add_argument("address", help="of any task, such as 127.0.0.1:7000")
+    parser.add_argument(
+        "--timeout", type=seconds, default=5.0, metavar="SECONDS",
+        help="until when to wait for answers (default %(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--json", action="store_true", help="say it as JSON, with all that was found"
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from actorsession.actors.deadline import Deadline
+    from actorsession.actors.loops import run
+    from actorsession.cluster import read_why
+    from actorsession.errors import OpError
+
+    async def ask() -> Any:
+        return await read_why(options.address, deadline=Deadline.after(options.timeout))
+
+    try:
+        found = run(ask())
+    except KeyboardInterrupt:
+        return FAILED
+    except (ValueError, OpError) as exc:
+        return fail("why", exc)
+    if options.json:
+        say_json(found.to_json())
+    else:
+        say(str(found))
+    return FAILED if found.silent else DONE

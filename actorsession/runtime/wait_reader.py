@@ -1,0 +1,342 @@
+"""Reads what steps of this process wait for and what runs, without the steps having to note anything.
+
+What waits is found in the rendezvous and in the queue of a step, what runs in the stacks of the threads: a
+generated function on a stack says by its line which node is at work, and the function that has called it
+since when. So a step costs no more for being explainable. Called by sessions and workers that are asked why
+they hang, from the thread of the steps or any other.
+
+Invariant: nothing here waits, and what it makes is bounded by the limits that it is given.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from actorsession.plan.partition import SEND
+from actorsession.runtime.executor import Gate, InlineRun, TimedGate
+from actorsession.runtime.partition_run import PartitionRun
+from actorsession.runtime.waits import (
+    FOLLOWS,
+    NOBODY,
+    QUEUED,
+    READY,
+    RUNS,
+    SENT,
+    WAITS,
+    KernelNow,
+    SentKey,
+    StepWaits,
+    Waiter,
+)
+
+if TYPE_CHECKING:
+    from actorsession.plan.link import LinkedPartition, LinkedSegment
+    from actorsession.runtime.step import Step
+
+__all__ = ["Stacks", "inline_kernels", "step_waits", "what_became_of"]
+
+# Names of nodes and keys that one entry tells of.
+_FEW = 4
+_EXECUTE = PartitionRun.execute.__code__
+_INLINE = InlineRun.run.__code__
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A generated function on a stack.
+
+    Attributes:
+        run: its partition in its step; ``None`` for a plan that needs no step.
+        index: which segment of that.
+        gate: of the session, for a plan that needs no step.
+        kernel: the node at work.
+    """
+
+    run: PartitionRun | None
+    index: int
+    gate: Any
+    kernel: KernelNow
+
+
+class Stacks:
+    """The generated functions that all threads of this process are in, at one moment."""
+
+    def __init__(self) -> None:
+        self.found = [f for frame in _frames() if (f := _look_at(frame)) is not None]
+
+    def of(self, step: Step) -> dict[tuple[int, int], KernelNow]:
+        """The kernels of a step by partition run and segment."""
+        return {
+            (id(f.run), f.index): f.kernel
+            for f in self.found
+            if f.run is not None and f.run.step is step
+        }
+
+    def runs_of(self, step: Step) -> Iterator[PartitionRun]:
+        """The partition runs of a step that a thread is in."""
+        for found in self.found:
+            if found.run is not None and found.run.step is step:
+                yield found.run
+
+
+def _frames() -> Iterator[FrameType]:
+    for bottom in sys._current_frames().values():
+        frame: FrameType | None = bottom
+        while frame is not None:
+            if frame.f_code is _EXECUTE or frame.f_code is _INLINE:
+                yield frame
+            frame = frame.f_back
+
+
+def _look_at(frame: FrameType) -> _Found | None:
+    """What a call of generated code is at; ``None`` if it has just begun or ended."""
+    here = dict(frame.f_locals)
+    owner, begin = here.get("self"), here.get("begin")
+    if owner is None or begin is None:
+        return None
+    if isinstance(owner, InlineRun):
+        linked, segment = owner._linked, owner._segment
+        run, index, gate = None, 0, here.get("gate")
+    else:
+        run, index, gate = owner, here["index"], None
+        linked, segment = run.linked, run.linked.segments[index]
+    number = _node_at(frame, segment)
+    kernel = _kernel(linked, segment, number, time.perf_counter() - begin, run)
+    return _Found(run, index, gate, kernel)
+
+
+def _node_at(caller: FrameType, segment: LinkedSegment) -> int | None:
+    """The node whose line the function of a segment is at, if it is still on a stack."""
+    names = (segment.filename, segment.traced_filename)
+    for bottom in sys._current_frames().values():
+        frame: FrameType | None = bottom
+        inner: FrameType | None = None
+        while frame is not None and frame is not caller:
+            if frame.f_code.co_filename in names:
+                inner = frame
+            frame = frame.f_back
+        if frame is caller:
+            if inner is None:
+                return None
+            return segment.node_at(inner.f_code.co_filename, inner.f_lineno or 0)
+    return None
+
+
+def _kernel(
+    linked: LinkedPartition,
+    segment: LinkedSegment,
+    number: int | None,
+    seconds: float,
+    run: PartitionRun | None,
+    *,
+    queued: bool = False,
+) -> KernelNow:
+    if number is None:
+        number = next((n for n in segment.segment.line_nodes if n is not None), None)
+    node = None if number is None else linked.compiled.nodes[number]
+    return KernelNow(
+        node=node.name if node is not None else segment.segment.name,
+        op=node.op if node is not None else "",
+        device=linked.device,
+        source=node.source if node is not None else "",
+        seconds=seconds,
+        step_id=run.step.step_id if run is not None else 0,
+        queued=queued,
+    )
+
+
+def inline_kernels(stacks: Stacks, gate: Gate) -> tuple[KernelNow, ...]:
+    """What runs of a session's plans that need no step."""
+    return tuple(
+        [
+            f.kernel
+            for f in stacks.found
+            if f.gate is gate or (isinstance(f.gate, TimedGate) and f.gate._of_session is gate)
+        ]
+    )
+
+
+# -- steps -----------------------------------------------------------------------------------------
+
+
+def _runs(step: Step, stacks: Stacks) -> list[PartitionRun]:
+    """The partitions of a step that have not come to their end."""
+    found: dict[int, PartitionRun] = {}
+    for _, waiter in step.rendezvous.waiters():
+        # What a partition waits with is a bound method of its run.
+        run = getattr(getattr(waiter, "func", None), "__self__", None)
+        if isinstance(run, PartitionRun) and run.step is step:
+            found[id(run)] = run
+    queued = [run for run, _ in tuple(step.queued)]
+    pooled = [held.run for held in tuple(step.pooled)]
+    for run in (*queued, *pooled, *stacks.runs_of(step)):
+        found[id(run)] = run
+    return [run for run in found.values() if run.left]
+
+
+class _States:
+    """Where each segment of a step's partitions is."""
+
+    def __init__(self, step: Step, stacks: Stacks) -> None:
+        self.step = step
+        self.runs = _runs(step, stacks)
+        self.running = stacks.of(step)
+        self.ready = {(id(run), index) for run, index in tuple(step.queued)}
+        self.pooled = {(id(held.run), held.index) for held in tuple(step.pooled)}
+        self.missing = frozenset(step.waiting())
+
+    def of(self, run: PartitionRun, index: int) -> str:
+        place = (id(run), index)
+        if place in self.running:
+            return RUNS
+        if place in self.pooled:
+            return QUEUED
+        if place in self.ready:
+            return READY
+        if run.waits[index]:
+            return WAITS if self.keys(run, index) else FOLLOWS
+        return SENT
+
+    def keys(self, run: PartitionRun, index: int) -> list[str]:
+        """The keys that a segment waits for; those of the segments before it are among them."""
+        slots = set(run.linked.segments[index].segment.waits)
+        recvs = run.linked.compiled.recvs
+        return [key for slot, key in recvs if slot in slots and key in self.missing]
+
+    def kernels(self) -> list[KernelNow]:
+        kernels = list(self.running.values())
+        for held in tuple(self.step.pooled):
+            if (id(held.run), held.index) not in self.running:
+                segment = held.run.linked.segments[held.index]
+                seconds = time.monotonic() - held.since
+                kernels.append(
+                    _kernel(held.run.linked, segment, None, seconds, held.run, queued=True)
+                )
+        return sorted(kernels, key=lambda k: (k.queued, -k.seconds))
+
+
+def step_waits(step: Step, stacks: Stacks, most: int, **where: Any) -> StepWaits:
+    """What a step of this process waits for, and what runs of it.
+
+    Args:
+        step: the step.
+        stacks: of this moment.
+        most: how many waiters and how many kernels to tell of.
+        where: ``session`` and ``task``.
+    """
+    states = _States(step, stacks)
+    waiters: list[Waiter] = []
+    unfinished = more = 0
+    for run in states.runs:
+        unfinished += run.left
+        for index, count in enumerate(tuple(run.waits)):
+            if not count or not (keys := states.keys(run, index)):
+                continue
+            if len(waiters) < most:
+                waiters.append(_waiter(run, index, keys))
+            else:
+                more += 1
+    kernels = states.kernels()
+    return StepWaits(
+        step_id=step.step_id, seconds=time.monotonic() - step.since, unfinished=unfinished,
+        waiters=tuple(waiters), more_waiters=more, kernels=tuple(kernels[:most]),
+        more_kernels=max(0, len(kernels) - most), **where,
+    )  # fmt: skip
+
+
+def _waiter(run: PartitionRun, index: int, keys: list[str]) -> Waiter:
+    names, count = _names(run, index)
+    return Waiter(
+        device=run.linked.device, nodes=tuple(names), more_nodes=count - len(names),
+        keys=tuple(keys[:_FEW]), more_keys=max(0, len(keys) - _FEW),
+    )  # fmt: skip
+
+
+def _names(run: PartitionRun, index: int) -> tuple[list[str], int]:
+    """The first few nodes of a segment, and how many it has."""
+    numbers = dict.fromkeys(n for n in _lines(run, index) if n is not None)
+    nodes = run.linked.compiled.nodes
+    names = [nodes[n].name for n in numbers if nodes[n].op != SEND]
+    # A segment may do nothing but hand on what it has received.
+    names = names or [nodes[n].name for n in numbers]
+    return names[:_FEW], len(names)
+
+
+def _lines(run: PartitionRun, index: int) -> Iterable[int | None]:
+    return (line.node for line in run.linked.segments[index].segment.code)
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def what_became_of(step: Step, keys: Collection[str], stacks: Stacks) -> list[SentKey]:
+    """What has become of values that a step of this process should send.
+
+    Args:
+        step: the step, under way here.
+        keys: of values from devices of this process.
+        stacks: of this moment.
+    """
+    states = _States(step, stacks)
+    wanted = set(keys)
+    places: dict[str, tuple[PartitionRun, int, str]] = {}
+    for run in states.runs:
+        if wanted.isdisjoint(run.linked.compiled.sends):
+            continue
+        for index, key, node in _sends(run):
+            if key in wanted:
+                places[key] = run, index, node
+    return [_became(states, key, places) for key in keys]
+
+
+def _sends(run: PartitionRun) -> Iterator[tuple[int, str, str]]:
+    """What a partition sends: the segment, the key, and the node whose value it is."""
+    nodes = run.linked.compiled.nodes
+    for index in range(len(run.linked.segments)):
+        for number in _lines(run, index):
+            if number is None or nodes[number].op != SEND:
+                continue
+            node = nodes[number]
+            source = [name for name, _ in node.inputs] or list(node.control_inputs)
+            yield index, node.attrs["key"], source[0] if source else node.name
+
+
+def _became(
+    states: _States, key: str, places: Mapping[str, tuple[PartitionRun, int, str]]
+) -> SentKey:
+    step_id = states.step.step_id
+    if key not in places:
+        return SentKey(step_id=step_id, key=key, state=NOBODY)
+    run, index, node = places[key]
+    state = states.of(run, index)
+    kernel = states.running.get((id(run), index))
+    if state == FOLLOWS:
+        before = _blocking(states, run, index)
+        kernel = kernel or before
+        state = RUNS if before is not None and not before.queued else state
+    elif state == QUEUED:
+        segment = run.linked.segments[index]
+        kernel = _kernel(run.linked, segment, None, 0.0, run, queued=True)
+    return SentKey(
+        step_id=step_id, key=key, state=state, node=node, kernel=kernel,
+        keys=tuple(states.keys(run, index)[:_FEW]) if state == WAITS else (),
+    )  # fmt: skip
+
+
+def _blocking(states: _States, run: PartitionRun, index: int) -> KernelNow | None:
+    """The kernel that a segment waits for whose arrivals are all there."""
+    seen, left = {index}, [index]
+    while left:
+        for before in run.linked.segments[left.pop()].segment.after:
+            kernel = states.running.get((id(run), before))
+            if kernel is not None:
+                return kernel
+            if before not in seen:
+                seen.add(before)
+                left.append(before)
+    return next((k for k in states.kernels() if k.device == run.linked.device), None)

@@ -1,0 +1,346 @@
+"""Why a session hangs: the wait-for graph of its steps, over all tasks, down to the root causes.
+
+Tasks say what their steps wait for (``runtime.waits``); ``explain`` puts that together. From each value that
+somebody waits for it goes to the task that should send it, from there to what that waits for, and so on,
+until it comes to something that waits for nothing else: a kernel that runs, a value that was sent and has not
+arrived, a task that does not answer, or a value that was met on the way before, which is a circle.
+
+Pure: no processes, no clock. Called by the faces, and by the command line with what a whole cluster says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.plan.keys import RendezvousKey, parse_key
+from actorsession.runtime.waits import (
+    FOLLOWS,
+    HELD,
+    LOST,
+    NOBODY,
+    QUEUED,
+    RUNS,
+    SENT,
+    SILENT,
+    UNBEGUN,
+    UNFED,
+    WAITS,
+    KernelNow,
+    MasterWaits,
+    PartialWaits,
+    SentKey,
+    StepWaits,
+    TaskWaits,
+)
+from actorsession.session.why_words import words_of_cause, words_of_why
+
+__all__ = ["CIRCLE", "Cause", "StuckStep", "Why", "awaited_keys", "explain"]
+
+CIRCLE = "circle"
+"""A value waits for itself, over others."""
+
+# Causes told of one step, values followed for it, and values in a row that one cause names.
+_CAUSES = 5
+_FOLLOWED = 2000
+_IN_A_ROW = 12
+# What is most worth knowing comes first; of equals, what waits the longest.
+_ORDER = (LOST, CIRCLE, SILENT, HELD, UNFED, RUNS, QUEUED, UNBEGUN, FOLLOWS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Something that a step waits for and that waits for no other value.
+
+    Attributes:
+        kind: ``runs`` (a kernel), ``queued``, ``lost``, ``circle``, ``silent`` (a task), ``held``,
+            ``unfed``, ``unbegun``, ``ready`` or ``follows``.
+        task: the task where it is.
+        node: the node.
+        op: its operation, of a kernel.
+        device: where that is.
+        source: the user's line.
+        seconds: since when, of a kernel.
+        link: the task that does not read, of a step that is held.
+        reason: why a task does not answer.
+        chain: the rendezvous keys from what waits down to the cause, the first few.
+        more_chain: how many there are beside.
+        waiters: the nodes that wait for the first of them.
+    """
+
+    kind: str
+    task: str
+    node: str = ""
+    op: str = ""
+    device: str = ""
+    source: str = ""
+    seconds: float = 0.0
+    link: str = ""
+    reason: str = ""
+    chain: tuple[str, ...] = ()
+    more_chain: int = 0
+    waiters: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[RendezvousKey, ...]:
+        """The chain, parsed: edge, source device, destination."""
+        return tuple([parse_key(key) for key in self.chain])
+
+    def __str__(self) -> str:
+        return words_of_cause(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StuckStep:
+    """A step that is under way.
+
+    Attributes:
+        step_id: the step.
+        session: the handle of its session; "" in one process.
+        seconds: since when.
+        causes: what it waits for in the end, the most telling first.
+        more_causes: how many there are beside.
+        tasks: what each task says of it.
+        unfinished: the tasks whose part has not ended, as the master knows it.
+        partial: the partial run that it is of, if it is one.
+    """
+
+    step_id: int
+    session: str
+    seconds: float
+    causes: tuple[Cause, ...] = ()
+    more_causes: int = 0
+    tasks: tuple[StepWaits, ...] = ()
+    unfinished: tuple[str, ...] = ()
+    partial: PartialWaits | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """What the steps of a session, or of a cluster, wait for. As text it begins with the root cause.
+
+    Attributes:
+        steps: the steps under way, those of the longest standing first.
+        more_steps: how many there are beside.
+        kernels: what runs of no step.
+        masters: what the masters say of their sessions: queues, registrations.
+        waiting: runs that wait in this process to be sent at all.
+        silent: for each task that does not answer, why.
+    """
+
+    steps: tuple[StuckStep, ...] = ()
+    more_steps: int = 0
+    kernels: tuple[KernelNow, ...] = ()
+    masters: tuple[MasterWaits, ...] = ()
+    waiting: int = 0
+    silent: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def root(self) -> Cause | None:
+        """The most telling cause of all steps."""
+        causes = [cause for step in self.steps for cause in step.causes]
+        return min(causes, key=_rank, default=None)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as plain values; keys of rendezvous are parsed as well."""
+        out = asdict(self)
+        for step, made in zip(self.steps, out["steps"], strict=True):
+            for cause, plain in zip(step.causes, made["causes"], strict=True):
+                plain["keys"] = [
+                    {"edge": k.edge_name, "from": k.src_device, "to": k.dst_device}
+                    for k in cause.keys
+                ]
+                plain["words"] = str(cause)
+        return out
+
+    def __str__(self) -> str:
+        return words_of_why(self)
+
+
+def _rank(cause: Cause) -> tuple[int, float]:
+    place = _ORDER.index(cause.kind) if cause.kind in _ORDER else len(_ORDER)
+    return place, -cause.seconds
+
+
+def awaited_keys(waits: Iterable[TaskWaits]) -> dict[tuple[int, str], str]:
+    """The values that are waited for, by step and key, with the session of each step.
+
+    Whoever collects what tasks say asks their senders what has become of them.
+    """
+    found: dict[tuple[int, str], str] = {}
+    for task in waits:
+        sessions = {step.step_id: step.session for step in task.steps}
+        for step in task.steps:
+            for waiter in step.waiters:
+                found.update({(step.step_id, key): step.session for key in waiter.keys})
+        for sent in task.keys:
+            for key in sent.keys:
+                found.setdefault((sent.step_id, key), sessions.get(sent.step_id, ""))
+    return found
+
+
+def explain(
+    waits: Sequence[TaskWaits], silent: Mapping[str, str] | None = None, *, waiting: int = 0
+) -> Why:
+    """Makes sense of what tasks say.
+
+    Args:
+        waits: what each says; of a task that was asked several times all of it.
+        silent: for each task that did not answer, why.
+        waiting: runs that wait in this process to be sent at all.
+    """
+    return _Explainer(waits, silent or {}).explain(waiting)
+
+
+class _Explainer:
+    def __init__(self, waits: Sequence[TaskWaits], silent: Mapping[str, str]) -> None:
+        self.waits = waits
+        self.silent = silent
+        self.sent = {(s.step_id, s.key): s for task in waits for s in task.keys}
+        self.of_step: dict[int, dict[str, StepWaits]] = {}
+        for task in waits:
+            for step in task.steps:
+                self.of_step.setdefault(step.step_id, {})[step.task or task.task] = step
+        self.masters = {m.session: m for task in waits for m in task.masters}
+        self.partials = {p.step_id: p for m in self.masters.values() for p in m.partial_runs}
+
+    def explain(self, waiting: int) -> Why:
+        of_masters = {s: (m, t, p) for m in self.masters.values() for s, t, p in m.steps}
+        steps = []
+        for step_id in dict.fromkeys([*self.of_step, *of_masters, *self.partials]):
+            parts = tuple(self.of_step.get(step_id, {}).values())
+            master = of_masters.get(step_id)
+            partial = self.partials.get(step_id)
+            sessions = [p.session for p in parts] + ([master[0].session] if master else [])
+            sessions += [partial.session] if partial else []
+            seconds = max([p.seconds for p in parts] + ([master[1]] if master else []), default=0.0)
+            unfinished = master[2] if master else ()
+            causes = self._causes(step_id, parts, unfinished)
+            steps.append(
+                StuckStep(
+                    step_id=step_id, session=sessions[0], seconds=seconds,
+                    causes=tuple(causes[:_CAUSES]), more_causes=max(0, len(causes) - _CAUSES),
+                    tasks=parts, unfinished=unfinished, partial=partial,
+                )
+            )  # fmt: skip
+        return Why(
+            steps=tuple(sorted(steps, key=lambda s: -s.seconds)),
+            more_steps=sum(task.more_steps for task in self.waits)
+            + sum(m.left_out for m in self.masters.values()),
+            kernels=tuple([k for task in self.waits for k in task.kernels]),
+            masters=tuple(self.masters.values()), waiting=waiting, silent=dict(self.silent),
+        )  # fmt: skip
+
+    # -- causes of one step ------------------------------------------------------------------------
+
+    def _causes(
+        self, step_id: int, parts: Sequence[StepWaits], unfinished: Sequence[str]
+    ) -> list[Cause]:
+        found: dict[tuple[str, ...], Cause] = {}
+        for part in parts:
+            for cause in self._causes_at(part):
+                known = found.setdefault(_identity(cause), cause)
+                if len(cause.chain) < len(known.chain) or not known.chain:
+                    found[_identity(cause)] = cause
+        spoken_of = {part.task for part in parts}
+        for task in unfinished:
+            if task in self.silent:
+                cause = Cause(kind=SILENT, task=task, reason=self.silent[task])
+                found.setdefault(_identity(cause), cause)
+            elif task not in spoken_of and not found:
+                found.setdefault((task,), Cause(kind=UNBEGUN, task=task))
+        return sorted(found.values(), key=_rank)
+
+    def _causes_at(self, part: StepWaits) -> Iterable[Cause]:
+        if part.state == HELD:
+            yield Cause(kind=HELD, task=part.task, link=part.link, seconds=part.seconds)
+        for kernel in part.kernels:
+            yield _of_kernel(kernel, part.task)
+        followed: dict[str, tuple[str, ...]] = {}  # each key with the nodes that wait for it
+        for waiter in part.waiters:
+            for key in waiter.keys:
+                followed.setdefault(key, waiter.nodes)
+        for key, nodes in list(followed.items())[:_FOLLOWED]:
+            yield from self._follow(part.step_id, key, nodes)
+
+    def _follow(self, step_id: int, first: str, nodes: tuple[str, ...]) -> Iterable[Cause]:
+        """The causes below one value, each with the way to it; every value is looked at once."""
+        ways: list[tuple[str, ...]] = [(first,)]
+        seen: set[str] = set()
+        while ways and len(seen) < _FOLLOWED:
+            way = ways.pop()
+            key = way[-1]
+            if key in way[:-1]:
+                circle = way[way.index(key) :]
+                yield _cause(CIRCLE, parse_key(key).src_task, circle, nodes)
+                continue
+            if key in seen:
+                continue
+            seen.add(key)
+            sent = self.sent.get((step_id, key))
+            if sent is not None and sent.state == WAITS and sent.keys:
+                ways += [(*way, below) for below in reversed(sent.keys)]
+                continue
+            yield self._end_of(step_id, way, nodes, sent)
+
+    def _end_of(
+        self, step_id: int, way: tuple[str, ...], nodes: tuple[str, ...], sent: SentKey | None
+    ) -> Cause:
+        """The cause at the end of a chain."""
+        try:
+            key = parse_key(way[-1])
+        except InvalidArgumentError as error:
+            return _cause(SILENT, "", way, nodes, reason=error.message)
+        task = key.src_task
+        partial = self.partials.get(step_id)
+        feed = _fed_name(key) if partial is not None else ""
+        if partial is not None and feed in partial.feeds:
+            return _cause(UNFED, task, way, nodes, node=feed)
+        if sent is None:
+            reason = self.silent.get(task, "nothing was heard of this value from it")
+            return _cause(SILENT, task, way, nodes, reason=reason)
+        if sent.kernel is not None and sent.state != SENT:
+            return _of_kernel(sent.kernel, task, way, nodes)
+        kind = LOST if sent.state in (SENT, NOBODY) else sent.state
+        reason = "over" if sent.over else ""
+        return _cause(kind, task, way, nodes, node=sent.node, link=sent.link, reason=reason)
+
+
+def _fed_name(key: RendezvousKey) -> str:
+    """The tensor that a key of a partial run feeds, if it is such a key."""
+    parts = key.edge_name.split("_", 2)
+    return parts[2] if len(parts) == 3 and parts[0] == "feed" else ""
+
+
+def _identity(cause: Cause) -> tuple[str, ...]:
+    """What makes two causes the same: where they are, not how one got there."""
+    if cause.kind in (LOST, UNFED):
+        return cause.kind, cause.chain[-1]
+    if cause.kind == CIRCLE:
+        return (cause.kind, *sorted(set(cause.chain)))
+    return cause.kind, cause.task, cause.node, cause.device
+
+
+def _cause(
+    kind: str, task: str, way: tuple[str, ...], nodes: tuple[str, ...], **more: Any
+) -> Cause:
+    return Cause(
+        kind=kind, task=task, chain=_shortened(way),
+        more_chain=max(0, len(way) - _IN_A_ROW), waiters=nodes, **more,
+    )  # fmt: skip
+
+
+def _shortened(way: tuple[str, ...]) -> tuple[str, ...]:
+    """The first keys of a chain, and the last, which is where the cause is."""
+    return way if len(way) <= _IN_A_ROW else (*way[: _IN_A_ROW - 1], way[-1])
+
+
+def _of_kernel(
+    kernel: KernelNow, task: str, way: tuple[str, ...] = (), nodes: tuple[str, ...] = ()
+) -> Cause:
+    return _cause(
+        QUEUED if kernel.queued else RUNS, task, way, nodes, node=kernel.node, op=kernel.op,
+        device=kernel.device, source=kernel.source, seconds=kernel.seconds,
+    )  # fmt: skip

@@ -1,0 +1,52 @@
+"""What the steps of a session in this process wait for.
+
+Called by direct sessions, from any thread; it imports what reads steps. A step of one process waits only for
+other devices of it, for threads and for feeds of a partial run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from actorsession.runtime.executor import Gate
+from actorsession.runtime.step import Step
+from actorsession.runtime.wait_reader import Stacks, inline_kernels, step_waits, what_became_of
+from actorsession.runtime.waits import SentKey, StepWaits, TaskWaits
+
+__all__ = ["MOST", "waits_here"]
+
+MOST = 50
+"""Steps, and waiters of each, that are told of."""
+# Values that are followed on from one to the next.
+_FOLLOWED = 2000
+
+
+def waits_here(steps: Sequence[Step], task: str, gate: Gate) -> TaskWaits:
+    """What steps of this process wait for.
+
+    Args:
+        steps: those under way.
+        task: what their process is called.
+        gate: of their session, for what runs of it without a step.
+    """
+    stacks = Stacks()
+    oldest = sorted(steps, key=lambda s: s.since)[:MOST]
+    found = [step_waits(step, stacks, MOST, task=task) for step in oldest]
+    keys: list[SentKey] = []
+    for step, waits in zip(oldest, found, strict=True):
+        keys += _follow(step, waits, stacks)
+    return TaskWaits(
+        task=task, steps=tuple(found), more_steps=len(steps) - len(oldest), keys=tuple(keys),
+        kernels=inline_kernels(stacks, gate),
+    )  # fmt: skip
+
+
+def _follow(step: Step, waits: StepWaits, stacks: Stacks) -> list[SentKey]:
+    """What has become of the values that a step waits for, and of those that these wait for."""
+    known: dict[str, SentKey] = {}
+    asked = [key for waiter in waits.waiters for key in waiter.keys]
+    while asked and len(known) < _FOLLOWED:
+        new = what_became_of(step, list(dict.fromkeys(asked)), stacks)
+        known.update({sent.key: sent for sent in new})
+        asked = [key for sent in new for key in sent.keys if key not in known]
+    return list(known.values())

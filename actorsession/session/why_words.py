@@ -1,0 +1,202 @@
+"""What a ``Why`` says to a person: the root cause in words first, then each step, task by task.
+
+Called by ``why`` alone. Lists are cut where they would fill a screen, and say by how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from actorsession.plan.keys import parse_key
+from actorsession.runtime.waits import HELD, UNBEGUN
+
+if TYPE_CHECKING:
+    from actorsession.runtime.waits import KernelNow, StepWaits
+    from actorsession.session.why import Cause, StuckStep, Why
+
+__all__ = ["words_of_cause", "words_of_why"]
+
+# Steps, and waiters and kernels of each of their parts, that the text tells of; the value has more.
+_STEPS = 10
+_ROWS = 5
+
+
+def words_of_cause(cause: Cause) -> str:
+    """One cause in a sentence, without the full stop."""
+    said = _VERDICTS.get(cause.kind, _moment)(cause)
+    if cause.kind == "circle":
+        return said
+    return f"{said}{_way(cause)}"
+
+
+def _runs(cause: Cause) -> str:
+    return f"{_kernel(cause)} has been running on {cause.device or cause.task} for {cause.seconds:.3g} s"
+
+
+def _queued(cause: Cause) -> str:
+    return f"{_kernel(cause)} waits on {cause.device or cause.task} for a free thread of the kernel pool"
+
+
+def _lost(cause: Cause) -> str:
+    key = parse_key(cause.chain[-1])
+    end = "whose part of the step has ended" if cause.reason == "over" else "which has run that far"
+    return (
+        f"a value was lost: {tensor(key.edge_name)} was sent from {key.src_device} to {key.dst_device} "
+        f"and has not arrived (key {key.text}); {cause.task}, {end}, does not send it again"
+    )
+
+
+def _circle(cause: Cause) -> str:
+    edges = [parse_key(key) for key in cause.chain]
+    names = " waits for ".join(f"{tensor(e.edge_name)} of {e.src_device}" for e in edges)
+    return f"values wait for each other in a circle: {names}"
+
+
+def _silent(cause: Cause) -> str:
+    return f"{cause.task} does not answer: {cause.reason or 'nothing was heard of it'}"
+
+
+def _held(cause: Cause) -> str:
+    return f"{cause.task} holds the step back until {cause.link or 'another task'} reads what was sent to it"
+
+
+def _unfed(cause: Cause) -> str:
+    return f"the partial run was not fed {cause.node} yet"
+
+
+def _unbegun(cause: Cause) -> str:
+    return f"{cause.task} has not begun its part of the step"
+
+
+def _moment(cause: Cause) -> str:
+    return f"{cause.node or 'something'} on {cause.task} is about to run"
+
+
+_VERDICTS = {
+    "runs": _runs, "queued": _queued, "lost": _lost, "circle": _circle, "silent": _silent,
+    "held": _held, "unfed": _unfed, "unbegun": _unbegun,
+}  # fmt: skip
+
+
+def tensor(edge: str) -> str:
+    """The tensor of an edge's name, ``edge_3_add:0``; ``^add`` is a control edge."""
+    parts = edge.split("_", 2)
+    return parts[2] if len(parts) == 3 and parts[0] in ("edge", "feed", "fetch") else edge
+
+
+def _kernel(kernel: Cause | KernelNow) -> str:
+    op = f" ({kernel.op})" if kernel.op else ""
+    where = f" [{kernel.source}]" if kernel.source else ""
+    return f"{kernel.node!r}{op}{where}"
+
+
+def _way(cause: Cause) -> str:
+    """What waits for a cause."""
+    if not cause.chain:
+        return ""
+    first = parse_key(cause.chain[0])
+    nodes = ", ".join(repr(name) for name in cause.waiters[:2])
+    hops = len(cause.chain) + cause.more_chain - 1
+    over = f", over {hops} value{'s' * (hops > 1)} between" if hops else ""
+    what = tensor(first.edge_name)
+    return f"; {nodes or 'a node'} on {first.dst_device} waits for {what}{over}"
+
+
+def words_of_why(why: Why) -> str:
+    """All of it; the first line is the root cause."""
+    return "\n".join(_lines(why))
+
+
+def _lines(why: Why) -> Iterator[str]:
+    yield _headline(why)
+    for task, reason in why.silent.items():
+        yield f"does not answer: {task}: {reason}"
+    for master in why.masters:
+        if master.waiting:
+            yield (
+                f"session {master.session}: {master.waiting} steps wait until fewer than "
+                f"{master.in_flight} are in flight"
+            )
+        for tasks in master.registering:
+            yield f"session {master.session}: a graph is being registered at {', '.join(tasks)}"
+    if why.waiting:
+        yield f"{why.waiting} runs wait in this process until fewer are in flight"
+    for step in why.steps[:_STEPS]:
+        yield from _step(step)
+    left = max(0, len(why.steps) - _STEPS) + why.more_steps
+    if left:
+        yield f"{left} more steps are left out"
+    if why.kernels:
+        yield "runs that need no step:"
+        yield from _kernels(why.kernels, 0)
+
+
+def _headline(why: Why) -> str:
+    root = why.root
+    if root is not None:
+        text = str(root)
+        return text[0].upper() + text[1:] + "."
+    if why.silent:
+        return f"{', '.join(why.silent)}: no answer."
+    if why.kernels:
+        kernel = why.kernels[0]
+        return f"{_kernel(kernel)} has been running on {kernel.device} for {kernel.seconds:.3g} s."
+    if why.steps:
+        return "Nothing waits for a value or for a kernel; ask again if it stays so."
+    if why.waiting or any(m.waiting or m.registering for m in why.masters):
+        return "No step is under way; some wait to begin."
+    return "No step is under way."
+
+
+def _step(step: StuckStep) -> Iterator[str]:
+    of = f" of session {step.session}" if step.session else ""
+    if step.partial is not None:
+        run = step.partial
+        yield f"partial run {run.handle!r} (step {step.step_id}{of}), idle for {run.seconds:.3g} s:"
+        yield f"  not fed: {_some(run.feeds)}; not fetched: {_some(run.fetches)}; calls: {run.calls}"
+    else:
+        yield f"step {step.step_id}{of}, under way for {step.seconds:.3g} s:"
+    for cause in step.causes:
+        yield f"  cause: {cause}"
+    if step.more_causes:
+        yield f"  {step.more_causes} more causes are left out"
+    if step.unfinished:
+        yield f"  tasks whose part has not ended: {', '.join(step.unfinished)}"
+    for part in step.tasks:
+        yield from _part(part)
+
+
+def _part(part: StepWaits) -> Iterator[str]:
+    if part.state == HELD:
+        yield f"  {part.task}: held until {part.link} reads"
+        return
+    if part.state == UNBEGUN:
+        yield f"  {part.task}: has not begun it; values have come"
+        return
+    yield f"  {part.task or 'this process'}: {part.unfinished} groups of nodes have not run"
+    for waiter in part.waiters[:_ROWS]:
+        names = ", ".join(repr(name) for name in waiter.nodes)
+        beside = f" and {waiter.more_nodes} more" if waiter.more_nodes else ""
+        keys = [parse_key(key) for key in waiter.keys]
+        wanted = ", ".join(f"{tensor(k.edge_name)} from {k.src_device}" for k in keys)
+        others = f" and {waiter.more_keys} more" if waiter.more_keys else ""
+        yield f"    {names}{beside} on {waiter.device} wait for {wanted}{others}"
+    left = max(0, len(part.waiters) - _ROWS) + part.more_waiters
+    if left:
+        yield f"    {left} more groups of nodes that wait are left out"
+    yield from _kernels(part.kernels, part.more_kernels)
+
+
+def _kernels(kernels: Sequence[KernelNow], more: int) -> Iterator[str]:
+    for kernel in kernels[:_ROWS]:
+        does = "has waited for a thread" if kernel.queued else "has been running"
+        yield f"    {_kernel(kernel)} {does} on {kernel.device} for {kernel.seconds:.3g} s"
+    left = max(0, len(kernels) - _ROWS) + more
+    if left:
+        yield f"    {left} more kernels are left out"
+
+
+def _some(names: Sequence[str]) -> str:
+    beside = f" and {len(names) - _ROWS} more" if len(names) > _ROWS else ""
+    return (", ".join(names[:_ROWS]) or "nothing") + beside

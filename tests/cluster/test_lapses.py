@@ -1,0 +1,212 @@
+"""Links that are lost between living tasks: what becomes of sessions, and of values on their way."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.actors import Deadline
+from actorsession.actors.ref import Ref
+from actorsession.cluster.owed_values import OwedValues
+from actorsession.cluster.worker_rendezvous import RendezvousTable
+from actorsession.config import ConfigProto
+from actorsession.errors import OpError, WorkerRestartedError
+from actorsession.graph.graph import Graph
+from actorsession.messages.worker import AskOwed, ValuesLost
+from actorsession.plan.keys import build_key
+from actorsession.session import AsyncSession
+from tests.cluster.kit import W0, W1, W2, Gate, InProcess, in_process, on, soon
+
+
+async def lose_link(cluster: InProcess, one: str = W0, other: str = W1) -> None:
+    """Drops the connection between two workers, as a network does that was cut."""
+    here = cluster.server(one)._cache.link_now(other)
+    there = cluster.server(other)._cache.link_now(one)
+    assert here is not None
+    assert there is not None
+    here._connection.abort()
+    await soon(here.wait_closed())
+    await soon(there.wait_closed())
+
+
+def variable_on_w1() -> tuple[Any, Any]:
+    with on(W1):
+        v = ops.Variable(5.0, name="v")
+    with on(W0):
+        return v, v + 1.0
+
+
+async def test_a_session_is_opened_again_at_a_worker_whose_link_was_lost(
+    way: str, graph: Graph
+) -> None:
+    v, end = variable_on_w1()
+    async with in_process({"worker": 2}) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            await soon(session.run(v.initializer))
+            for _ in range(3):
+                assert await soon(session.run(end)) == 6.0
+                await lose_link(cluster)
+            assert await soon(session.run([end, v])) == [6.0, 5.0]
+            assert cluster.server(W1).statistics().worker_sessions == 1
+        assert cluster.server(W1).statistics().worker_sessions == 0
+
+
+async def test_many_steps_at_once_open_it_again_once(graph: Graph) -> None:
+    v, end = variable_on_w1()
+    async with in_process({"worker": 2}) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            await soon(session.run(v.initializer))
+            await lose_link(cluster)
+            found = await soon(asyncio.gather(*[session.run(end) for _ in range(20)]))
+            assert found == [6.0] * 20
+            assert cluster.server(W1).statistics().worker_sessions == 1
+
+
+async def test_reattach_opens_it_again_too_and_nothing_was_lost(graph: Graph) -> None:
+    v, end = variable_on_w1()
+    async with in_process({"worker": 2}) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            await soon(session.run(v.initializer))
+            await lose_link(cluster)
+            found = await soon(session.reattach())
+            assert (found.added, found.removed, found.restarted, found.lost) == ((), (), (), ())
+            assert await soon(session.run(end)) == 6.0
+
+
+async def test_what_a_session_had_for_itself_is_lost_with_the_link_and_said_so(
+    graph: Graph,
+) -> None:
+    v, end = variable_on_w1()
+    config = ConfigProto(isolate_session_state=True)
+    async with in_process({"worker": 2}) as cluster:
+        async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
+            await soon(session.run(v.initializer))
+            await lose_link(cluster)
+            for _ in range(2):
+                with pytest.raises(WorkerRestartedError, match="went with it") as info:
+                    await soon(session.run(end))
+                assert info.value.task == W1
+                assert "Variables lost: v" in info.value.message
+            found = await soon(session.reattach(restore=v.initializer))
+            assert (found.restarted, found.lost, found.restored) == ((W1,), ("v",), ())
+            assert await soon(session.run(end)) == 6.0
+
+
+async def test_sessions_that_have_ended_leave_nothing_at_links_that_live_on(graph: Graph) -> None:
+    _, end = variable_on_w1()
+    async with in_process({"worker": 2}) as cluster:
+        seen = []
+        for _ in range(4):
+            async with AsyncSession(cluster.target(), graph=graph) as session:
+                with pytest.raises(OpError):
+                    await soon(session.run(end))
+            links = [cluster.server(a)._cache.link_now(b) for a, b in [(W0, W1), (W1, W0)]]
+            seen.append([len(link._watchers) for link in links if link is not None])
+        assert seen[1:] == [seen[0]] * 3
+
+
+async def test_a_step_that_waits_outlives_a_link_that_had_nothing_of_it(graph: Graph) -> None:
+    """Worker 2 waits for worker 1, which is at work; their link is reset, and the value takes another."""
+    x = ops.placeholder("float32", [])
+    gate = Gate("held while the link is lost")
+    with on(W1):
+        near = x + 1.0
+        held = gate(x)
+    with on(W2):
+        first, end = near + 1.0, held + 1.0
+    async with in_process({"worker": 3}) as cluster:
+        async with AsyncSession(cluster.target(W0), graph=graph) as session:
+            assert await soon(session.run(first, {x: 1.0})) == 3.0
+            run = asyncio.create_task(session.run(end, {x: 1.0}))
+            await soon(gate.wait_entered())
+            await lose_link(cluster, W1, W2)
+            gate.open()
+            assert await soon(run) == 2.0
+            await cluster.until_idle()
+
+
+# -- values that are owed --------------------------------------------------------------------------
+
+INCARNATION = 7
+STEP = 1
+
+
+class Peers:
+    """The other tasks, as ``OwedValues`` sees them."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, ValuesLost]] = []
+        self.asked: list[AskOwed] = []
+        self.error: OpError | None = None
+
+    def worker(self, task: str) -> Ref:
+        return self  # type: ignore[return-value]
+
+    async def ask(self, message: AskOwed, deadline: Deadline) -> None:
+        self.asked.append(message)
+        if self.error is not None:
+            raise self.error
+
+    def link_now(self, task: str) -> object | None:
+        return None
+
+    def tell_behind(self, task: str, message: ValuesLost) -> None:
+        self.told.append((task, message))
+
+
+def key(edge: str = "e", incarnation: int = INCARNATION) -> str:
+    return build_key(f"{W1}/device:CPU:0", incarnation, f"{W0}/device:CPU:0", edge)
+
+
+class Owing:
+    """One side, with a step that may wait for a value of worker 1."""
+
+    def __init__(self) -> None:
+        self.peers = Peers()
+        self.table = RendezvousTable(W0, lambda task, message: None)
+        self.given_up: list[tuple[int, OpError]] = []
+        self.owed = OwedValues(
+            self.table, [INCARNATION], self.peers, lambda *step: self.given_up.append(step)
+        )
+
+    def wait(self) -> None:
+        self.table.begin(STEP).recv_async(key(), lambda outcome: None)
+
+
+def test_word_that_a_value_is_lost_ends_the_step_that_waits_for_it() -> None:
+    side = Owing()
+    side.wait()
+    side.owed.lost(ValuesLost(step_id=STEP, task=W1))
+    ((step, error),) = side.given_up
+    assert (step, error.task) == (STEP, W1)
+    assert "were lost on their way" in error.message
+
+
+def test_word_that_comes_behind_the_value_or_of_another_step_changes_nothing() -> None:
+    side = Owing()
+    side.wait()
+    side.table.begin(STEP).deliver(key(), np.float32(1), False)
+    side.owed.lost(ValuesLost(step_id=STEP, task=W1))
+    side.owed.lost(ValuesLost(step_id=STEP + 1, task=W1))
+    assert side.given_up == []
+
+
+@pytest.mark.parametrize(
+    ("over", "incarnation", "lost"),
+    [(False, INCARNATION, False), (True, INCARNATION, True), (False, INCARNATION + 1, True)],
+)
+def test_a_task_says_so_if_its_part_is_over_or_was_that_of_an_earlier_life(
+    over: bool, incarnation: int, lost: bool
+) -> None:
+    side = Owing()
+    side.table.begin(STEP)
+    if over:
+        side.table.end(STEP)
+    text = key(incarnation=incarnation)
+    side.owed.asked(AskOwed(steps=[STEP], keys=[text], reply_to=W0))
+    expected = [(W0, ValuesLost(step_id=STEP, task=W1))] if lost else []
+    assert side.peers.told == expected

@@ -1,0 +1,295 @@
+"""Why a step hangs, asked of all tasks: lost values, slow kernels, silent tasks, enormous steps."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+import actorsession.ops as ops
+from actorsession.actors.loops import run as run_to_end
+from actorsession.cluster import LocalCluster, read_why
+from actorsession.cluster.why import MOST
+from actorsession.config import ConfigProto, RPCOptions
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import GraphDef
+from actorsession.messages import VOCABULARY
+from actorsession.messages.worker import AskWhy, WorkerWhy
+from actorsession.session import AsyncSession, Session
+from tests.cli.kit import called, line_of
+from tests.cluster.kit import (
+    PATIENCE,
+    W0,
+    W1,
+    W2,
+    Gate,
+    InProcess,
+    chain,
+    eventually,
+    free_ports,
+    in_process,
+    long_product,
+    on,
+    soon,
+)
+from tests.cluster.script import running
+
+# Bytes that the answers of one question may have, whatever the steps are: little enough for any screen.
+SMALL = 200_000
+
+
+def lose_pushes(cluster: InProcess, task: str, monkeypatch: Any) -> None:
+    """Has a task of this process lose what it sends to others."""
+    worker = cluster.server(task)._worker
+    assert worker is not None
+    monkeypatch.setattr(worker, "_push", lambda where, message: None)
+
+
+@pytest.mark.parametrize("over_wire", [False, True], ids=["called", "over a link"])
+async def test_a_slow_kernel_of_another_task_is_the_root(graph: Graph, over_wire: bool) -> None:
+    """W2 runs it; W1 waits for W2, and W0 for W1."""
+    gate = Gate(f"why slow {over_wire}")
+    x = ops.placeholder("float32", [], name="x")
+    with on(W2):
+        slow = gate(x)
+    with on(W1):
+        between = slow + 1.0
+    with on(W0):
+        end = ops.multiply(between, 2.0, name="end")
+    config = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=over_wire))
+    async with (
+        in_process({"worker": 3}) as cluster,
+        AsyncSession(cluster.target(), graph, config) as session,
+    ):
+        running = asyncio.ensure_future(session.run(end, {x: 1.0}))
+        try:
+            await soon(gate.wait_entered())
+            why, seen = await soon(session.why()), await soon(read_why(cluster.target(W1)))
+        finally:
+            gate.open()
+        assert await running == 4.0
+        for found in (why, seen):
+            root = found.root
+            assert root is not None
+            assert (root.kind, root.task, root.op) == ("runs", W2, "TestGate")
+            assert re.search(r"\.py:\d+$", root.source)
+            assert found.silent == {}
+            assert str(found).startswith("'TestGate' (TestGate) [")
+        assert set(why.steps[0].unfinished) == {W0, W1, W2}
+        assert str(await soon(session.why())) == "No step is under way."
+
+
+async def test_a_lost_value_is_named_although_its_sender_waits_too(
+    graph: Graph, monkeypatch: Any
+) -> None:
+    """Both wait for each other's later values; that is no circle, because the first one was sent."""
+    x = ops.placeholder("float32", [], name="x")
+    end = chain(x, 5)
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
+        assert await session.run(end, {x: 1.0}) == 6.0
+        lose_pushes(cluster, W1, monkeypatch)
+        stuck = asyncio.ensure_future(session.run(end, {x: 1.0}))
+        await eventually(lambda: cluster.server(W1).statistics().runs == 2)
+        why = await soon(session.why())
+        stuck.cancel()
+        await asyncio.wait([stuck])
+        assert [c.kind for c in why.steps[0].causes] == ["lost"]
+        root = why.root
+        assert root is not None
+        key = root.keys[-1]
+        assert (root.task, key.src_device, key.dst_device) == (
+            (W1, f"{W1}/device:CPU:0", f"{W0}/device:CPU:0")
+        )
+        assert key.edge_name.endswith("add_1:0")
+        await cluster.until_idle()
+
+
+async def test_a_partial_run_on_other_tasks_says_what_it_was_not_fed(graph: Graph) -> None:
+    x, y = ops.placeholder("float32", [], name="x"), ops.placeholder("float32", [], name="y")
+    with on(W1):
+        total = x + y
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
+        async with session.partial([total], [x, y]) as run:
+            await run.run([], {x: 1.0})
+            await eventually(lambda: cluster.server(W1).statistics().steps == 1)
+            why = await soon(session.why())
+            assert why.root is not None
+            assert (why.root.kind, why.root.node) == ("unfed", "y:0")
+            assert why.steps[0].partial is not None
+            assert why.steps[0].partial.feeds == ("y:0",)
+            assert await run.run(total, {y: 2.0}) == 3.0
+
+
+async def test_a_session_that_never_connected_has_no_step(graph: Graph) -> None:
+    session = AsyncSession("tcp://127.0.0.1:1", graph)
+    assert str(await session.why()) == "No step is under way."
+    await session.close()
+
+
+async def test_a_stuck_step_of_50_000_nodes_is_explained_in_little_room(
+    graph: Graph, monkeypatch: Any
+) -> None:
+    """Half of the nodes are on each task, and every hundredth waits for the other one."""
+    x = ops.placeholder("float32", [], name="x")
+    ends = []
+    for number in range(500):
+        with on(W1):
+            y = x + float(number)
+        with on(W0):
+            for _ in range(49):
+                y = ops.identity(y)
+        with on(W1):
+            for _ in range(50):
+                y = ops.identity(y)
+        ends.append(y)
+    assert len(graph.get_operations()) > 50_000
+    with on(W0):
+        total = ops.add_n(ends)
+    async with (
+        in_process() as cluster,
+        AsyncSession(cluster.target(), graph, _unoptimised()) as session,
+    ):
+        async with asyncio.timeout(3 * PATIENCE):
+            await session.run(total, {x: 0.0})
+        lose_pushes(cluster, W1, monkeypatch)
+        stuck = asyncio.ensure_future(session.run(total, {x: 0.0}))
+        await eventually(lambda: cluster.server(W0).statistics().steps == 1)
+        worker = cluster.server(W0)._worker
+        assert worker is not None
+        message = AskWhy(session_handle="", most=MOST, steps=[], keys=[])
+        said = worker.submit(message, None)
+        why = await soon(session.why(PATIENCE))
+        stuck.cancel()
+        await asyncio.wait([stuck])
+        assert isinstance(said, WorkerWhy)
+        assert len(json.dumps(said.waits)) < SMALL
+        assert len(json.dumps(why.to_json())) < 2 * SMALL
+        part = next(p for p in why.steps[0].tasks if p.task == W0)
+        assert (len(part.waiters), part.more_waiters) == (MOST, 500 + 1 - MOST)
+        assert (len(why.steps[0].causes), why.steps[0].causes[0].kind) == (5, "lost")
+        assert why.steps[0].more_causes == MOST - 5 + 4 - 4
+        assert len(str(why).splitlines()) < 40
+
+
+def _unoptimised() -> ConfigProto:
+    from actorsession.config import GraphOptions, OptimizerOptions, OptLevel
+
+    return ConfigProto(
+        graph_options=GraphOptions(optimizer_options=OptimizerOptions(opt_level=OptLevel.L0))
+    )
+
+
+async def test_a_task_answers_nonsense_about_values_without_harm() -> None:
+    async with in_process({"worker": 1}) as cluster:
+        worker = cluster.server(W0)._worker
+        assert worker is not None
+        message = AskWhy(session_handle="nobody", most=-3, steps=[1, 2], keys=["no key"])
+        assert worker.submit(message, None).waits["keys"] == []
+        assert VOCABULARY.reply_of(AskWhy) is WorkerWhy
+
+
+# -- processes -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def losing() -> Iterator[list[str]]:
+    """Two worker processes, of which the second loses what it sends; their addresses."""
+    spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]})
+
+    def command(module: str, index: int) -> list[str]:
+        words = ["worker", "--job", "worker", "--task", str(index), "--cluster", spec]
+        return [sys.executable, "-m", module, *words]
+
+    with (
+        running(command("actorsession", 0)) as first,
+        running(command("tests.cluster.dropping", 1)) as second,
+    ):
+        yield [line_of(process).split()[3].rstrip(";") for process in (first, second)]
+
+
+@pytest.mark.process
+def test_a_send_that_was_lost_between_processes_is_named_in_full(graph: Graph) -> None:
+    x = ops.placeholder("float32", [], name="x")
+    with on(W1):
+        lost = ops.multiply(x, 3.0, name="lost")
+    with on(W0):
+        end = ops.add(lost, 1.0, name="end")
+
+    async def ask(target: str, other: str) -> tuple[Any, tuple[int, str, str], Any]:
+        async with AsyncSession(target, graph) as session:
+            stuck = asyncio.ensure_future(session.run(end, {x: 1.0}))
+            async with asyncio.timeout(PATIENCE):
+                while not (why := await session.why()).root or why.root.kind != "lost":
+                    await asyncio.sleep(0.01)
+            plain = await asyncio.to_thread(called, "why", other)
+            as_json = await asyncio.to_thread(called, "why", target, "--json")
+            stuck.cancel()
+            await asyncio.wait([stuck])
+            return why, plain, as_json
+
+    with losing() as (target, other):
+        why, (code, out, err), as_json = run_to_end(ask(target, other))
+    root = why.root
+    key = root.keys[-1]
+    assert (root.task, root.waiters) == (W1, ("end",))
+    assert (key.src_device, key.dst_device) == (f"{W1}/device:CPU:0", f"{W0}/device:CPU:0")
+    assert key.edge_name.endswith("lost:0")
+    assert (code, err) == (0, "")
+    first = out.splitlines()[0]
+    for word in ("lost:0", W0, W1, key.text, "'end'"):
+        assert word in first
+    assert as_json[0] == 0
+    causes = [c for step in json.loads(as_json[1])["steps"] for c in step["causes"]]
+    assert [(c["kind"], c["keys"][-1]["edge"]) for c in causes] == [("lost", key.edge_name)]
+
+
+@pytest.mark.process
+def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(graph: Graph) -> None:
+    x = ops.placeholder("float32", [600, 600], name="x")
+    with on(W1):
+        slow = long_product(x, 4000)
+    with on(W0):
+        end = slow + 1.0
+
+    async def ask() -> tuple[Any, Any, Any]:
+        async with LocalCluster({"worker": 2}) as cluster:
+            stopped = cluster.process("worker", 1)
+            async with AsyncSession(cluster.target("worker"), graph) as session:
+                feed = [[0.001] * 600] * 600
+                stuck = asyncio.ensure_future(session.run(end, {x: feed}))
+                async with asyncio.timeout(PATIENCE):
+                    while not (busy := await session.why()).root or busy.root.kind != "runs":
+                        await asyncio.sleep(0.01)
+                stopped.send_signal(signal.SIGSTOP)
+                try:
+                    why = await session.why(0.5)
+                    said = await asyncio.to_thread(
+                        called, "why", cluster.target("worker"), "--timeout", "2"
+                    )
+                finally:
+                    stopped.send_signal(signal.SIGCONT)
+                stuck.cancel()
+                await asyncio.wait([stuck])
+                return busy, why, said
+
+    busy, why, (code, out, _) = run_to_end(ask())
+    assert (busy.root.task, busy.root.op, busy.silent) == (W1, "MatMul", {})
+    assert list(why.silent) == [W1]
+    assert (why.root.kind, why.root.task) == ("silent", W1)
+    assert code == 1
+    assert out.startswith(f"{W1} does not answer: ")
+
+
+@pytest.mark.process
+def test_asking_an_address_where_nobody_is_fails_in_one_line() -> None:
+    code, out, err = called("why", f"127.0.0.1:{free_ports(1)[0]}", "--timeout", "1")
+    assert (code, out) == (1, "")
+    assert err.startswith("actorsession why: ")
+    assert len(err.splitlines()) == 1

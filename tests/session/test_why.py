@@ -1,0 +1,338 @@
+"""Why a session hangs: what tasks say, put together; and sessions in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.config import ConfigProto
+from actorsession.errors import ProtocolError
+from actorsession.graph.graph import Graph
+from actorsession.plan.keys import build_key
+from actorsession.runtime.waits import (
+    HELD,
+    NOBODY,
+    QUEUED,
+    RUNS,
+    SENT,
+    UNBEGUN,
+    WAITS,
+    KernelNow,
+    MasterWaits,
+    PartialWaits,
+    SentKey,
+    StepWaits,
+    TaskWaits,
+    Waiter,
+)
+from actorsession.session import AsyncSession, Session
+from actorsession.session.why import CIRCLE, awaited_keys, explain
+from tests.cluster.kit import W0, W1, W2, Gate, eventually
+
+STEP = 7
+
+
+def key(source: str, destination: str, name: str) -> str:
+    return build_key(f"{source}/device:CPU:0", 1, f"{destination}/device:CPU:0", f"edge_0_{name}:0")
+
+
+A = key(W1, W0, "a")  # what W0 waits for
+B = key(W2, W1, "b")
+
+
+def waiting(task: str, *keys: str, **more: Any) -> StepWaits:
+    """A step at a task, where one node waits for some values."""
+    waiter = Waiter(
+        device=f"{task}/device:CPU:0", nodes=("reader",), more_nodes=0, keys=keys, more_keys=0
+    )
+    return StepWaits(
+        step_id=STEP, session="s", task=task, seconds=3.0, unfinished=1, waiters=(waiter,), **more
+    )
+
+
+def says(*steps: StepWaits, keys: tuple[SentKey, ...] = (), **more: Any) -> TaskWaits:
+    task = steps[0].task if steps else ""
+    return TaskWaits(task=task, names={"s": task}, steps=steps, keys=keys, **more)
+
+
+def sent(key: str, state: str, **more: Any) -> SentKey:
+    return SentKey(step_id=STEP, key=key, state=state, **more)
+
+
+SLOW = KernelNow(
+    node="slow", op="MatMul", device=f"{W2}/device:CPU:0", source="model.py:12", seconds=9.0,
+    step_id=STEP,
+)  # fmt: skip
+
+
+# -- causes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", [SENT, NOBODY])
+def test_a_lost_value_is_named_in_full(state: str) -> None:
+    why = explain([says(waiting(W0, A)), says(keys=(sent(A, state, over=True),))])
+    root = why.root
+    assert root is not None
+    assert (root.kind, root.task, root.chain, root.waiters) == ("lost", W1, (A,), ("reader",))
+    found = root.keys[0]
+    assert (found.edge_name, found.src_device, found.dst_device) == (
+        ("edge_0_a:0", f"{W1}/device:CPU:0", f"{W0}/device:CPU:0")
+    )
+    first = str(why).splitlines()[0]
+    for word in ("a:0", W0, W1, A, "lost", "has ended"):
+        assert word in first
+
+
+def test_a_kernel_at_the_end_of_a_chain_is_the_root() -> None:
+    """W0 waits for W1, which waits for W2, which runs a kernel."""
+    keys = (sent(A, WAITS, keys=(B,)), sent(B, RUNS, kernel=SLOW))
+    why = explain([says(waiting(W0, A)), says(waiting(W1, B)), says(keys=keys)])
+    root = why.root
+    assert root is not None
+    assert (root.kind, root.node, root.task, root.seconds) == (RUNS, "slow", W2, 9.0)
+    assert [cause.kind for cause in why.steps[0].causes] == [RUNS]  # one cause, however one gets there
+    assert str(why).splitlines()[0].startswith("'slow' (MatMul) [model.py:12] has been running on")
+
+
+def test_values_that_wait_for_each_other_are_named_as_a_circle() -> None:
+    back = key(W0, W1, "back")
+    keys = (sent(A, WAITS, keys=(back,)), sent(back, WAITS, keys=(A,)))
+    why = explain([says(waiting(W0, A)), says(waiting(W1, back)), says(keys=keys)])
+    assert [cause.kind for cause in why.steps[0].causes] == [CIRCLE]
+    first = str(why).splitlines()[0]
+    assert "circle" in first
+    assert "a:0 of " in first
+    assert "back:0 of " in first
+
+
+def test_a_task_that_does_not_answer_is_the_root_with_the_reason() -> None:
+    why = explain([says(waiting(W0, A))], {W1: "no answer within 2 s"})
+    assert why.root is not None
+    assert (why.root.kind, why.root.task) == ("silent", W1)
+    assert f"{W1} does not answer: no answer within 2 s" in str(why).splitlines()[0]
+
+
+def test_a_lost_value_is_told_before_a_kernel_that_runs() -> None:
+    other = key(W2, W0, "other")
+    keys = (sent(A, SENT), sent(other, RUNS, kernel=SLOW))
+    why = explain([says(waiting(W0, A, other)), says(keys=keys)])
+    assert [cause.kind for cause in why.steps[0].causes] == ["lost", RUNS]
+
+
+def test_backpressure_is_named_with_the_task_that_does_not_read() -> None:
+    held = StepWaits(step_id=STEP, session="s", task=W1, state=HELD, link=W2)
+    why = explain([says(waiting(W0, A)), says(held, keys=(sent(A, HELD, link=W2),))])
+    assert why.root is not None
+    assert (why.root.kind, why.root.task, why.root.link) == (HELD, W1, W2)
+    assert f"until {W2} reads" in str(why).splitlines()[0]
+
+
+def test_a_task_that_has_not_begun_the_step_is_named() -> None:
+    why = explain([says(waiting(W0, A)), says(keys=(sent(A, UNBEGUN),))])
+    assert f"{W1} has not begun its part of the step" in str(why.root)
+
+
+def test_a_kernel_that_waits_for_a_thread_is_not_said_to_run() -> None:
+    queued = KernelNow(**{**_fields(SLOW), "queued": True})
+    why = explain([says(waiting(W0, A, kernels=(queued,)))], {})
+    assert QUEUED in [cause.kind for cause in why.steps[0].causes]
+    assert "free thread of the kernel pool" in str(why)
+
+
+def _fields(kernel: KernelNow) -> dict[str, Any]:
+    return {name: getattr(kernel, name) for name in kernel.__slots__}
+
+
+@pytest.mark.parametrize("pending", [("x:0",), ()], ids=["not fed", "fed and lost"])
+def test_a_partial_run_waits_for_its_feed_or_has_lost_it(pending: tuple[str, ...]) -> None:
+    device = f"{W0}/device:CPU:0"
+    feed = build_key(device, 1, f"{W1}/device:CPU:0", "feed_0_x:0")
+    run = PartialWaits(
+        handle="h", step_id=STEP, session="s", seconds=5.0, feeds=pending, fetches=("y:0",), calls=0
+    )
+    master = MasterWaits(session="s", task=W0, partial_runs=(run,))
+    why = explain([says(waiting(W1, feed), masters=(master,), keys=(sent(feed, NOBODY),))])
+    assert why.root is not None
+    assert why.root.kind == ("unfed" if pending else "lost")
+    assert why.steps[0].partial == run
+    assert "partial run 'h'" in str(why)
+
+
+def test_nothing_under_way_is_said_in_one_line() -> None:
+    assert str(explain([])) == "No step is under way."
+
+
+def test_runs_that_wait_to_begin_are_counted() -> None:
+    master = MasterWaits(session="s", task=W0, in_flight=4, waiting=9, registering=((W0, W1),))
+    text = str(explain([TaskWaits(task=W0, masters=(master,))], waiting=2))
+    assert text.splitlines() == [
+        "No step is under way; some wait to begin.",
+        "session s: 9 steps wait until fewer than 4 are in flight",
+        f"session s: a graph is being registered at {W0}, {W1}",
+        "2 runs wait in this process until fewer are in flight",
+    ]
+
+
+def test_a_long_chain_and_many_causes_are_cut_and_counted() -> None:
+    chain = [key(W1, W0, f"n{i}") for i in range(40)]
+    links = tuple(sent(a, WAITS, keys=(b,)) for a, b in zip(chain, chain[1:], strict=False))
+    lost = [key(W2, W0, f"lost{i}") for i in range(9)]
+    keys = (*links, sent(chain[-1], SENT), *[sent(k, SENT) for k in lost])
+    step = explain([says(waiting(W0, chain[0], *lost)), says(keys=keys)]).steps[0]
+    assert (len(step.causes), step.more_causes) == (5, 5)
+    longest = max(step.causes, key=lambda cause: len(cause.chain))
+    assert (len(longest.chain), longest.more_chain) == (12, 28)
+    assert longest.chain[-1] == chain[-1]
+
+
+# -- what travels ----------------------------------------------------------------------------------
+
+
+def test_what_a_task_says_travels() -> None:
+    run = PartialWaits(
+        handle="h", step_id=3, session="s", seconds=1.0, feeds=("x:0",), fetches=(), calls=1
+    )
+    master = MasterWaits(
+        session="s", task=W0, steps=((STEP, 1.5, (W0, W1)),), registering=((W0,),), in_flight=1,
+        waiting=2, partial_runs=(run,), left_out=4,
+    )  # fmt: skip
+    waits = says(
+        waiting(W0, A, kernels=(SLOW,), more_waiters=3),
+        keys=(sent(A, RUNS, kernel=SLOW, keys=(B,)), sent(B, SENT)),
+        masters=(master,), kernels=(SLOW,),
+    )  # fmt: skip
+    assert TaskWaits.from_wire(json.loads(json.dumps(waits.to_wire()))) == waits
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        None,
+        [],
+        {},
+        {"task": 3},
+        {"task": W0, "steps": [{}]},
+        {"task": W0, "steps": [{"step_id": "one"}]},
+        {"task": W0, "keys": [{"step_id": 1, "key": "k", "state": RUNS, "kernel": {"node": 1}}]},
+        {"task": W0, "masters": [{"session": "s", "task": W0, "steps": [[1]]}]},
+    ],
+    ids=str,
+)
+def test_nonsense_of_a_task_is_refused(wrong: Any) -> None:
+    with pytest.raises(ProtocolError):
+        TaskWaits.from_wire(wrong)
+
+
+def test_the_keys_to_ask_for_are_those_that_somebody_waits_for() -> None:
+    said = [says(waiting(W0, A)), says(keys=(sent(A, WAITS, keys=(B,)),))]
+    assert awaited_keys(said) == {(STEP, A): "s", (STEP, B): ""}
+
+
+def test_json_has_each_key_in_its_parts() -> None:
+    made = explain([says(waiting(W0, A)), says(keys=(sent(A, SENT),))]).to_json()
+    cause = json.loads(json.dumps(made))["steps"][0]["causes"][0]
+    assert cause["keys"] == [
+        {"edge": "edge_0_a:0", "from": f"{W1}/device:CPU:0", "to": f"{W0}/device:CPU:0"}
+    ]
+    assert cause["words"].startswith("a value was lost: a:0")
+
+
+# -- sessions in this process ----------------------------------------------------------------------
+
+
+async def test_a_session_names_the_kernel_that_its_step_waits_for(graph: Graph) -> None:
+    gate = Gate("why direct")
+    x = ops.placeholder("float32", [], name="x")
+    with graph.device("/cpu:1"):
+        slow = gate(x + 1.0)
+    with graph.device("/cpu:0"):
+        end = ops.multiply(slow, 2.0, name="end")
+    config = ConfigProto(device_count={"CPU": 2}, inter_op_parallelism_threads=2)
+    async with AsyncSession(graph=graph, config=config) as session:
+        assert str(await session.why()) == "No step is under way."
+        running = asyncio.ensure_future(session.run(end, {x: 1.0}))
+        try:
+            await gate.wait_entered()
+            why = await session.why()
+        finally:
+            gate.open()
+        assert await running == 4.0
+        assert why.root is not None
+        assert (why.root.kind, why.root.op) == (RUNS, "TestGate")
+        assert why.root.device.endswith("CPU:1")
+        assert why.root.source.rpartition(":")[0].endswith(".py")
+        part = why.steps[0].tasks[0]
+        assert [waiter.nodes for waiter in part.waiters] == [("end",)]
+        assert str(await session.why()) == "No step is under way."
+
+
+async def test_a_kernel_without_a_thread_is_told_from_one_that_runs(graph: Graph) -> None:
+    gate = Gate("why queued")
+    first, second = gate(ops.constant(1.0)), gate(ops.constant(2.0))
+    config = ConfigProto(inter_op_parallelism_threads=1, use_per_session_threads=True)
+    async with AsyncSession(graph=graph, config=config) as session:
+        runs = [asyncio.ensure_future(session.run(t)) for t in (first, second)]
+        try:
+            await gate.wait_entered()
+            await eventually(lambda: session.statistics().offloaded == 2)
+            kinds = [[k.queued for k in s.tasks[0].kernels] for s in (await session.why()).steps]
+        finally:
+            gate.open()
+        assert await asyncio.gather(*runs) == [1.0, 2.0]
+        assert sorted(kinds) == [[False], [True]]
+
+
+@pytest.mark.parametrize("devices", [1, 2], ids=["without a step", "in a step"])
+def test_a_thread_asks_what_another_thread_runs(graph: Graph, devices: int) -> None:
+    gate = Gate(f"why thread {devices}")
+    with graph.device(f"/cpu:{devices - 1}"):
+        slow = gate(ops.constant(3.0))
+    with graph.device("/cpu:0"):
+        end = slow + 1.0
+    with Session(graph=graph, config=ConfigProto(device_count={"CPU": devices})) as session:
+        found: list[Any] = []
+        thread = threading.Thread(target=lambda: found.append(session.run(end)))
+        thread.start()
+        try:
+            asyncio.run(gate.wait_entered())
+            why = session.why()
+        finally:
+            gate.open()
+            thread.join()
+        assert found == [4.0]
+        kernels = why.kernels if devices == 1 else why.steps[0].tasks[0].kernels
+        assert [kernel.op for kernel in kernels] == ["TestGate"]
+        assert "(TestGate)" in str(why).splitlines()[0]
+
+
+async def test_a_partial_run_says_what_it_was_not_fed(graph: Graph) -> None:
+    x, y = ops.placeholder("float32", [], name="x"), ops.placeholder("float32", [], name="y")
+    total = x + y
+    async with (
+        AsyncSession(graph=graph) as session,
+        session.partial([total], [x, y]) as run,
+    ):
+        await run.run([], {x: np.float32(1.0)})
+        why = await session.why()
+        assert why.root is not None
+        assert (why.root.kind, why.root.node) == ("unfed", "y:0")
+        assert await run.run(total, {y: np.float32(2.0)}) == 3.0
+
+
+@pytest.mark.parametrize("within", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_limit_that_is_none_is_refused(graph: Graph, within: float) -> None:
+    with Session(graph=graph) as session, pytest.raises(ValueError, match="within"):
+        session.why(within)
+
+
+def test_a_closed_session_is_not_explained(graph: Graph) -> None:
+    session = Session(graph=graph)
+    session.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        session.why()
