@@ -273,6 +273,7 @@ configs = st.builds(
     experimental=st.builds(Experimental, session_metadata=st.none() | metadata),
     plan_cache_size=st.integers(1, 1000),
     partial_run_idle_limit_in_ms=st.integers(1, 10**7),
+    wait_for_all_tasks=st.booleans(),
 )
 
 

@@ -70,15 +70,24 @@ class BindError(TransportError):
 
     Attributes:
         errno: The operating system's error number, or None where we refused by ourselves.
+        owner_pid: The process that listens there already, where the operating system tells.
     """
 
-    def __init__(self, reason: str, *, address: str, errno: int | None = None) -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        address: str,
+        errno: int | None = None,
+        owner_pid: int | None = None,
+    ) -> None:
         """Make the error; its message holds all of the arguments."""
         super().__init__(
             f"cannot listen on {address}: {reason} ({_errno_words(errno)})", address=address
         )
         self.reason = reason
         self.errno = errno
+        self.owner_pid = owner_pid
 
 
 class ConnectionClosed(TransportError):

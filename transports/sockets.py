@@ -3,7 +3,7 @@
 `stream_transport` binds here and hands the socket to asyncio, which would bind as well but tell
 less: several sockets with different ports for one name and port 0, a live listener's socket file
 removed, no errno where several addresses failed. Blocking calls that touch no network only. Imports
-`address` and `errors`.
+`address`, `errors` and `port_owner`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from contextlib import suppress
 
 from transports.address import Address
 from transports.errors import BindError
+from transports.port_owner import port_owner
 
 
 def bind_tcp(address: Address, family: int, host: str) -> socket.socket:
@@ -42,7 +43,7 @@ def bind_tcp(address: Address, family: int, host: str) -> socket.socket:
         sock.bind((host, address.port))
     except OSError as error:
         sock.close()
-        raise _bind_error(address, error) from error
+        raise bind_error(address, error) from error
     return sock
 
 
@@ -67,7 +68,7 @@ def bind_unix(address: Address) -> socket.socket:
         os.chmod(address.path, 0o600)  # before listen(): nobody could connect until now
     except OSError as error:
         sock.close()
-        raise _bind_error(address, error) from error
+        raise bind_error(address, error) from error
     return sock
 
 
@@ -150,9 +151,15 @@ def _remove_stale(path: str) -> None:
                 os.unlink(path)
 
 
-def _bind_error(address: Address, error: OSError) -> BindError:
+def bind_error(address: Address, error: OSError) -> BindError:
     """Translate the operating system's refusal."""
-    reason = error.strerror or str(
-        error
-    )  # "AF_UNIX path too long" comes without number and strerror
-    return BindError(reason, address=str(address), errno=error.errno)
+    # "AF_UNIX path too long" comes without number and strerror
+    reason = error.strerror or str(error)
+    owner = None
+    if error.errno == errno.EADDRINUSE and address.port:
+        owner = port_owner(address.port)
+    if owner is not None:
+        reason += f", by process {owner[0]} ({owner[1]})"
+    return BindError(
+        reason, address=str(address), errno=error.errno, owner_pid=owner[0] if owner else None
+    )

@@ -108,7 +108,7 @@ class StreamTransport(ABC):
             await listener.start(bound)
         except OSError as error:  # two may bind a port at the same time, but just one may listen
             _close(bound)
-            raise BindError(str(error.strerror), address=str(address), errno=error.errno) from error
+            raise sockets.bind_error(address, error) from error
         except BaseException:
             _close(bound)
             raise

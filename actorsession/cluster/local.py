@@ -21,7 +21,7 @@ from actorsession.cluster.spec import ClusterSpec
 from actorsession.cluster.statistics import ServerStatistics
 from actorsession.cluster.worker_process import WorkerProcess
 from actorsession.config import CONNECT_TIMEOUT
-from actorsession.errors import UnavailableError
+from actorsession.errors import FailedPreconditionError, UnavailableError
 from actorsession.graph.device import task_name
 from transports import SecurityConfig
 
@@ -68,6 +68,7 @@ class LocalCluster:
             every = str(snapshot_every)
             self._more = ("--snapshot-dir", os.fspath(snapshot_dir), "--snapshot-every", every)
         self._cluster_id = secrets.token_hex(8)
+        self._stopped = False
         self.processes: dict[str, WorkerProcess] = {}
 
     async def start(self) -> None:
@@ -139,6 +140,7 @@ class LocalCluster:
 
         Raises:
             ValueError: for an unknown task.
+            FailedPreconditionError: if the cluster was stopped.
             UnavailableError: if it does not come up; the message has its last lines.
             DeadlineExceededError: if that takes too long.
         """
@@ -155,6 +157,7 @@ class LocalCluster:
             The new process.
 
         Raises:
+            FailedPreconditionError: if the cluster was stopped.
             UnavailableError: if it does not come up, or naming the tasks that could not be told.
             DeadlineExceededError: if coming up takes too long.
         """
@@ -188,6 +191,7 @@ class LocalCluster:
 
     async def _begin(self, job: str, index: int, address: str) -> WorkerProcess:
         """Starts one more process, for a task that is to have an address."""
+        self._check_not_stopped()
         process = WorkerProcess(job, index, self._security)
         cluster = ClusterSpec.of_tasks({**self.spec.tasks(), process.task: address}).as_dict()
         try:
@@ -197,11 +201,18 @@ class LocalCluster:
             tasks = {**self.spec.tasks(), process.task: process.address}
             told = process.tell_cluster(ClusterSpec.of_tasks(tasks).as_dict())
             await deadline.wait(told, what=f"the process of {process.task}")
+            self._check_not_stopped()  # or nobody would end it
         except BaseException:
             await process.stop(0.0)
             raise
         self.processes[process.task] = process
         return process
+
+    def _check_not_stopped(self) -> None:
+        if self._stopped:
+            raise FailedPreconditionError(
+                "the cluster was stopped; it starts no processes any more"
+            )
 
     async def _tell(self, processes: Iterable[WorkerProcess]) -> None:
         """Tells processes which tasks there are; those that are gone need not know."""
@@ -209,9 +220,7 @@ class LocalCluster:
         tasks = self.spec.tasks()
         telling = [update_cluster(p.address, tasks, security=self._security) for p in alive]
         outcomes = await asyncio.gather(*telling, return_exceptions=True)
-        faults = [
-            f"{p.task}: {o}" for p, o in zip(alive, outcomes, strict=True) if o is not None
-        ]
+        faults = [f"{p.task}: {o}" for p, o in zip(alive, outcomes, strict=True) if o is not None]
         if faults:
             raise UnavailableError(f"could not be told of the change: {'; '.join(faults)}")
 
@@ -229,6 +238,7 @@ class LocalCluster:
 
     async def stop(self, grace: float = _GRACE) -> None:
         """Ends all processes at once; bounded by ``grace`` seconds, may be called twice."""
+        self._stopped = True
         async with asyncio.TaskGroup() as group:
             for process in self.processes.values():
                 group.create_task(process.stop(grace), name=f"stop {process.task}")

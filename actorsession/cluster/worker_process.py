@@ -20,6 +20,7 @@ from typing import Any
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.blas import core_type
+from actorsession.cluster.memory_watch import MemoryWatch
 from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
 from actorsession.graph.device import task_name
 from transports import SecurityConfig
@@ -28,6 +29,8 @@ __all__ = ["WorkerProcess"]
 
 _KEPT_LINES = 40  # enough for a traceback, little enough for an error message
 _KEPT_CHARACTERS = 1000
+# Seconds between looks at the memory of a process, which cost microseconds.
+_LOOK = 0.5
 
 
 class WorkerProcess:
@@ -48,6 +51,8 @@ class WorkerProcess:
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._children = Children(f"process of {self.task}")
         self._stderr: asyncio.Task[None] | None = None
+        self._memory: MemoryWatch | None = None
+        self._killed = False  # by us
 
     async def start(
         self, cluster: Mapping[str, Any], cluster_id: str, devices: int, more: Sequence[str] = ()
@@ -69,6 +74,8 @@ class WorkerProcess:
             start_new_session=True,
         )
         self._stderr = self._children.start(self._keep_stderr(), name=f"stderr of {self.task}")
+        self._memory = MemoryWatch(self._process.pid)
+        _ = self._children.start(self._watch(self._memory), name=f"memory of {self.task}")
 
     async def announced(self) -> None:
         """Waits until the child listens.
@@ -131,6 +138,7 @@ class WorkerProcess:
     def send_signal(self, number: signal.Signals) -> None:
         """Sends a signal, unless the process is gone."""
         if self._process is not None and self._process.returncode is None:
+            self._killed = self._killed or number == signal.SIGKILL
             # It may end in this very moment, which is what any signal here is for.
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(number)
@@ -154,16 +162,43 @@ class WorkerProcess:
         return self._process is not None and self._process.returncode is None
 
     @property
+    def exit_code(self) -> int | None:
+        """Its exit code, the negative number of the signal that killed it, or ``None`` while it runs."""
+        return None if self._process is None else self._process.returncode
+
+    @property
+    def peak_memory(self) -> int:
+        """The most bytes of memory that it was seen to hold, by looks twice a second; 0 if not known."""
+        return 0 if self._memory is None else self._memory.peak
+
+    @property
+    def killed_for_memory(self) -> bool:
+        """Whether the kernel has killed it for lack of memory, as its cgroup tells."""
+        by_kernel = self.exit_code == -signal.SIGKILL and not self._killed
+        return by_kernel and self._memory is not None and self._memory.kills > 0
+
+    @property
     def fate(self) -> str:
-        """How the process ended, with the last lines that it wrote on standard error."""
-        code = self._process.returncode if self._process is not None else None
+        """How the process ended: exit code or signal, peak memory unless all was well, and the last lines
+        that it wrote on standard error."""
+        code = self.exit_code
         if code is None:
             how = "it runs"
         elif code < 0:
             how = f"killed by {signal.Signals(-code).name}"
+            if self.killed_for_memory:
+                how += ", by the kernel for lack of memory (OOM kill)"
         else:
             how = f"exit code {code}"
+        if code and self.peak_memory:
+            how += f"; it held {self.peak_memory / 2**20:.0f} MiB at most"
         return how + ("; its last lines:\n" + "\n".join(self._lines) if self._lines else "")
+
+    async def _watch(self, memory: MemoryWatch) -> None:
+        """Looks at the memory of the process for as long as it lives."""
+        while self.alive:
+            memory.look()
+            await asyncio.sleep(_LOOK)
 
     def _running(self) -> asyncio.subprocess.Process:
         if self._process is None:

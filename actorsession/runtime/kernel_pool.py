@@ -84,8 +84,10 @@ class PoolThreads:
             self._beside.submit(work, *args)
             return
         with self._lock:
-            self._executor.submit(self._run_next)  # waits for the lock before it looks
             self._lines.setdefault(user, deque()).append((work, args))
+        # Not under the lock, for which the thread that this wakes would have to wait. If it is refused, the
+        # interpreter is ending, and nothing that stands in line is run any more.
+        self._executor.submit(self._run_next)
 
     def _run_next(self) -> None:
         """Runs what the next user wants done, who then is the last."""

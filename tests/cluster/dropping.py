@@ -19,5 +19,5 @@ def _drop(cache: WorkerCache, task: str, message: Any) -> None:
 
 
 if __name__ == "__main__":
-    WorkerCache.push = _drop  # type: ignore[method-assign]  # the fault that this process is for
+    setattr(WorkerCache, "push", _drop)  # noqa: B010 - the fault that this process is for
     sys.exit(main())

@@ -49,6 +49,9 @@ EXPECTED = (UnavailableError, AbortedError, DeadlineExceededError)
 LIMIT = 60.0
 # Bytes by which the memory of a process may grow from the first third of the soak to its end.
 GROWTH = 48 * 2**20
+# Seconds by when nothing may be left: values for a step whose master died before it began everywhere are
+# kept for a minute.
+SETTLE = 75.0
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -316,7 +319,7 @@ class Soak:
     # -- what is left --------------------------------------------------------------------------
 
     async def _look_at_what_is_left(self) -> None:
-        limit = time.monotonic() + 30.0
+        limit = time.monotonic() + SETTLE
         for process in self._cluster.processes.values():
             while not _is_empty(seen := await read_statistics(process.address)):
                 if time.monotonic() > limit:

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,15 +22,32 @@ import actorsession.ops as ops
 from actorsession.actors.lease import LEASE_SECONDS
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, update_cluster
-from actorsession.errors import OpError, UnavailableError, WorkerRestartedError
+from actorsession.config import CONNECT_TIMEOUT
+from actorsession.errors import (
+    DeadlineExceededError,
+    OpError,
+    UnavailableError,
+    WorkerRestartedError,
+)
 from actorsession.graph.device import task_name
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.session import AsyncSession
-from tests.cluster.kit import PS0, W0, is_empty, long_product, on, until_all
+from tests.cluster.kit import (
+    PS0,
+    W0,
+    W1,
+    W2,
+    free_ports,
+    is_empty,
+    long_product,
+    on,
+    silent_address,
+    until_all,
+)
 from tests.cluster.proxy import Proxy, Way
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
 # Products of this take minutes in the kernel pool, in steps of milliseconds.
 LARGE, SMALL = np.full([1000, 1000], 0.01, np.float32), np.zeros([3, 3], np.float32)
@@ -104,6 +121,8 @@ FAULTS = {
 # Those that befall one worker, those between two workers, and the one that is none.
 CUT, NEVER_PUSHED, LOST_ON_ITS_WAY = list(FAULTS)[:3], "never pushed", "lost on its way"
 SLOW = "slow"
+# And a session whose cluster never comes together.
+MISSING = "missing"
 
 
 def task_of(index: int) -> str:
@@ -236,8 +255,35 @@ async def goes_slowly(scene: Scene) -> Outcome:
     return outcome
 
 
+async def never_comes_together() -> Outcome:
+    """One task of three is there; nobody is at the address of another, and the last is silent."""
+    (port,) = free_ports(1)
+    outcome = Outcome()
+    with silent_address() as silent:
+        async with LocalCluster({"worker": 1}) as cluster:
+            tasks = {W1: f"tcp://127.0.0.1:{port}", W2: silent}
+            await update_cluster(cluster.target("worker"), {**cluster.spec.tasks(), **tasks})
+            outcome.value = tasks
+            start = time.monotonic()
+            session = AsyncSession(cluster.target("worker"), graph=Graph())
+            try:
+                await session.list_devices()
+            except OpError as error:
+                outcome.error = error
+            await session.close()
+            outcome.seconds = time.monotonic() - start
+    return outcome
+
+
 async def play() -> dict[str, Outcome]:
     """Has everything happen at once."""
+    async with asyncio.TaskGroup() as group:
+        missing = group.create_task(never_comes_together())
+        others = group.create_task(play_faults())
+    return {**others.result(), MISSING: missing.result()}
+
+
+async def play_faults() -> dict[str, Outcome]:
     workers = int(SLOW_TASK.rpartition(":")[2]) + 1
     async with contextlib.AsyncExitStack() as stack:
         cluster = await stack.enter_async_context(LocalCluster({"ps": 1, "worker": workers}))
@@ -249,12 +295,14 @@ async def play() -> dict[str, Outcome]:
         told = {**cluster.spec.tasks(), **{t: p.address for t, p in proxies.items()}}
         for address in cluster.spec.tasks().values():
             await update_cluster(address, told)
-        calls = [
+        calls: list[Coroutine[Any, Any, Outcome]] = [
             *[befalls_a_worker(scene, f, task_of(i)) for i, f in enumerate(FAULTS.values(), 1)],
             never_pushed(scene), lost_on_its_way(scene), goes_slowly(scene),
         ]  # fmt: skip
         names = [*FAULTS, NEVER_PUSHED, LOST_ON_ITS_WAY, SLOW]
-        found = dict(zip(names, await asyncio.gather(*calls), strict=True))
+        async with asyncio.TaskGroup() as group:
+            started = [group.create_task(call) for call in calls]
+        found = {name: task.result() for name, task in zip(names, started, strict=True)}
         await until_all(cluster.spec.tasks().values(), is_empty)
         return found
 
@@ -319,3 +367,18 @@ def test_a_slow_link_only_takes_longer(outcomes: dict[str, Outcome]) -> None:
     found = outcomes[SLOW]
     assert (found.error, found.value, found.again) == (None, 2.0 * NUMBERS, 2.0)
     assert found.seconds > LEASE_SECONDS
+
+
+def test_a_session_whose_cluster_does_not_come_together_says_which_tasks_are_missing(
+    outcomes: dict[str, Outcome],
+) -> None:
+    """Within 30 s by default: each with its address, the number of attempts and the last error."""
+    found = outcomes[MISSING]
+    assert isinstance(found.error, DeadlineExceededError)
+    said = found.error.message
+    assert "2 of 3 tasks did not answer in time: " in said
+    assert f"{W1} at {found.value[W1]} (" in said
+    assert "ECONNREFUSED" in said
+    assert f"{W2} at {found.value[W2]} (" in said
+    assert said.count(" attempts, last: ") == 2
+    assert found.seconds < CONNECT_TIMEOUT + 1.0

@@ -14,7 +14,7 @@ import pytest
 import actorsession.ops as ops
 from actorsession.actors import room as room_module
 from actorsession.actors.loops import run as run_to_end
-from actorsession.cluster import LocalCluster
+from actorsession.cluster import LocalCluster, Server
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph
@@ -217,6 +217,11 @@ async def test_closing_releases_all_who_wait(kind: str, graph: Graph) -> None:
 def test_a_limit_of_nothing_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgumentError, match=next(iter(options))):
         ConfigProto(**options)
+
+
+def test_a_server_without_room_for_a_step_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="max_inflight_steps is 1 or more, got 0"):
+        Server({"worker": ["127.0.0.1:0"]}, max_inflight_steps=0)
 
 
 # -- slow consumers --------------------------------------------------------------------------------

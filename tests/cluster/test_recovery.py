@@ -281,3 +281,12 @@ def test_the_last_task_of_a_cluster_is_not_removed() -> None:
         with pytest.raises(ValueError, match="is the last task; stop the cluster instead"):
             held.do(held.cluster.remove("worker"))
         assert held.cluster.process("worker").alive
+
+
+def test_a_cluster_that_was_stopped_starts_no_processes() -> None:
+    with hands({"worker": 1}) as held:
+        held.do(held.cluster.stop())
+        for call in (held.cluster.restart("worker"), held.cluster.add("worker")):
+            with pytest.raises(FailedPreconditionError, match="the cluster was stopped"):
+                held.do(call)
+        assert not held.cluster.process("worker").alive

@@ -14,15 +14,17 @@ from typing import Any
 import pytest
 
 import actorsession.ops as ops
+from actorsession.actors.context import CallContext
+from actorsession.actors.deadline import NEVER
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, read_why
 from actorsession.cluster.why import MOST
-from actorsession.config import ConfigProto, RPCOptions
+from actorsession.config import ConfigProto, GraphOptions, OptimizerOptions, OptLevel, RPCOptions
 from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
 from actorsession.messages import VOCABULARY
 from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.session import AsyncSession, Session
+from actorsession.session.why import Why
 from tests.cli.kit import called, line_of
 from tests.cluster.kit import (
     PATIENCE,
@@ -43,6 +45,16 @@ from tests.cluster.script import running
 
 # Bytes that the answers of one question may have, whatever the steps are: little enough for any screen.
 SMALL = 200_000
+
+
+async def until_root(session: AsyncSession, kind: str) -> Why:
+    """What the session says once the root cause is of a kind."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            why = await session.why()
+            if why.root is not None and why.root.kind == kind:
+                return why
+            await asyncio.sleep(0.01)
 
 
 def lose_pushes(cluster: InProcess, task: str, monkeypatch: Any) -> None:
@@ -127,13 +139,61 @@ async def test_a_partial_run_on_other_tasks_says_what_it_was_not_fed(graph: Grap
             assert await run.run(total, {y: 2.0}) == 3.0
 
 
+async def test_a_step_that_is_held_back_names_the_task_that_does_not_read(
+    graph: Graph, monkeypatch: Any
+) -> None:
+    free = asyncio.Event()
+
+    async def wait_for_room(task: str) -> None:
+        await free.wait()
+
+    x = ops.placeholder("float32", [], name="x")
+    with on(W1):
+        there = x + 1.0
+    with on(W0):
+        end = there + 1.0
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
+        cache = cluster.server(W1)._cache
+        monkeypatch.setattr(cache, "is_backlogged", lambda task: not free.is_set())
+        monkeypatch.setattr(cache, "wait_for_room", wait_for_room)
+        running = asyncio.ensure_future(session.run(end, {x: 1.0}))
+        await eventually(lambda: cluster.server(W1).statistics().held == 1)
+        why = await soon(session.why())
+        free.set()
+        assert await soon(running) == 3.0
+        assert why.root is not None
+        assert (why.root.kind, why.root.task, why.root.link) == ("held", W1, W0)
+        assert str(why).startswith(f"{W1} holds the step back until {W0} reads")
+
+
+async def test_the_synchronous_face_asks_from_another_thread(graph: Graph) -> None:
+    gate = Gate("why synchronous")
+    x = ops.placeholder("float32", [], name="x")
+    with on(W1):
+        end = gate(x)
+    async with in_process() as cluster:
+        session = Session(cluster.target(), graph)
+        running = asyncio.ensure_future(asyncio.to_thread(session.run, end, {x: 1.0}))
+        try:
+            await soon(gate.wait_entered())
+            why = await soon(asyncio.to_thread(session.why))
+        finally:
+            gate.open()
+        assert await running == 1.0
+        assert why.root is not None
+        assert (why.root.kind, why.root.task) == ("runs", W1)
+        with pytest.raises(RuntimeError, match="running event loop"):
+            session.why()
+        await asyncio.to_thread(session.close)
+
+
 async def test_a_session_that_never_connected_has_no_step(graph: Graph) -> None:
     session = AsyncSession("tcp://127.0.0.1:1", graph)
     assert str(await session.why()) == "No step is under way."
     await session.close()
 
 
-async def test_a_stuck_step_of_50_000_nodes_is_explained_in_little_room(
+def test_a_stuck_step_of_50_000_nodes_is_explained_in_little_room(
     graph: Graph, monkeypatch: Any
 ) -> None:
     """Half of the nodes are on each task, and every hundredth waits for the other one."""
@@ -149,9 +209,14 @@ async def test_a_stuck_step_of_50_000_nodes_is_explained_in_little_room(
             for _ in range(50):
                 y = ops.identity(y)
         ends.append(y)
-    assert len(graph.get_operations()) > 50_000
     with on(W0):
         total = ops.add_n(ends)
+    assert len(graph.get_operations()) > 50_000
+    # On one loop: it is the time to build and plan such a graph that this test takes.
+    run_to_end(_explain_the_stuck(graph, x, total, monkeypatch))
+
+
+async def _explain_the_stuck(graph: Graph, x: Any, total: Any, monkeypatch: Any) -> None:
     async with (
         in_process() as cluster,
         AsyncSession(cluster.target(), graph, _unoptimised()) as session,
@@ -164,7 +229,7 @@ async def test_a_stuck_step_of_50_000_nodes_is_explained_in_little_room(
         worker = cluster.server(W0)._worker
         assert worker is not None
         message = AskWhy(session_handle="", most=MOST, steps=[], keys=[])
-        said = worker.submit(message, None)
+        said = worker.submit(message, CallContext(NEVER))
         why = await soon(session.why(PATIENCE))
         stuck.cancel()
         await asyncio.wait([stuck])
@@ -174,13 +239,11 @@ async def test_a_stuck_step_of_50_000_nodes_is_explained_in_little_room(
         part = next(p for p in why.steps[0].tasks if p.task == W0)
         assert (len(part.waiters), part.more_waiters) == (MOST, 500 + 1 - MOST)
         assert (len(why.steps[0].causes), why.steps[0].causes[0].kind) == (5, "lost")
-        assert why.steps[0].more_causes == MOST - 5 + 4 - 4
+        assert why.steps[0].more_causes == MOST - 5
         assert len(str(why).splitlines()) < 40
 
 
 def _unoptimised() -> ConfigProto:
-    from actorsession.config import GraphOptions, OptimizerOptions, OptLevel
-
     return ConfigProto(
         graph_options=GraphOptions(optimizer_options=OptimizerOptions(opt_level=OptLevel.L0))
     )
@@ -191,7 +254,10 @@ async def test_a_task_answers_nonsense_about_values_without_harm() -> None:
         worker = cluster.server(W0)._worker
         assert worker is not None
         message = AskWhy(session_handle="nobody", most=-3, steps=[1, 2], keys=["no key"])
-        assert worker.submit(message, None).waits["keys"] == []
+        said = [
+            (k["key"], k["state"]) for k in worker.submit(message, CallContext(NEVER)).waits["keys"]
+        ]
+        assert said == [("no key", "unbegun")]
         assert VOCABULARY.reply_of(AskWhy) is WorkerWhy
 
 
@@ -222,12 +288,10 @@ def test_a_send_that_was_lost_between_processes_is_named_in_full(graph: Graph) -
     with on(W0):
         end = ops.add(lost, 1.0, name="end")
 
-    async def ask(target: str, other: str) -> tuple[Any, tuple[int, str, str], Any]:
+    async def ask(target: str, other: str) -> tuple[Any, Any, Any]:
         async with AsyncSession(target, graph) as session:
             stuck = asyncio.ensure_future(session.run(end, {x: 1.0}))
-            async with asyncio.timeout(PATIENCE):
-                while not (why := await session.why()).root or why.root.kind != "lost":
-                    await asyncio.sleep(0.01)
+            why = await until_root(session, "lost")
             plain = await asyncio.to_thread(called, "why", other)
             as_json = await asyncio.to_thread(called, "why", target, "--json")
             stuck.cancel()
@@ -252,9 +316,9 @@ def test_a_send_that_was_lost_between_processes_is_named_in_full(graph: Graph) -
 
 @pytest.mark.process
 def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(graph: Graph) -> None:
-    x = ops.placeholder("float32", [600, 600], name="x")
+    x = ops.placeholder("float32", [400, 400], name="x")
     with on(W1):
-        slow = long_product(x, 4000)
+        slow = long_product(x, 2000)
     with on(W0):
         end = slow + 1.0
 
@@ -262,11 +326,9 @@ def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(graph: Graph) -> N
         async with LocalCluster({"worker": 2}) as cluster:
             stopped = cluster.process("worker", 1)
             async with AsyncSession(cluster.target("worker"), graph) as session:
-                feed = [[0.001] * 600] * 600
+                feed = [[0.001] * 400] * 400
                 stuck = asyncio.ensure_future(session.run(end, {x: feed}))
-                async with asyncio.timeout(PATIENCE):
-                    while not (busy := await session.why()).root or busy.root.kind != "runs":
-                        await asyncio.sleep(0.01)
+                busy = await until_root(session, "runs")
                 stopped.send_signal(signal.SIGSTOP)
                 try:
                     why = await session.why(0.5)

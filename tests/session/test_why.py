@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import threading
 from typing import Any
@@ -96,7 +97,9 @@ def test_a_kernel_at_the_end_of_a_chain_is_the_root() -> None:
     root = why.root
     assert root is not None
     assert (root.kind, root.node, root.task, root.seconds) == (RUNS, "slow", W2, 9.0)
-    assert [cause.kind for cause in why.steps[0].causes] == [RUNS]  # one cause, however one gets there
+    assert [cause.kind for cause in why.steps[0].causes] == [
+        RUNS
+    ]  # one cause, however one gets there
     assert str(why).splitlines()[0].startswith("'slow' (MatMul) [model.py:12] has been running on")
 
 
@@ -181,7 +184,7 @@ def test_runs_that_wait_to_begin_are_counted() -> None:
 
 def test_a_long_chain_and_many_causes_are_cut_and_counted() -> None:
     chain = [key(W1, W0, f"n{i}") for i in range(40)]
-    links = tuple(sent(a, WAITS, keys=(b,)) for a, b in zip(chain, chain[1:], strict=False))
+    links = tuple(sent(a, WAITS, keys=(b,)) for a, b in itertools.pairwise(chain))
     lost = [key(W2, W0, f"lost{i}") for i in range(9)]
     keys = (*links, sent(chain[-1], SENT), *[sent(k, SENT) for k in lost])
     step = explain([says(waiting(W0, chain[0], *lost)), says(keys=keys)]).steps[0]
