@@ -124,7 +124,9 @@ class WorkerCache:
             self._heard.pop(task, None)
             link = self._links.get(task)
             if link is not None:
-                _ = self._children.start(link.aclose(), name=f"close the link to {task}, which left")
+                _ = self._children.start(
+                    link.aclose(), name=f"close the link to {task}, which left"
+                )
 
     # -- links ---------------------------------------------------------------------------------
 

@@ -130,7 +130,9 @@ def whole_number(name: str, value: Any) -> int:
         raise TypeError(f"{name} is of type int, got {value!r:.100}")
     number = int(value)
     if not _LEAST <= number <= _MOST:
-        raise InvalidArgumentError(f"{name} is a number of 64 bits, got one of {number.bit_length()}")
+        raise InvalidArgumentError(
+            f"{name} is a number of 64 bits, got one of {number.bit_length()}"
+        )
     return number
 
 

@@ -98,7 +98,9 @@ class Scoped:
             return
         element = _graph(self).as_graph_element(op)
         target = element.op if isinstance(element, Tensor) else element
-        with entered(_graph(self), colocation=(*scope_of(_graph(self)).colocation, target), devices=()):
+        with entered(
+            _graph(self), colocation=(*scope_of(_graph(self)).colocation, target), devices=()
+        ):
             yield
 
     def container(self, name: str) -> contextlib.AbstractContextManager[Scope]:

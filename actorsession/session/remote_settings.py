@@ -23,7 +23,9 @@ _NO_MEASURE = (
     "a master measures only the runs that ask for it, by "
     "RunOptions(trace_level=TraceLevel.FULL_TRACE)"
 )
-_NO_MOVES = "a master has no cost model to place nodes anew by; name a device for each that should move"
+_NO_MOVES = (
+    "a master has no cost model to place nodes anew by; name a device for each that should move"
+)
 
 _SESSION = {
     "use_per_session_threads": _ONE_POOL,

@@ -19,7 +19,9 @@ ADDRESSES = {PS0: "tcp://h:1", W0: "tcp://h:2", W1: "tcp://h:3"}
 
 def status(task: str) -> WorkerStatus:
     device = DeviceAttributes(name=f"{task}/device:CPU:0", device_type="CPU", incarnation=9)
-    return WorkerStatus(task=task, incarnation=7, devices=[device.to_wire()], statistics={}, restored=None)
+    return WorkerStatus(
+        task=task, incarnation=7, devices=[device.to_wire()], statistics={}, restored=None
+    )
 
 
 def workers() -> dict[str, FakeWorker]:

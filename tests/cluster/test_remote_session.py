@@ -214,7 +214,7 @@ async def test_a_session_that_is_closed_while_it_connects_does_not_stay_open(
     over_links: Any, graph: Graph
 ) -> None:
     spec = {"worker": ["127.0.0.1:0", "127.0.0.1:1"]}
-    async with Server(spec, "worker") as server:
+    async with Server(spec, "worker", 0) as server:
         session = AsyncSession(server.target, graph=graph, config=quick(60_000))
         connecting = asyncio.create_task(session.list_devices())
         await eventually(lambda: len(server.statistics().links) == 1)

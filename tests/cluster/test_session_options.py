@@ -87,7 +87,9 @@ async def test_a_master_refuses_them_whoever_asks(name: str, cluster: InProcess)
     config, said = REFUSED[name]
     master = registry.lookup(cluster.target())
     assert master is not None
-    message = CreateSession(graph=GraphDef(()).to_wire(), config=config.to_wire(), target="", request_id="r")
+    message = CreateSession(
+        graph=GraphDef(()).to_wire(), config=config.to_wire(), target="", request_id="r"
+    )
     with pytest.raises(InvalidArgumentError, match=said):
         await master.ask(message, Deadline.after(10))
     assert all(not s.sessions for s in cluster.statistics().values())

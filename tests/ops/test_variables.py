@@ -353,7 +353,10 @@ def test_initialising_nothing_is_an_operation_too() -> None:
 def test_variables_without_value_are_reported_by_name() -> None:
     a, b, c = (Variable(1.0, name=n) for n in "abc")
     state = started(b)
-    everything, some = lists.report_uninitialized_variables(), lists.report_uninitialized_variables([b, c])
+    everything, some = (
+        lists.report_uninitialized_variables(),
+        lists.report_uninitialized_variables([b, c]),
+    )
     assert evaluate([everything], None, state)[0].tolist() == [b"a", b"c"]
     assert evaluate([some], None, state)[0].tolist() == [b"c"]
     evaluate([a.initializer, c.initializer], None, state)
