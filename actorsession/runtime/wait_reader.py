@@ -316,9 +316,9 @@ def _became(
     state = states.of(run, index)
     kernel = states.running.get((id(run), index))
     if state == FOLLOWS:
-        before = _blocking(states, run, index)
-        kernel = kernel or before
-        state = RUNS if before is not None and not before.queued else state
+        kernel = _blocking(states, run, index)
+        if kernel is not None:
+            state = QUEUED if kernel.queued else RUNS
     elif state == QUEUED:
         segment = run.linked.segments[index]
         kernel = _kernel(run.linked, segment, None, 0.0, run, queued=True)
@@ -329,14 +329,17 @@ def _became(
 
 
 def _blocking(states: _States, run: PartitionRun, index: int) -> KernelNow | None:
-    """The kernel that a segment waits for whose arrivals are all there."""
-    seen, left = {index}, [index]
+    """What runs, or is queued, of the segments before one whose arrivals are all there."""
+    before, left = set[int](), [index]
     while left:
-        for before in run.linked.segments[left.pop()].segment.after:
-            kernel = states.running.get((id(run), before))
-            if kernel is not None:
-                return kernel
-            if before not in seen:
-                seen.add(before)
-                left.append(before)
-    return next((k for k in states.kernels() if k.device == run.linked.device), None)
+        new = set(run.linked.segments[left.pop()].segment.after) - before
+        before |= new
+        left += new
+    for number in sorted(before):
+        kernel = states.running.get((id(run), number))
+        if kernel is not None:
+            return kernel
+    for number in sorted(before):
+        if (id(run), number) in states.pooled:
+            return _kernel(run.linked, run.linked.segments[number], None, 0.0, run, queued=True)
+    return None

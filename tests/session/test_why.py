@@ -275,6 +275,43 @@ async def test_a_session_names_the_kernel_that_its_step_waits_for(graph: Graph) 
         assert str(await session.why()) == "No step is under way."
 
 
+@pytest.mark.parametrize("queued", [False, True], ids=["that runs", "that is queued"])
+async def test_a_value_whose_own_inputs_are_there_waits_for_a_kernel_before_it(
+    graph: Graph, queued: bool
+) -> None:
+    """The nodes that make it have all that comes from elsewhere, and need what a kernel beside them makes."""
+    gate, other = Gate(f"why before {queued}"), Gate(f"why other {queued}")
+    with graph.device("/cpu:1"):
+        arrives = ops.placeholder("float32", [], name="x") + 1.0
+    with graph.device("/cpu:0"):
+        value = gate(ops.constant(1.0)) + arrives
+    with graph.device("/cpu:1"):
+        end = ops.multiply(value, 2.0, name="end")
+        holding = other(ops.constant(1.0))
+    config = ConfigProto(
+        device_count={"CPU": 2}, inter_op_parallelism_threads=1, use_per_session_threads=True
+    )
+    async with AsyncSession(graph=graph, config=config) as session:
+        runs = []
+        try:
+            if queued:
+                runs.append(asyncio.ensure_future(session.run(holding)))
+                await other.wait_entered()
+            runs.append(asyncio.ensure_future(session.run(end, {"x:0": 1.0})))
+            await eventually(lambda: session.statistics().offloaded == len(runs))
+            if not queued:
+                await gate.wait_entered()
+            why = await session.why()
+        finally:
+            gate.open()
+            other.open()
+        assert (await asyncio.gather(*runs))[-1] == 6.0
+        step = next(s for s in why.steps if s.tasks[0].waiters)
+        waits = [cause for cause in step.causes if cause.device.endswith("CPU:0")]
+        kind = QUEUED if queued else RUNS
+        assert [(c.kind, c.op, c.waiters) for c in waits] == [(kind, "TestGate", ("end",))]
+
+
 async def test_a_kernel_without_a_thread_is_told_from_one_that_runs(graph: Graph) -> None:
     gate = Gate("why queued")
     first, second = gate(ops.constant(1.0)), gate(ops.constant(2.0))
