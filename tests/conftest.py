@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import hypothesis
@@ -94,7 +95,7 @@ def pytest_asyncio_loop_factories(
 
 
 @pytest.fixture(autouse=True)
-def leaves_nothing_behind(request: pytest.FixtureRequest) -> None:
+def leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test that leaves a child, a descriptor, a thread or a process behind.
 
     The look back happens in ``pytest_runtest_teardown``, once all fixtures of the test and its loop
@@ -103,6 +104,11 @@ def leaves_nothing_behind(request: pytest.FixtureRequest) -> None:
     request.node.stash[_HELD_BEFORE] = take_holdings()
     if request.node.get_closest_marker("asyncio") is not None:
         request.getfixturevalue("leaves_no_child_pending")
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    yield
+    if signal.getsignal(signal.SIGINT) != on_interrupt:
+        signal.signal(signal.SIGINT, on_interrupt)
+        pytest.fail("the test has left another handler of SIGINT", pytrace=False)
 
 
 @pytest.fixture

@@ -151,9 +151,11 @@ class RemoteSession:
             deadline = Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT)
             try:
                 await self._create(deadline)
-            except BaseException:
+            except BaseException as exc:
                 # The master drops a session whose client has hung up.
                 await self._master.hang_up(0.0)
+                if self._closed and isinstance(exc, OpError):
+                    raise CancelledError(_CLOSED) from exc
                 raise
 
     async def _create(self, deadline: Deadline) -> None:

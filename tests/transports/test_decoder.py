@@ -248,8 +248,10 @@ def test_a_small_frame_between_two_chunks_comes_before_the_frame_that_they_make(
 def test_chunks_that_break_the_rules_are_an_error(bad: bytes, step: int) -> None:
     decoder = limited()
     found: list[Frame] = []
+    # Frames before a bad byte are handed out first: the error may come with the next bytes, or none.
+    cuts = [*range(0, 200, step), 10_000]
     with pytest.raises(ProtocolError):
-        feed_chopped(decoder, good + bad + good, list(range(0, 200, step)), found)
+        feed_chopped(decoder, good + bad + good, cuts, found)
     with pytest.raises(ProtocolError):
         decoder.feed(good)
     assert found == [Frame(b"good", (b"one",))]
