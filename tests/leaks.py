@@ -29,7 +29,7 @@ STANDARD_STREAMS = (0, 1, 2)
 
 # A thread that was told to stop, or a process that was just killed, needs a moment on a busy
 # machine; only a test that leaks pays for the whole of it.
-PATIENCE_SECONDS = 1.0
+PATIENCE_SECONDS = 5.0
 _POLL_SECONDS = 0.01
 
 

@@ -94,19 +94,33 @@ async def serve(options: WorkerOptions) -> None:
     )  # fmt: skip
     ended = asyncio.Event()
     parent = _Parent(loop, server, ended.set)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, ended.set)
-    async with server:
-        with _port_file(options.port_file, server.target):
-            if options.announce:
-                _say_json({"address": server.target, "pid": os.getpid()})
-                parent.start()
-            else:
-                _introduce(server, options)
-            await _until_ended(server, ended)
-        _end_in(_LAST_GRACE)
+    with _ended_by_signals(loop, ended.set):
+        async with server:
+            with _port_file(options.port_file, server.target):
+                if options.announce:
+                    _say_json({"address": server.target, "pid": os.getpid()})
+                    parent.start()
+                else:
+                    _introduce(server, options)
+                await _until_ended(server, ended)
+            _end_in(_LAST_GRACE)
     if parent.nonsense:
         raise ValueError(f"the parent should tell the cluster as JSON; {parent.nonsense}")
+
+
+@contextlib.contextmanager
+def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> Iterator[None]:
+    """Has SIGTERM and Ctrl-C call a function; afterwards Ctrl-C is what it was."""
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, end)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+        if callable(on_interrupt):  # asyncio's runner takes back only what it finds as it left it
+            signal.signal(signal.SIGINT, on_interrupt)
 
 
 async def _until_ended(server: Server, ended: asyncio.Event) -> None:

@@ -84,7 +84,9 @@ async def test_a_master_that_does_not_exist_is_named_with_attempts_and_reason() 
         silent.bind(("127.0.0.1", 0))  # ours, so nobody else listens there, and neither do we
         target = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         session = acts.AsyncSession(target, graph=roads().graph, config=config)
-        with pytest.raises(UnavailableError, match=rf"{target} after \d+ attempts.*ECONNREFUSED"):
+        with pytest.raises(
+            UnavailableError, match=rf"{target} after \d+ attempts?\b.*ECONNREFUSED"
+        ):
             await session.run("here:0", {"x:0": 1})
         await session.close()
 
