@@ -112,15 +112,17 @@ environment_is_wanted() {
 stop_setup() {
     local group
     trap '' INT TERM HUP
+    # Whichever command below bash waits for when the phase ends, it would announce that on stderr.
+    exec 2>/dev/null
     for group in $(jobs -p); do
         # pip tidies up after an interrupt; what has not gone by then is killed.
-        kill -INT -- "-$group" 2>/dev/null
+        kill -INT -- "-$group"
         for _ in 1 2 3 4 5 6 7; do
-            kill -0 -- "-$group" 2>/dev/null || break
+            kill -0 -- "-$group" || break
             sleep 0.1
         done
-        # Waited for here, or bash would announce its end on stderr.
-        { kill -KILL -- "-$group"; wait "$group"; } 2>/dev/null
+        kill -KILL -- "-$group"
+        wait "$group"
     done
     [ -t 1 ] && say ""
     say "Stopped during the set-up; nothing is left running."

@@ -7,6 +7,7 @@ in debug mode, which names a coroutine that was never awaited and a call from th
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib.util
 import os
 import signal
@@ -40,7 +41,15 @@ _SECONDS_TO_ABANDON = 1.0
 
 
 class DebugEventLoop(asyncio.SelectorEventLoop):
-    """The stock loop with debug mode on, for good."""
+    """The stock loop with debug mode on, for good.
+
+    It does not warn of slow callbacks: on a loaded machine any callback is slow now and then, and tests
+    that count warnings would count that too.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slow_callback_duration = float("inf")
 
     def set_debug(self, enabled: bool) -> None:
         """Stay in debug mode: ``asyncio.Runner(debug=False)`` would switch it off again."""
@@ -92,6 +101,28 @@ def pytest_asyncio_loop_factories(
 ) -> Mapping[str, LoopFactory]:
     """Run every async test once on each loop."""
     return LOOP_FACTORIES
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collected tests themselves out of every later garbage collection."""
+    _forget_garbage()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def takes_its_garbage_along() -> Iterator[None]:
+    """Collect what the tests of a module made, so that no later test stands still for it."""
+    yield
+    _forget_garbage()
+
+
+def _forget_garbage() -> None:
+    """Collect, and put what pytest keeps (items, reports) where no later collection walks over it.
+
+    They are some half a million objects, which a full collection walks for a second or more on a loaded
+    machine, while the loop of the test that is running stands still.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

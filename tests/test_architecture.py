@@ -51,6 +51,13 @@ def tree(source: str) -> ast.Module:
     return ast.parse((ROOT / source).read_text(encoding="utf-8"), filename=source)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def forgets_the_trees() -> Iterator[None]:
+    """They are half a million objects, which every later garbage collection would walk."""
+    yield
+    tree.cache_clear()
+
+
 def imported_modules(source: str) -> Iterator[tuple[int, str]]:
     """Every module that a file names in an import, with the line."""
     for node in ast.walk(tree(source)):

@@ -29,6 +29,8 @@ __all__ = ["WorkerProcess"]
 
 _KEPT_LINES = 40  # enough for a traceback, little enough for an error message
 _KEPT_CHARACTERS = 1000
+# Seconds that a system may take to spawn a process before it is given up; it takes milliseconds.
+_SPAWN = 10.0
 # Seconds between looks at the memory of a process, which cost microseconds.
 _LOOK = 0.5
 
@@ -50,6 +52,7 @@ class WorkerProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._children = Children(f"process of {self.task}")
+        self._spawning: asyncio.Task[None] | None = None
         self._stderr: asyncio.Task[None] | None = None
         self._memory: MemoryWatch | None = None
         self._killed = False  # by us
@@ -64,6 +67,13 @@ class WorkerProcess:
             "--cluster-id", cluster_id, "--devices", str(devices), "--announce",
             *more,
         ]  # fmt: skip
+        # Shielded: cancelled half-way it would leave a process that nobody knows. ``stop`` waits for it.
+        self._spawning = self._children.start(
+            self._spawn(command), name=f"spawn of {self.task}", awaited=True
+        )
+        await asyncio.shield(self._spawning)
+
+    async def _spawn(self, command: Sequence[str]) -> None:
         self._process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.PIPE,
@@ -117,6 +127,8 @@ class WorkerProcess:
 
     async def stop(self, grace: float) -> None:
         """Ends the process, with force if it does not go within ``grace`` seconds."""
+        if self._spawning is not None and not self._spawning.done():
+            await asyncio.wait({self._spawning}, timeout=_SPAWN)
         process = self._process
         if process is None:
             return

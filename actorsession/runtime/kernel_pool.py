@@ -6,7 +6,8 @@ itself run a step whose segments need the pool.
 
 A ``KernelPool`` is one user's share of some ``PoolThreads``: several sessions may have a share of the same
 threads (see ``pools``), and each counts what it submitted itself. Sessions and servers shut their own share
-down; the threads end when the last share of them is gone.
+down; the threads end when the last share of them is shut down, whatever still refers to them then (the
+traceback of a failed kernel does), or dropped.
 
 Shares take turns: of those that have work each gets one thread after the other, so a session that floods the
 pool makes no other wait for more than its share.
@@ -34,6 +35,7 @@ _THREAD_NAME = "actorsession-kernel"
 # Threads for work that blocks; each is started when no other is idle. A program that nests or overlaps more
 # calls of its own code than this waits for the first of them.
 _MOST_BLOCKED = 256
+_SHUT_DOWN = "the kernel pool is shut down"
 
 
 def processors() -> int:
@@ -47,14 +49,15 @@ def processors() -> int:
 class PoolThreads:
     """Threads that shares have in common; each is started when it is first needed.
 
-    They end when the last reference to this object is gone, after the work that they have.
+    They end after the work that they have, when all shares are shut down, or else when the last reference
+    to this object is gone.
 
     Args:
         number: how many, at least 1.
         name: what the threads are called, with a number behind it.
     """
 
-    __slots__ = ("__weakref__", "_beside", "_executor", "_lines", "_lock", "number")
+    __slots__ = ("__weakref__", "_beside", "_executor", "_lines", "_lock", "_shares", "number")
 
     def __init__(self, number: int, name: str = _THREAD_NAME) -> None:
         self.number = number
@@ -64,6 +67,29 @@ class PoolThreads:
         self._lines: OrderedDict[object, deque[tuple[Callable[..., Any], tuple[Any, ...]]]]
         self._lines = OrderedDict()
         self._lock = threading.Lock()
+        self._shares: int | None = 0  # None once the last was shut down
+
+    def enter(self) -> None:
+        """Counts one share more.
+
+        Raises:
+            RuntimeError: if the threads have been told to end.
+        """
+        with self._lock:
+            if self._shares is None:
+                raise RuntimeError(_SHUT_DOWN)
+            self._shares += 1
+
+    def leave(self) -> None:
+        """Counts one share less; with the last one the threads end. Nobody is waited for."""
+        with self._lock:
+            if self._shares is None:
+                return
+            self._shares = self._shares - 1 or None
+            if self._shares is not None:
+                return
+        self._executor.shutdown(wait=False)
+        self._beside.shutdown(wait=False)
 
     def submit(
         self, work: Callable[..., Any], *args: Any, user: object = None, blocks: bool = False
@@ -99,7 +125,7 @@ class PoolThreads:
         work(*args)
 
     def join(self) -> None:
-        """Waits for all work; nothing may be submitted afterwards."""
+        """Waits for all work of threads that were told to end."""
         self._executor.shutdown(wait=True)
         self._beside.shutdown(wait=True)
 
@@ -109,6 +135,9 @@ class KernelPool:
 
     Args:
         threads: how many threads of its own, 0 for one per processor; or threads to share.
+
+    Raises:
+        RuntimeError: if the threads to share have ended, with all earlier shares of them.
     """
 
     def __init__(self, threads: int | PoolThreads = 0) -> None:
@@ -116,6 +145,7 @@ class KernelPool:
         self._threads: PoolThreads | None = (
             PoolThreads(threads or processors()) if isinstance(threads, int) else threads
         )
+        self._threads.enter()
         self.threads = self._threads.number
         self.submitted = 0
         self._user = object()  # not the share itself, which may be dropped while work waits
@@ -135,9 +165,10 @@ class KernelPool:
         with self._lock:
             threads = self._threads
             if threads is None:
-                raise RuntimeError("the kernel pool is shut down")
+                raise RuntimeError(_SHUT_DOWN)
             self.submitted += 1
-        threads.submit(work, *args, user=self._user, blocks=blocks)
+            # Under this lock, which no pool thread takes: the threads must not end in between.
+            threads.submit(work, *args, user=self._user, blocks=blocks)
 
     def share(self) -> KernelPool:
         """One more share of the same threads.
@@ -147,7 +178,7 @@ class KernelPool:
         """
         with self._lock:
             if self._threads is None:
-                raise RuntimeError("the kernel pool is shut down")
+                raise RuntimeError(_SHUT_DOWN)
             return KernelPool(self._threads)
 
     def shutdown(self, *, wait: bool = True) -> None:
@@ -158,7 +189,10 @@ class KernelPool:
         """
         with self._lock:
             threads, self._threads = self._threads, None
-        if threads is not None and wait and self._owned:
+        if threads is None:
+            return
+        threads.leave()
+        if wait and self._owned:
             threads.join()
 
     def shares_threads_with(self, other: KernelPool) -> bool:

@@ -40,6 +40,7 @@ from actorsession.runtime.run_state import (
     no_such_run,
 )
 from actorsession.runtime.step import Step
+from actorsession.runtime.thread_waits import acquire
 
 __all__ = ["BeginRun", "ContinueRun", "GiveUpAll", "GiveUpRun", "PartialStep", "RunStates"]
 
@@ -143,7 +144,7 @@ class PartialStep:
                 "threads of their own"
             )
         left = deadline.time_left
-        if not self._lock.acquire(timeout=-1 if left is None else left):
+        if not acquire(self._lock, left):
             raise DeadlineExceededError(
                 f"waited {left:.3g} s for another thread's call of partial run {self.state.handle!r}"
             )

@@ -11,6 +11,7 @@ forked child it starts empty, because threads stay behind in the parent.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import weakref
@@ -38,7 +39,7 @@ class _Registry:
 
     def of_process(self, number: int) -> KernelPool:
         """A share of the process's threads; ``number`` counts if there are none."""
-        return KernelPool(self._found("", number))
+        return self._share("", number)
 
     def named(self, name: str, number: int) -> KernelPool:
         """A share of the threads with a global name.
@@ -46,21 +47,25 @@ class _Registry:
         Raises:
             InvalidArgumentError: if they exist and are another number.
         """
-        threads = self._found(name, number)
-        if threads.number != number:
+        share = self._share(name, number)
+        if share.threads != number:
+            share.shutdown(wait=False)
             raise InvalidArgumentError(
-                f"the pool with global_name {name!r} has {threads.number} threads and cannot have "
-                f"{number} now: ask for {threads.number}, or give this pool another name"
+                f"the pool with global_name {name!r} has {share.threads} threads and cannot have "
+                f"{number} now: ask for {share.threads}, or give this pool another name"
             )
-        return KernelPool(threads)
+        return share
 
-    def _found(self, name: str, number: int) -> PoolThreads:
-        label = f"actorsession-kernel-{name}" if name else "actorsession-kernel"
+    def _share(self, name: str, number: int) -> KernelPool:
+        """A share of the threads that others have a share of, or of new ones."""
         with self._lock:
             threads = self._threads.get(name)
-            if threads is None:
-                threads = self._threads[name] = PoolThreads(number, label)
-        return threads
+            if threads is not None:
+                with contextlib.suppress(RuntimeError):  # their last share was shut down
+                    return KernelPool(threads)
+            label = f"actorsession-kernel-{name}" if name else "actorsession-kernel"
+            threads = self._threads[name] = PoolThreads(number, label)
+            return KernelPool(threads)
 
 
 _shared = _Registry()

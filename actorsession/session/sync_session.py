@@ -22,6 +22,7 @@ from actorsession.errors import CancelledError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
+from actorsession.runtime.thread_waits import result_of
 from actorsession.session.base import (
     BaseSession,
     check_run_arguments,
@@ -360,7 +361,7 @@ class _LoopThread:
         soon if a kernel does not let it end.
         """
         try:
-            return future.result()
+            return result_of(future)
         except concurrent.futures.CancelledError as exc:
             raise CancelledError(_CLOSED) from exc
         except BaseException:

@@ -189,6 +189,22 @@ async def test_a_start_that_is_cancelled_leaves_no_process() -> None:
     assert not is_running(pid)
 
 
+@pytest.mark.parametrize("turns", [1, 2, 3, 4, 6])
+async def test_a_start_that_is_cancelled_in_the_middle_of_a_spawn_leaves_no_process(
+    turns: int,
+) -> None:
+    cluster = LocalCluster({"worker": 1})
+    starting = asyncio.create_task(cluster.start())
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert not any(process.alive for process in cluster.processes.values())
+    with pytest.raises(ChildProcessError):  # there is none
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+
+
 async def test_a_process_that_does_not_end_by_itself_is_killed() -> None:
     async with LocalCluster({"worker": 1}) as cluster:
         process = cluster.process("worker")

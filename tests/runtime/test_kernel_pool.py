@@ -75,6 +75,22 @@ def test_threads_end_with_their_last_share_even_if_nobody_shuts_it_down() -> Non
     assert not thread.is_alive()
 
 
+def test_threads_end_when_their_last_share_is_shut_down_whatever_still_refers_to_them() -> None:
+    """As the traceback of a kernel that failed in one of them does."""
+    threads = PoolThreads(1, "held-kernel")
+    one, other = KernelPool(threads), KernelPool(threads)
+    run_in(one)
+    (thread,) = threads_named("held-kernel")
+    one.shutdown(wait=False)
+    one.shutdown(wait=False)
+    assert run_in(other) == "held-kernel_0"
+    other.shutdown(wait=False)
+    thread.join(10)
+    assert not thread.is_alive()
+    with pytest.raises(RuntimeError, match="shut down"):
+        KernelPool(threads)
+
+
 def test_work_that_was_submitted_is_done_even_if_the_last_share_is_gone() -> None:
     pool = KernelPool(PoolThreads(1, "busy-kernel"))
     gate, done = threading.Event(), threading.Event()
