@@ -26,6 +26,7 @@ from actorsession.errors import (
     OpError,
 )  # fmt: skip
 from actorsession.plan.partial import CallShape, PartialParts
+from actorsession.runtime.feeds import kept_feed
 from actorsession.runtime.rendezvous import Arrival
 from actorsession.runtime.run_state import (
     Abort,
@@ -112,7 +113,7 @@ class PartialStep:
         Raises:
             InvalidArgumentError: for a wrong call, which has changed nothing.
         """
-        call, instructions = self.state.call(shape, [_kept(v) for v in values], now)
+        call, instructions = self.state.call(shape, [kept_feed(v) for v in values], now)
         if deadline.at is not None:
             self.step.limit(deadline)
         self._perform(instructions)
@@ -222,14 +223,6 @@ class PartialStep:
         if call.feeds:
             self.step.feed([(key, value) for i, value in call.feeds for key in keys[i]])
         self._perform(self.state.sent(call))
-
-
-def _kept(value: Any) -> Any:
-    """A fed value that nobody changes while the run is open."""
-    if not isinstance(value, np.ndarray):
-        return value
-    # What is read-only itself may be a view of what is not.
-    return value.copy() if value.flags.writeable or value.base is not None else value
 
 
 @dataclass(frozen=True, slots=True)

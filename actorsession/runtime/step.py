@@ -158,6 +158,20 @@ class Step:
             left = self._loop.call_later(_SETTLE, self._leave_kernels)
             self.on_done(left.cancel)
 
+    async def settled(self) -> None:
+        """Waits for kernels of a step that was given up, which end between two nodes.
+
+        One that does not come to a next node in 5 s is left to itself, with a warning.
+        """
+        if self.done:
+            return
+        try:
+            await Deadline.after(_SETTLE).wait(
+                self.wait(), what="kernels of a step that was given up"
+            )
+        except DeadlineExceededError as exc:
+            _log.warning("step %d: %s", self.step_id, exc)
+
     def _leave_kernels(self) -> None:
         _log.warning(
             "step %d: %d kernels did not end within %g s of being given up and are left to themselves",

@@ -33,9 +33,14 @@ from actorsession.session.request import Request
 from actorsession.session.statistics import SessionStatistics
 
 __all__ = [
-    "BaseSession", "check_run_arguments", "container_names", "get_default_session", "reset_options",
+    "IN_LOOP", "BaseSession", "check_run_arguments", "container_names", "get_default_session",
+    "reset_options",
 ]  # fmt: skip
 
+IN_LOOP = (
+    "Session blocks and must not be used inside a running event loop: use AsyncSession and "
+    "`await session.run(...)` there, or call Session from a thread (asyncio.to_thread)"
+)
 # Structures of fetches that are remembered per session; beyond it the memory is emptied, which costs a
 # program that makes new structures for ever one rebuild in a thousand runs.
 _REMEMBERED = 1024

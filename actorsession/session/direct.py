@@ -16,8 +16,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from actorsession.actors.admission import Admission, bytes_held
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions
@@ -33,6 +31,7 @@ from actorsession.runtime.debugger import SessionDebugger
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import device_set, make_devices
 from actorsession.runtime.executor import Executor, Gate, LoadedGraph, TimedGate
+from actorsession.runtime.feeds import kept_feed
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.pools import SessionPools
 from actorsession.runtime.rendezvous import Rendezvous
@@ -50,8 +49,6 @@ __all__ = ["DirectPlan", "DirectSession", "SessionStatistics"]
 
 _log = logging.getLogger("actorsession.session")
 _STEP_IDS = itertools.count(1)
-# Seconds to wait, after a step was given up, for kernels that are in the middle of a node.
-_SETTLE = 5.0
 # Seconds that runs which need no waiting may hold the event loop in a row.
 _TURN = 0.005
 _CLOSED = "Session has been closed."
@@ -261,7 +258,7 @@ class DirectSession:
         try:
             step = self._new_step(plan, options, pool, limit)
             try:
-                _graph(plan, step).tell(step, [_kept(f) for f in feeds])
+                _graph(plan, step).tell(step, [kept_feed(f) for f in feeds])
                 if not step.done:
                     await self._wait(step, plan, limit)
                 values = _result(step)
@@ -351,9 +348,9 @@ class DirectSession:
             step.fail(error)
         except asyncio.CancelledError:
             step.fail(CancelledError(f"step {step.step_id} was cancelled by its caller"))
-            await _settled(step)
+            await step.settled()
             raise
-        await _settled(step)
+        await step.settled()
 
     async def why(self, within: float) -> Why:
         """``why_here`` for the asynchronous face; it waits for nothing."""
@@ -423,11 +420,6 @@ class DirectSession:
         )
 
 
-def _kept(feed: Any) -> Any:
-    """A fed value that nobody changes while the step is suspended."""
-    return feed.copy() if isinstance(feed, np.ndarray) and feed.flags.writeable else feed
-
-
 def _needs_step(options: RunOptions) -> bool:
     """Whether a run must see its nodes one by one, which a plan called inline does not show."""
     return options.traced or options.debug_options.active
@@ -444,13 +436,3 @@ def _result(step: Step) -> Sequence[Any]:
             f"step {step.step_id} waits for {step.waiting()} with nobody to send it"
         )
     return step.result()
-
-
-async def _settled(step: Step) -> None:
-    """Waits for kernels of a failed step, which end between two nodes."""
-    if step.done:
-        return
-    try:
-        await Deadline.after(_SETTLE).wait(step.wait(), what="kernels of a step that was given up")
-    except DeadlineExceededError as exc:
-        _log.warning("step %d: %s", step.step_id, exc)

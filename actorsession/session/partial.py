@@ -41,8 +41,6 @@ from actorsession.session.planner import Planner
 __all__ = ["PartialRuns"]
 
 _log = logging.getLogger("actorsession.session")
-# Seconds to wait, after a run was given up, for kernels that are in the middle of a node.
-_SETTLE = 5.0
 # Seconds that calls which need no waiting may hold the event loop in a row.
 _TURN = 0.005
 # Seconds between two looks of a synchronous session for idle runs, at most; the thread that looks also ends
@@ -253,7 +251,7 @@ class PartialRuns:
         if run is not None and self._actor is not None:
             with contextlib.suppress(OpError):  # the session is closed, which has ended it
                 await self._actor.ref.ask(GiveUpRun(handle, error))
-            await _settled(run.step)
+            await run.step.settled()
 
     async def _take_turn(self) -> None:
         # Calls that end at once never suspend by themselves; see ``DirectSession.run``.
@@ -399,13 +397,3 @@ async def _answered(call: Call) -> None:
     future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     call.on_done = lambda: None if future.done() else future.set_result(None)
     await future
-
-
-async def _settled(step: Step) -> None:
-    """Waits for kernels of a step that was given up, which end between two nodes."""
-    if step.done:
-        return
-    try:
-        await Deadline.after(_SETTLE).wait(step.wait(), what="kernels of a partial run given up")
-    except DeadlineExceededError as exc:
-        _log.warning("step %d: %s", step.step_id, exc)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from actorsession.errors import CancelledError, OpError
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
+from actorsession.session.base import IN_LOOP
 from actorsession.session.feeds import feed_tensor, flatten_feed_keys
 from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
 from actorsession.session.partial import PartialRuns
@@ -30,11 +31,6 @@ else:
     _Base = object
 
 __all__ = ["AsyncPartialRun", "AsyncPartialRuns", "PartialRun", "SyncPartialRuns"]
-
-_IN_LOOP = (
-    "Session blocks and must not be used inside a running event loop: use AsyncSession there, or call "
-    "Session from a thread (asyncio.to_thread)"
-)
 
 
 _Runs: TypeAlias = PartialRuns | RemotePartialRuns
@@ -144,7 +140,7 @@ class SyncPartialRuns(_PartialFace):
             OpError: in a session that a master runs, why a task refused its part or cannot be reached.
         """
         if asyncio._get_running_loop() is not None:
-            raise RuntimeError(_IN_LOOP)
+            raise RuntimeError(IN_LOOP)
         runs = self._partial_runs()
         plan = self._partial_plan(runs, fetches, feeds)
         if isinstance(runs, RemotePartialRuns):
@@ -182,7 +178,7 @@ class SyncPartialRuns(_PartialFace):
             OpError: the step's first error.
         """
         if asyncio._get_running_loop() is not None:
-            raise RuntimeError(_IN_LOOP)
+            raise RuntimeError(IN_LOOP)
         runs = self._partial_runs()
         feed_dict = self._flat_feeds(feed_dict)
         request = self._partial_request(runs, handle, fetches, feed_dict)

@@ -16,6 +16,7 @@ from actorsession.actors.link import LinkStatistics
 from actorsession.config import RunMetadata, RunOptions, StepStats
 from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.feeds import kept_feed
 
 __all__ = [
     "RemotePlan", "RemoteStatistics", "fill_metadata", "own_values", "sent_feeds", "wire_limit",
@@ -56,7 +57,7 @@ class RemoteStatistics:
 def sent_feeds(feeds: Sequence[Any], *, over_link: bool) -> Sequence[Any]:
     """Fed values that nobody changes while the step is under way."""
     # Over a link they are borrowed until the answer is there.
-    return feeds if over_link else [_kept(feed) for feed in feeds]
+    return feeds if over_link else [kept_feed(feed) for feed in feeds]
 
 
 def own_values(values: Sequence[Any], *, over_link: bool) -> list[Any]:
@@ -85,10 +86,6 @@ def fill_metadata(metadata: RunMetadata, wire: dict[str, Any] | None) -> None:
     if wire.get("step_stats") is not None:
         metadata.step_stats = StepStats.from_wire(wire["step_stats"])
     metadata.partition_graphs = [GraphDef.from_wire(g) for g in wire.get("partition_graphs") or ()]
-
-
-def _kept(feed: Any) -> Any:
-    return feed.copy() if isinstance(feed, np.ndarray) and feed.flags.writeable else feed
 
 
 def _own(value: Any) -> Any:

@@ -24,6 +24,7 @@ from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
 from actorsession.runtime.thread_waits import result_of
 from actorsession.session.base import (
+    IN_LOOP,
     BaseSession,
     check_run_arguments,
     container_names,
@@ -114,7 +115,7 @@ class Session(SyncPartialRuns, BaseSession):
         run_metadata: RunMetadata | None,
     ) -> Any:
         if asyncio._get_running_loop() is not None:
-            raise RuntimeError(_IN_LOOP)
+            raise RuntimeError(IN_LOOP)
         if options is not None or run_metadata is not None:
             check_run_arguments(options, run_metadata)
         plan = request.plan
@@ -276,7 +277,7 @@ class Session(SyncPartialRuns, BaseSession):
         """Runs a coroutine on the session's own loop."""
         if _in_loop():
             coroutine.close()
-            raise RuntimeError(_IN_LOOP)
+            raise RuntimeError(IN_LOOP)
         with self._lock:
             if self._closed:  # by another thread, since this one looked
                 coroutine.close()
@@ -293,10 +294,6 @@ class Session(SyncPartialRuns, BaseSession):
 
 
 _CLOSED = "Session has been closed."
-_IN_LOOP = (
-    "Session blocks and must not be used inside a running event loop: use AsyncSession and "
-    "`await session.run(...)` there, or call Session from a thread (asyncio.to_thread)"
-)
 _CLOSED_IN_LOOP = (
     "closing this Session waits for its master and must not be done inside a running event loop; the "
     "session is still open: close it from a thread (`await asyncio.to_thread(session.close)`)"
@@ -378,7 +375,7 @@ class _LoopThread:
         """
         if _in_loop():
             coroutine.close()
-            raise RuntimeError(_IN_LOOP)
+            raise RuntimeError(IN_LOOP)
         return self.result(self.submit(coroutine))
 
     def stop(self) -> None:

@@ -23,7 +23,6 @@ from actorsession.runtime import step as step_module
 from actorsession.runtime.debug_state import DebuggerState, DebuggerStateRegistry
 from actorsession.runtime.executor import Gate
 from actorsession.session import AsyncSession, Session
-from actorsession.session import direct as direct_module
 
 SIDE = 16  # a power of two: every value here is exact
 VALUE = np.full([SIDE, SIDE], 1.0 / SIDE, np.float32)
@@ -251,7 +250,7 @@ async def test_closing_ends_a_run_whose_function_does_not_return(
 async def test_a_limit_ends_a_run_whose_function_does_not_return(
     make_session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(direct_module, "_SETTLE", 0.05)
+    monkeypatch.setattr(step_module, "_SETTLE", 0.05)
     session = make_session()
     with Stuck() as stuck:
         with pytest.raises(DeadlineExceededError):

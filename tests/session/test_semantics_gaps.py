@@ -26,9 +26,9 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.plan.keys import build_key
+from actorsession.runtime import step as step_module
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
 from actorsession.session import AsyncSession, Session
-from actorsession.session import direct as direct_module
 from tests.session.probe import Probe
 
 Make = Callable[..., Any]
@@ -388,7 +388,7 @@ async def test_a_kernel_that_does_not_come_back_is_waited_for_no_longer_than_a_l
     graph: Graph, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """1. A kernel runs in the pool. 2. Its run is cancelled. 3. The kernel does not end; the run does."""
-    monkeypatch.setattr(direct_module, "_SETTLE", 0.02)
+    monkeypatch.setattr(step_module, "_SETTLE", 0.02)
     entered, gate = threading.Event(), threading.Event()
 
     def stay() -> None:
@@ -399,13 +399,35 @@ async def test_a_kernel_that_does_not_come_back_is_waited_for_no_longer_than_a_l
     async with AsyncSession(graph=graph) as session:
         running = asyncio.create_task(session.run(held))
         assert await asyncio.to_thread(entered.wait, 20)
-        with caplog.at_level(logging.WARNING, "actorsession.session"):
+        with caplog.at_level(logging.WARNING, "actorsession.runtime"):
             running.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await running
         assert "kernels of a step that was given up" in caplog.text
         assert session.statistics().steps == 0
         gate.set()
+
+
+async def test_a_step_that_is_suspended_reads_the_values_that_it_was_fed(graph: Graph) -> None:
+    """Also where the array that was fed is read-only, and its caller writes to what it is a view of."""
+    entered, gate = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        entered.set()
+        gate.wait(30)
+
+    x = ops.placeholder("float32", [2])
+    with graph.control_dependencies([Probe("fed view", stay)(ops.constant(1.0)).op]):
+        y = ops.identity(x) + 1.0
+    memory = np.zeros(2, np.float32)
+    view = memory[:]
+    view.flags.writeable = False
+    async with AsyncSession(graph=graph) as session:
+        running = asyncio.create_task(session.run(y, {x: view}))
+        assert await asyncio.to_thread(entered.wait, 20)
+        memory[:] = 7.0
+        gate.set()
+        np.testing.assert_array_equal(await running, [1.0, 1.0])
 
 
 async def test_signatures_share_the_state_of_kernels(session: Any) -> None:
