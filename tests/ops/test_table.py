@@ -1,0 +1,185 @@
+"""Every operation type against numpy, and its gradient against finite differences: the table's rows, run.
+
+Each case runs with static shapes known and hidden, because kernels are specialised for what is known early.
+The evaluator is strict about dtypes, static shapes, shared memory and inline expressions (``interpreter``).
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype
+from actorsession.graph.graph import Graph
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, lookup, registered_ops
+from actorsession.ops.gradients import gradients
+from tests.ops import table
+from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.ops.table.elsewhere import ELSEWHERE
+from tests.ops.table.row import Fault, Row
+
+ROOT = Path(actorsession.__file__).parents[1]
+FAMILIES = sorted(
+    module.name for module in pkgutil.iter_modules(table.__path__) if module.name.startswith("of_")
+)
+ROWS: list[Row] = [
+    row for family in FAMILIES for row in importlib.import_module(f"tests.ops.table.{family}").ROWS
+]
+CASES = [
+    pytest.param(row, inputs, id=f"{row.id}-{number}")
+    for row in ROWS
+    for number, inputs in enumerate(row.inputs)
+]
+SMOOTH = [
+    pytest.param(row, inputs, id=f"{row.id}-{number}")
+    for row in ROWS
+    for number, inputs in enumerate(row.smooth)
+]
+FAULTS = [
+    pytest.param(row, fault, id=f"{row.id}-{number}")
+    for row in ROWS
+    for number, fault in enumerate(row.faults)
+]
+STATIC_FAULTS = [
+    pytest.param(row, fault, id=f"{row.id}-{number}")
+    for row in ROWS
+    for number, fault in enumerate(row.faults)
+    if fault.static is not None
+]
+
+
+def ours() -> list[str]:
+    """The operation types of the library; tests register some of their own."""
+    return sorted(name for name in registered_ops() if not name.startswith(("Test", "_")))
+
+
+# -- the table itself ------------------------------------------------------------------------------
+
+
+def test_every_operation_type_has_a_row_or_tests_elsewhere() -> None:
+    known = {row.op for row in ROWS} | set(ELSEWHERE)
+    assert [name for name in ours() if name not in known] == []
+
+
+def test_no_row_is_about_an_operation_type_that_is_gone() -> None:
+    assert sorted({row.op for row in ROWS} - set(ours())) == []
+    assert sorted(set(ELSEWHERE) - set(ours())) == []
+
+
+def test_rows_have_names_of_their_own() -> None:
+    assert [name for name, count in Counter(row.id for row in ROWS).items() if count > 1] == []
+
+
+@pytest.mark.parametrize("op", sorted(ELSEWHERE))
+def test_tests_elsewhere_exist(op: str) -> None:
+    assert (ROOT / ELSEWHERE[op]).is_file()
+
+
+@pytest.mark.parametrize("op", sorted({row.op for row in ROWS}))
+def test_a_row_says_where_the_op_is_smooth_or_why_it_has_no_gradient(op: str) -> None:
+    """And it does not say the one of an op that has the other."""
+    rows = [row for row in ROWS if row.op == op]
+    gradient = lookup(op).gradient
+    if gradient is None or gradient is NOT_DIFFERENTIABLE:
+        assert all(row.no_gradient and not row.smooth for row in rows)
+    else:
+        assert any(row.smooth for row in rows)
+        assert not any(row.no_gradient for row in rows)
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known", "hidden"])
+@pytest.mark.parametrize(("row", "inputs"), CASES)
+def test_an_op_computes_what_numpy_does(row: Row, inputs: tuple[Any, ...], known: bool) -> None:
+    _skip_without(row)
+    with np.errstate(all="ignore"):
+        wanted = row.numpy(*inputs)
+        made, found = _computed(row, inputs, known=known)
+    wanted = list(wanted) if isinstance(wanted, (list, tuple)) else [wanted]
+    for tensor, got, want in zip(made, found, map(np.asarray, wanted), strict=True):
+        _compare(np.asarray(got), want, row)
+        assert tensor.shape.is_compatible_with(want.shape)
+
+
+@pytest.mark.parametrize(("row", "inputs"), SMOOTH)
+def test_a_gradient_is_that_of_finite_differences(row: Row, inputs: tuple[Any, ...]) -> None:
+    _skip_without(row)
+    check_gradient(row.build, *inputs, wrt=row.wrt, step=row.step)
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if r.no_gradient], ids=lambda row: row.id)
+def test_nothing_flows_back_through_an_op_without_a_gradient(row: Row) -> None:
+    """Where TensorFlow marks the op so; where it has registered nothing, asking is a LookupError."""
+    _skip_without(row)
+    arrays = [np.asarray(a) for a in row.inputs[0]]
+    with Graph().as_default():
+        tensors = [source(as_dtype(a.dtype), a.shape) for a in arrays]
+        made = row.build(*tensors)
+        made = list(made) if isinstance(made, (list, tuple)) else [made]
+        floating = [t for t in tensors if t.dtype.is_floating]
+        outputs = [t for t in made if t.dtype.is_floating]
+        if not floating or not outputs or not any(t.op.type == row.op for t in outputs):
+            return
+        if lookup(row.op).gradient is None:
+            with pytest.raises(LookupError, match=row.op):
+                gradients(outputs, floating)
+        else:
+            assert gradients(outputs, floating) == [None] * len(floating)
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("row", "fault"), FAULTS)
+def test_values_that_do_not_fit_are_refused_by_the_kernel(row: Row, fault: Fault) -> None:
+    _skip_without(row)
+    with np.errstate(all="ignore"), pytest.raises(InvalidArgumentError, match=fault.match):
+        _computed(row, fault.inputs, known=False)
+
+
+@pytest.mark.parametrize(("row", "fault"), STATIC_FAULTS)
+def test_shapes_that_do_not_fit_are_refused_by_the_line_that_builds(row: Row, fault: Fault) -> None:
+    _skip_without(row)
+    arrays = [np.asarray(a) for a in fault.inputs]
+    with Graph().as_default():
+        tensors = [source(as_dtype(a.dtype), a.shape) for a in arrays]
+        with pytest.raises(ValueError, match=fault.static):
+            row.build(*tensors)
+
+
+def _computed(row: Row, inputs: tuple[Any, ...], *, known: bool) -> tuple[list[Any], list[Any]]:
+    arrays = [np.asarray(a) for a in inputs]
+    with Graph().as_default() as graph:
+        tensors = [source(as_dtype(a.dtype), a.shape if known else None) for a in arrays]
+        made = row.build(*tensors)
+        made = list(made) if isinstance(made, (list, tuple)) else [made]
+        assert row.op in {op.type for op in graph.get_operations()}
+        return made, evaluate(made, dict(zip(tensors, arrays, strict=True)))
+
+
+def _compare(got: Any, want: Any, row: Row) -> None:
+    assert got.shape == want.shape
+    if want.dtype.kind in "OSU":
+        assert got.tolist() == want.tolist()
+        return
+    assert got.dtype == want.dtype
+    if row.exact:
+        np.testing.assert_array_equal(got, want)
+    else:
+        wide = np.complex128 if want.dtype.kind == "c" else np.float64
+        np.testing.assert_allclose(got.astype(wide), want.astype(wide), row.rtol, row.rtol)
+
+
+def _skip_without(row: Row) -> None:
+    if row.needs:
+        pytest.importorskip(row.needs)
