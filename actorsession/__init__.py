@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 
-from actorsession import errors, ops, train
+from actorsession import errors, interop, ops, train
 from actorsession.cluster import (
     ClusterResolver,
     ClusterSpec,
@@ -38,10 +38,12 @@ from actorsession.config import (
 )
 from actorsession.graph.defaults import (
     add_to_collection,
+    add_to_collections,
     colocate_with,
     control_dependencies,
     device,
     get_collection,
+    get_collection_ref,
     name_scope,
 )
 from actorsession.graph.device import DeviceAttributes, DeviceSpec
@@ -71,6 +73,7 @@ from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.graph.static import get_static_value
+from actorsession.interop import graph_util, import_graph_def, make_ndarray, make_tensor_proto
 from actorsession.observe import timeline
 from actorsession.ops import *  # noqa: F403 - its __all__ is the list, and a test compares it
 from actorsession.runtime.debug_dump import DebugDump, DebugReport
@@ -152,6 +155,7 @@ __all__ = [
     "ThreadPoolOptionProto",
     "TraceLevel",
     "add_to_collection",
+    "add_to_collections",
     "as_dtype",
     "bfloat16",
     "bool_",
@@ -165,13 +169,19 @@ __all__ = [
     "float32",
     "float64",
     "get_collection",
+    "get_collection_ref",
     "get_default_graph",
     "get_default_session",
     "get_static_value",
+    "graph_util",
+    "import_graph_def",
     "int8",
     "int16",
     "int32",
     "int64",
+    "interop",
+    "make_ndarray",
+    "make_tensor_proto",
     "name_scope",
     "new_incarnation",
     "ops",

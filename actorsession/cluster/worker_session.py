@@ -204,7 +204,7 @@ class WorkerSession(Actor):
         )
         step = Step(
             message.step_id, rendezvous, len(graph.fetches), partitions=len(graph.parts),
-            pool=pool, loop=asyncio.get_running_loop() if pool is not None else None,
+            pool=pool, loop=asyncio.get_running_loop(),
             trace=message.trace,
         )  # fmt: skip
         self._steps[message.step_id] = step

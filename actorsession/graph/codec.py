@@ -2,7 +2,8 @@
 
 The one seam to the wire library. GraphDefs and messages are made of the values that this module can
 carry: ``None``, bool, int, float, str, bytes, list (tuples become lists), dict, numpy arrays and
-scalars (which come back as arrays of rank 0), ``DType``, ``TensorShape`` and functions of nodes.
+scalars (which come back as arrays of rank 0), ``DType``, ``TensorShape``, functions of nodes, and the
+values of variant tensors.
 Nothing is pickled, and nothing received is executed.
 
 A tensor travels as its dtype's *name*, its shape and its bytes in C order and the machine's byte
@@ -27,7 +28,9 @@ from actorsession.errors import InvalidArgumentError, ProtocolError
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import TensorShape
 
-__all__ = ["INLINE_LIMIT", "Buffer", "pack", "register_function", "tensor_bytes", "unpack"]
+__all__ = [
+    "INLINE_LIMIT", "Buffer", "pack", "register_function", "register_variant", "tensor_bytes", "unpack",
+]  # fmt: skip
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
@@ -42,6 +45,7 @@ _BIGINT_DIGITS = 64
 _MAX_RANK = 64  # numpy's own limit
 
 _EXT_TENSOR, _EXT_DTYPE, _EXT_SHAPE, _EXT_STRINGS, _EXT_BIGINT, _EXT_FUNCTION = 1, 2, 3, 4, 5, 6
+_EXT_VARIANT = 7
 
 # An empty list or map is one byte on the wire and some sixty here, so a header of 64 MiB could ask for
 # 4 GiB. The largest graph that fits into one, 300,000 nodes of 200 bytes, has no more than this of them.
@@ -49,11 +53,14 @@ _MAX_CONTAINERS = 2**22
 # Below this no count is needed, and messages of steps are not slowed by one.
 _COUNT_ABOVE = 2**20
 
-# Functions inside functions: a few more than planners accept, so that they can say what is wrong.
+# Functions inside functions: a few more than planners accept, so that they can say what is wrong. Lists in
+# lists as well: a loop in a loop makes one.
 _MAX_DEPTH = 70
 
 _FUNCTION_CLASS: list[type[Any]] = []
 _READ_FUNCTION: list[Callable[[Any], Any]] = []
+_VARIANT_CLASS: list[type[Any]] = []
+_READ_VARIANT: list[Callable[[Any], Any]] = []
 
 
 def register_function(kind: type[Any], read: Callable[[Any], Any]) -> None:
@@ -65,6 +72,12 @@ def register_function(kind: type[Any], read: Callable[[Any], Any]) -> None:
     """
     _FUNCTION_CLASS.append(kind)
     _READ_FUNCTION.append(read)
+
+
+def register_variant(kind: type[Any], read: Callable[[Any], Any]) -> None:
+    """Says which class the values of variant tensors have; arguments as ``register_function``."""
+    _VARIANT_CLASS.append(kind)
+    _READ_VARIANT.append(read)
 
 
 def tensor_bytes(value: Any) -> int:
@@ -121,11 +134,12 @@ class _Packer(threading.local):
             return msgpack.ExtType(_EXT_SHAPE, self._inner.pack(obj.dims))
         if isinstance(obj, int):
             return _integer(int(obj))
-        if isinstance(obj, tuple(_FUNCTION_CLASS)):
-            # A packer of its own: this one is in the middle of what the function stands in.
-            function: Any = obj
-            inner = msgpack.Packer(default=self._extend, strict_types=True)
-            return msgpack.ExtType(_EXT_FUNCTION, inner.pack(function.to_wire()))
+        for code, kinds in ((_EXT_FUNCTION, _FUNCTION_CLASS), (_EXT_VARIANT, _VARIANT_CLASS)):
+            if isinstance(obj, tuple(kinds)):
+                # A packer of its own: this one is in the middle of what the value stands in.
+                value: Any = obj
+                inner = msgpack.Packer(default=self._extend, strict_types=True)
+                return msgpack.ExtType(code, inner.pack(value.to_wire()))
         plain = _plain(obj)
         if plain is not None:
             return plain
@@ -196,18 +210,16 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
     depth = 0
     hooks = _counting_hooks() if len(data) > _COUNT_ABOVE else {}
 
-    def function(body: bytes) -> Any:
+    def nested(what: str, body: bytes, readers: Sequence[Callable[[Any], Any]]) -> Any:
         nonlocal depth
         depth += 1
-        if depth > _MAX_DEPTH or not _READ_FUNCTION:
-            raise ProtocolError(
-                f"functions are nested more than {_MAX_DEPTH} deep, or unknown here"
-            )
+        if depth > _MAX_DEPTH or not readers:
+            raise ProtocolError(f"{what} are nested more than {_MAX_DEPTH} deep, or unknown here")
         value = msgpack.unpackb(
             body, ext_hook=extension, strict_map_key=False, timestamp=1, **hooks
         )
         depth -= 1
-        return _READ_FUNCTION[0](value)
+        return readers[0](value)
 
     def extension(code: int, body: bytes) -> Any:
         if code == _EXT_TENSOR:
@@ -221,7 +233,9 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
         if code == _EXT_BIGINT and len(body) <= _BIGINT_DIGITS:
             return int(body)
         if code == _EXT_FUNCTION:
-            return function(body)
+            return nested("functions", body, _READ_FUNCTION)
+        if code == _EXT_VARIANT:
+            return nested("values of variants", body, _READ_VARIANT)
         raise ProtocolError(f"unknown extension type {code} in a message")
 
     try:
@@ -256,7 +270,7 @@ _BAD_BYTES = (
 def _unpack_tensor(body: bytes, segments: Sequence[Buffer]) -> np.ndarray[Any, Any]:
     name, shape, content = msgpack.unpackb(body)
     dtype = as_dtype(name)
-    if dtype.kind in "sr":
+    if dtype.kind in "srv":
         raise ProtocolError(f"a {name} tensor does not travel as raw bytes")
     if isinstance(content, int):
         if not 0 <= content < len(segments):

@@ -11,8 +11,8 @@ from actorsession.graph.graph import get_default_graph
 from actorsession.graph.scopes import DeviceFunction
 
 __all__ = [
-    "add_to_collection", "colocate_with", "control_dependencies", "device", "get_collection",
-    "name_scope",
+    "add_to_collection", "add_to_collections", "colocate_with", "control_dependencies", "device",
+    "get_collection", "get_collection_ref", "name_scope",
 ]  # fmt: skip
 
 
@@ -41,6 +41,16 @@ def add_to_collection(name: str, value: Any) -> None:
     get_default_graph().add_to_collection(name, value)
 
 
+def add_to_collections(names: Iterable[str] | str, value: Any) -> None:
+    """``Graph.add_to_collections`` of the default graph."""
+    get_default_graph().add_to_collections(names, value)
+
+
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
     """``Graph.get_collection`` of the default graph."""
     return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key: str) -> list[Any]:
+    """``Graph.get_collection_ref`` of the default graph."""
+    return get_default_graph().get_collection_ref(key)

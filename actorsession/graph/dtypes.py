@@ -2,8 +2,9 @@
 
 Owns the one table between a dtype's name, its numpy dtype and its kind. Types travel by name,
 because ``numpy.dtype.str`` of bfloat16 is an anonymous ``<V2``. ``string`` tensors are object
-arrays of bytes; ``resource`` tensors hold a handle that never leaves its device. Every room uses
-it; it imports nothing of ours.
+arrays of bytes; ``resource`` tensors hold a handle that never leaves its device; ``variant`` tensors hold
+a value of a class of its own that is never changed, such as a list of tensors. Every room uses it; it
+imports nothing of ours.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 __all__ = [
     "DType", "as_dtype", "bfloat16", "bool_", "complex64", "complex128", "float16", "float32",
     "float64", "int8", "int16", "int32", "int64", "resource", "string", "uint8", "uint16", "uint32",
-    "uint64",
+    "uint64", "variant",
 ]  # fmt: skip
 
 
@@ -27,9 +28,9 @@ class DType:
 
     Attributes:
         name: TensorFlow's name, such as ``float32``.
-        np_dtype: the numpy dtype of arrays that hold it (``object`` for strings and resources).
+        np_dtype: the numpy dtype of arrays that hold it (``object`` for strings, resources, variants).
         kind: one of ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex, ``s``
-            string, ``r`` resource.
+            string, ``r`` resource, ``v`` variant.
     """
 
     name: str
@@ -96,18 +97,21 @@ complex64 = DType("complex64", np.dtype(np.complex64), "c")
 complex128 = DType("complex128", np.dtype(np.complex128), "c")
 string = DType("string", np.dtype(object), "s")
 resource = DType("resource", np.dtype(object), "r")
+variant = DType("variant", np.dtype(object), "v")
 
 _BY_NAME: dict[str, DType] = {
     t.name: t
     for t in (
         float16, float32, float64, bfloat16, int8, int16, int32, int64, uint8, uint16, uint32,
-        uint64, bool_, complex64, complex128, string, resource,
+        uint64, bool_, complex64, complex128, string, resource, variant,
     )
 }  # fmt: skip
 # Spellings that TensorFlow takes beside the names.
 _ALIASES = {"half": float16, "double": float64, "float": float32}
+# TensorFlow's types for numbers kept as integers with a range; refused by name.
+_QUANTISED = frozenset({"qint8", "quint8", "qint16", "quint16", "qint32"})
 _BY_NUMPY: dict[np.dtype[Any], DType] = {
-    t.np_dtype: t for t in _BY_NAME.values() if t.kind not in "sr"
+    t.np_dtype: t for t in _BY_NAME.values() if t.kind not in "srv"
 }
 _BY_PYTHON: dict[object, DType] = {
     float: float32, int: int32, bool: bool_, complex: complex128, str: string, bytes: string,
@@ -128,6 +132,12 @@ def as_dtype(value: Any) -> DType:
         return value
     found = _BY_NAME.get(value) or _ALIASES.get(value) if isinstance(value, str) else _other(value)
     if found is None:
+        if isinstance(value, str) and value in _QUANTISED:
+            raise TypeError(
+                f"{value} is a quantised type, and those are not supported: keep the integers in "
+                f"{value.removeprefix('q')} and their scale beside them; "
+                f"valid names: {', '.join(_BY_NAME)}"
+            )
         raise TypeError(f"cannot convert {value!r} to a dtype; valid names: {', '.join(_BY_NAME)}")
     return found
 

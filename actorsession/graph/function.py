@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import contextlib
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from actorsession.errors import InaccessibleTensorError, ProtocolError
 from actorsession.graph import codec
-from actorsession.graph.dtypes import DType, bool_, resource
+from actorsession.graph.dtypes import DType, bool_, int32, resource, variant
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import is_registered
@@ -32,16 +32,23 @@ if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
 
 __all__ = [
-    "ARGUMENT", "IF", "MAX_LOOPS", "MAX_NESTING", "WHILE", "FunctionBody", "FunctionDef",
-    "check_reach", "function_fault", "functions_of", "nodes_inside",
+    "ARGUMENT", "CALL", "CALLS", "CONSTRUCTS", "IF", "MAX_LOOPS", "MAX_NESTING", "REMOTE_CALL",
+    "STATEFUL_CALL", "SYMBOLIC_GRADIENT", "WHILE", "FunctionBody", "FunctionDef", "brought_in",
+    "check_reach", "entering", "function_fault", "functions_of", "nodes_inside",
 ]  # fmt: skip
 
 ARGUMENT = ""
 WHILE, IF = "While", "If"
+CALL, STATEFUL_CALL = "PartitionedCall", "StatefulPartitionedCall"
+REMOTE_CALL, SYMBOLIC_GRADIENT = "RemoteCall", "SymbolicGradient"
+# Calls of a function, with how many of their inputs come before its arguments.
+CALLS: Mapping[str, int] = {CALL: 0, STATEFUL_CALL: 0, REMOTE_CALL: 1, SYMBOLIC_GRADIENT: 0}
 # The attributes of each construct that hold functions.
 _FUNCTIONS: Mapping[str, tuple[str, ...]] = {
-    WHILE: ("cond", "body"), IF: ("then_branch", "else_branch"),
+    WHILE: ("cond", "body"), IF: ("then_branch", "else_branch"), **dict.fromkeys(CALLS, ("f",)),
 }  # fmt: skip
+# Every operation type with functions of its own: loops, branches and calls.
+CONSTRUCTS = frozenset(_FUNCTIONS)
 # CPython compiles 20 nested loops and 100 levels of indentation at most.
 MAX_LOOPS = 16
 MAX_NESTING = 64
@@ -132,6 +139,15 @@ def functions_of(node: NodeDef) -> tuple[FunctionDef, ...]:
     return () if keys is None else tuple([node.attrs[key] for key in keys])
 
 
+def entering(node: NodeDef) -> int:
+    """How many variables of a loop get their first values from its inputs.
+
+    The others, behind them, begin empty: counters at 0, and lists without elements. They gather what
+    gradients need, and were added when those were built.
+    """
+    return len(node.inputs) - len(node.attrs["body"].captures)
+
+
 def nodes_inside(node: NodeDef) -> Iterator[tuple[NodeDef, bool]]:
     """All nodes inside a construct, with whether each takes a resource; none for other nodes."""
     for function in functions_of(node):
@@ -163,6 +179,8 @@ def function_fault(node: NodeDef, loops: int = 0, depth: int = 0) -> str | None:
         wrong = _function_fault(function, loops, depth)
         if wrong is not None:
             return f"has a wrong function {key!r}: {wrong}"
+    if node.op in CALLS:
+        return _call_fault(node)
     return _while_fault(node) if node.op == WHILE else _if_fault(node)
 
 
@@ -201,7 +219,10 @@ def _while_fault(node: NodeDef) -> str | None:
             return "has loop variables whose dtypes differ from those of its functions"
     if cond.output_specs()[0].dtype is not bool_ or resource in dtypes:
         return "has a condition that is no bool, or a resource as loop variable"
-    return _captures_fault(node, len(node.inputs) - count)
+    given = entering(node)
+    if not 0 < given <= count or any(s.dtype not in (int32, variant) for s in node.outputs[given:]):
+        return f"has {given} first values for {count} variables"
+    return _captures_fault(node, len(node.inputs) - given)
 
 
 def _if_fault(node: NodeDef) -> str | None:
@@ -210,6 +231,16 @@ def _if_fault(node: NodeDef) -> str | None:
         if branch.inputs or [spec.dtype for spec in branch.output_specs()] != dtypes:
             return "has branches that take or return something else than it does"
     return _captures_fault(node, len(node.inputs) - 1)
+
+
+def _call_fault(node: NodeDef) -> str | None:
+    (function,) = functions_of(node)
+    dtypes = [spec.dtype for spec in node.outputs]
+    if len(node.inputs) - CALLS[node.op] != len(function.arguments):
+        return f"has {len(node.inputs)} inputs, which are not those that its function takes"
+    if [spec.dtype for spec in function.output_specs()] != dtypes:
+        return "gives something else than its function returns"
+    return None
 
 
 def _captures_fault(node: NodeDef, count: int) -> str | None:
@@ -233,6 +264,9 @@ class FunctionBody:
         outer: the body that this one is inside, if any.
         operations: in the order they were built.
         parameters: the tensors that stand for its own inputs.
+        owner: what its construct is made of, once that is built; ``ops/constructs`` knows.
+        mirrors: the body that this one goes back through, if it is one of a gradient.
+        bring: for such a body, from a tensor of the other to one here that has its value.
     """
 
     def __init__(self, graph: Graph, construct: str, *, is_loop: bool) -> None:
@@ -242,6 +276,9 @@ class FunctionBody:
         self.outer = scope_of(graph).body
         self.operations: list[Operation] = []
         self.parameters: list[Tensor] = []
+        self.owner: Any = None
+        self.mirrors: FunctionBody | None = None
+        self.bring: Callable[[Tensor], Tensor] | None = None
 
     @contextlib.contextmanager
     def building(self) -> Iterator[None]:
@@ -315,6 +352,20 @@ class FunctionBody:
             tuple([t.spec for t in self.parameters]), tuple([t.spec for t in captures]),
             tuple(nodes), tuple([refs.get(t, t._ref) for t in outputs]),
         )  # fmt: skip
+
+
+def brought_in(
+    homes: Mapping[Operation, FunctionBody], tensor: Tensor, body: FunctionBody | None
+) -> Tensor:
+    """What code in ``body`` reads for a tensor: itself, or what a gradient's body has of it."""
+    home = homes.get(tensor.op)
+    if home is None or home.encloses(body):
+        return tensor
+    while body is not None:
+        if body.mirrors is home and body.bring is not None:
+            return body.bring(tensor)
+        body = body.outer
+    return tensor  # and ``check_reach`` says what is wrong
 
 
 def check_reach(

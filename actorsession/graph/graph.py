@@ -9,13 +9,14 @@ the rest of this room.
 from __future__ import annotations
 
 import contextlib
-import re
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actorsession.graph import registry
-from actorsession.graph.function import FunctionBody, check_reach
+from actorsession.graph.collected import Collected
+from actorsession.graph.function import FunctionBody, brought_in, check_reach
+from actorsession.graph.library import FunctionLibrary
 from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
@@ -35,35 +36,41 @@ from actorsession.graph.static import constant_value
 __all__ = ["Graph", "constant_value", "default_graphs", "get_default_graph", "reset_default_graph"]
 
 
-class Graph(Scoped):
+class Graph(Scoped, Collected):
     """A dataflow graph.
 
     Attributes:
         seed: graph-level random seed; ``None`` for a new sequence in every session.
+        library: its named functions.
+        constructs: what each loop and branch is made of, for ``ops/constructs``.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._lock = threading.RLock()
         self._operations: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
         self._names = NameTable()
         self._consumers: dict[Tensor, list[Operation]] = {}
         self._consumers_of = 0  # how many operations stand in it
-        self._collections: dict[str, list[Any]] = {}
         self._finalized_at: str | None = None
         self._refined: list[tuple[Tensor, str]] = []  # by shape refinement, with the line
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
         self._restrictions = 0
         self._bodies: dict[Operation, FunctionBody] = {}  # of operations in loops and branches
+        self._extended: list[Operation] = []
+        self.constructs: dict[Operation, Any] = {}
         self.seed: int | None = None
+        self.library = FunctionLibrary()
 
     # -- what is in it -------------------------------------------------------------------------
 
     @property
     def version(self) -> int:
         """Changes whenever the graph does: by operations, shape refinements and restrictions."""
-        return len(self._operations) + len(self._refined) + self._restrictions
+        refined, extended = len(self._refined), len(self._extended)
+        return len(self._operations) + refined + extended + self._restrictions
 
     @property
     def built(self) -> int:
@@ -78,6 +85,10 @@ class Graph(Scoped):
     def refined_since(self, number: int) -> list[tuple[Tensor, str]]:
         """The tensors refined after the first ``number`` refinements, with the line that did it."""
         return self._refined[number:]
+
+    def extended_since(self, number: int) -> list[Operation]:
+        """The operations that were extended after the first ``number`` times; see ``extend_op``."""
+        return self._extended[number:]
 
     def get_operations(self) -> list[Operation]:
         """All operations in the order they were built."""
@@ -207,6 +218,8 @@ class Graph(Scoped):
         source = user_line()
         for tensor in inputs:
             self._check_input(tensor, op_type)
+        if self._bodies:
+            inputs = [self.brought_in(tensor) for tensor in inputs]
         filled = _fill_attrs(op_def, attrs or {})
         specs = self._infer(op_def, inputs, filled)
         scope = scope_of(self)
@@ -243,6 +256,14 @@ class Graph(Scoped):
             tuple([constant_value(t) for t in inputs]),
         )
         return tuple(op_def.infer(context))
+
+    def brought_in(self, tensor: Tensor) -> Tensor:
+        """What is read for a tensor where the caller builds; see ``function.brought_in``."""
+        return brought_in(self._bodies, tensor, scope_of(self).body)
+
+    def body_of(self, op: Operation) -> FunctionBody | None:
+        """The loop body or branch that an operation is in, if any."""
+        return self._bodies.get(op)
 
     def _check_open(self, what: str) -> None:
         if self._finalized_at is not None:
@@ -295,6 +316,26 @@ class Graph(Scoped):
         with self._lock:
             for op in [op for op, home in self._bodies.items() if body.encloses(home)]:
                 del self._by_name[op.name], self._bodies[op]
+
+    def extend_op(
+        self,
+        op: Operation,
+        inputs: Sequence[Tensor],
+        attrs: Mapping[str, Any],
+        outputs: Sequence[Tensor],
+    ) -> None:
+        """Gives an operation more inputs and outputs, all else being as it was.
+
+        For the loops and branches that a gradient goes back through, which hand out more then. What others
+        read of the operation already stays the same, so plans made before stay right.
+        """
+        with self._lock:
+            op.inputs, op.attrs, op.outputs = tuple(inputs), attrs, tuple(outputs)
+            op.forget_node_def()
+            self._consumers.clear()
+            self._consumers_of = 0
+            if op not in self._bodies:
+                self._extended.append(op)
 
     def refine_shape(self, tensor: Tensor, shape: TensorShape) -> None:
         """Merges what is known of a tensor's static shape with ``shape``.
@@ -360,27 +401,6 @@ class Graph(Scoped):
     def as_default(self) -> contextlib.AbstractContextManager[Graph]:
         """Makes this the default graph of the calling thread or asyncio child, for a block."""
         return _DEFAULT_GRAPHS.entered(self)
-
-    # -- collections ---------------------------------------------------------------------------
-
-    def add_to_collection(self, name: str, value: Any) -> None:
-        """Appends a value to a named collection.
-
-        Raises:
-            RuntimeError: if the graph is finalized.
-        """
-        source = user_line()
-        with self._lock:
-            self._check_open(f"collection {name!r} was added to at {source}")
-            self._collections.setdefault(name, []).append(value)
-
-    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
-        """The values of a collection, optionally those whose name starts with ``scope``."""
-        values = list(self._collections.get(name, ()))
-        if scope is None:
-            return values
-        matches = re.compile(scope).match
-        return [v for v in values if hasattr(v, "name") and matches(v.name)]
 
     def __repr__(self) -> str:
         return f"<Graph with {len(self._operations)} operations at {id(self):#x}>"

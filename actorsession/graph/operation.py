@@ -160,7 +160,10 @@ def _overload(name: str, *operands: Any) -> Tensor:
 class Tensor(OperatorMixin):
     """One output of an operation: a symbolic value that each step computes anew."""
 
-    __slots__ = ("__weakref__", "_constant", "_index", "_name", "_op", "_ref", "_spec")
+    __slots__ = ("__weakref__", "_constant", "_index", "_name", "_op", "_ref", "_spec", "assign")
+
+    # Only what square brackets read from a variable has it: gives that part of the variable a new value.
+    assign: Callable[..., Tensor]
 
     def __init__(self, op: Operation, index: int, spec: TensorSpec) -> None:
         self._op = op

@@ -181,7 +181,8 @@ def _elu_grad_kernel(ctx: KernelContext) -> Kernel:
     zero, one = make(0), make(1)
 
     def elu_grad(gradients: Any, outputs: Any) -> Any:
-        out = np.minimum(outputs, zero)
+        # fmin and not minimum: as in TensorFlow, NaN lets all through.
+        out = np.fmin(outputs, zero)
         out += one
         out *= gradients
         return out

@@ -1,6 +1,7 @@
 """Where the largest or smallest element along an axis is.
 
-Owns ``ArgMax`` and ``ArgMin``. The first of equal elements counts; NaN is taken for the extreme.
+Owns ``ArgMax`` and ``ArgMin``. The first of equal elements counts; NaN is never chosen where there is
+anything else, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import as_dtype, int32, int64
+from actorsession.graph.dtypes import as_dtype, int16, int32, int64, uint16
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
@@ -43,7 +46,7 @@ def argmax(
         axis: the axis, which the result has no more; 0 if left out.
         name: wanted name.
         dimension: older name of ``axis``.
-        output_type: int32 or int64.
+        output_type: int32 or int64, for ``argmax`` also int16 or uint16.
 
     Raises:
         ValueError: for an axis that the tensor does not have.
@@ -87,8 +90,10 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
     check_dtype(ctx, "biuf", (0,))
     require_index(ctx, 1, rank=0)
     dtype = as_dtype(ctx.attrs["output_type"])
-    if dtype not in (int32, int64):
-        raise TypeError(f"{ctx.op} gives int32 or int64; got output_type {dtype.name}")
+    valid = (int32, int64) if ctx.op == "ArgMin" else (int32, int64, int16, uint16)
+    if dtype not in valid:
+        names = ", ".join(d.name for d in valid)
+        raise TypeError(f"{ctx.op} gives one of {names}; got output_type {dtype.name}")
     dims, axis = ctx.inputs[0].shape.dims, constant_ints(ctx, 1)
     if dims is None:
         return [TensorSpec(dtype, shape_of_rank(None))]
@@ -98,16 +103,27 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
     return [TensorSpec(dtype, TensorShape(dims[:along] + dims[along + 1 :]))]
 
 
-def _kernel(search: Callable[[Array, int], Any]) -> Callable[[KernelContext], Kernel]:
-    """Makes the kernel from the array method, which gives the platform's index type."""
+def _kernel(search: Callable[[Array, int], Any], never: float) -> Callable[[KernelContext], Kernel]:
+    """Makes the kernel.
+
+    Args:
+        search: the array method, which gives the platform's index type, and finds NaN first.
+        never: what is not chosen before any number.
+    """
 
     def kernel(ctx: KernelContext) -> Kernel:
         wanted = ctx.outputs[0].dtype.np_dtype
+        floating = ctx.inputs[0].dtype.is_floating
 
         def along(x: Array, axis: Any) -> Any:
+            if np.ndim(axis):
+                raise InvalidArgumentError(f"{ctx.op}: the axis is a scalar, got {axis.tolist()}")
             if not -x.ndim <= axis < x.ndim or not x.shape[axis]:
                 raise InvalidArgumentError(f"{ctx.op}: no elements along axis {axis} of {x.shape}")
-            found = search(x, axis)
+            if floating and np.isnan(x).any():
+                found = search(np.where(np.isnan(x), x.dtype.type(never), x), axis)
+            else:
+                found = search(x, axis)
             return found if found.dtype == wanted else found.astype(wanted)
 
         fixed = constant_ints(ctx, 1)
@@ -123,7 +139,7 @@ register(
     OpDef(
         name="ArgMax",
         infer=_infer,
-        kernel=_kernel(lambda x, axis: x.argmax(axis)),
+        kernel=_kernel(lambda x, axis: x.argmax(axis), -np.inf),
         gradient=NOT_DIFFERENTIABLE,
         attrs={"output_type": int64},
     )
@@ -132,7 +148,7 @@ register(
     OpDef(
         name="ArgMin",
         infer=_infer,
-        kernel=_kernel(lambda x, axis: x.argmin(axis)),
+        kernel=_kernel(lambda x, axis: x.argmin(axis), np.inf),
         gradient=NOT_DIFFERENTIABLE,
         attrs={"output_type": int64},
     )

@@ -152,10 +152,23 @@ _POWERS: dict[float, Kernel] = {
 
 
 def _pow_kernel(ctx: KernelContext) -> Kernel:
+    if ctx.inputs[0].dtype.is_integer:
+        return _integer_power
     exponent = ctx.constant(1)
     if exponent is None or exponent.ndim or not ctx.inputs[0].dtype.is_floating:
         return operator.pow
     return _POWERS.get(float(exponent), operator.pow)
+
+
+def _integer_power(x: Any, y: Any) -> Any:
+    try:
+        return operator.pow(x, y)
+    except ValueError as exc:
+        if np.min(y, initial=0) < 0:
+            raise InvalidArgumentError(
+                "Pow: integers to negative integer powers are not allowed; cast to a floating type"
+            ) from exc
+        raise
 
 
 def _emit_pow(ctx: KernelContext, args: Sequence[str]) -> str | None:

@@ -69,22 +69,19 @@ def _args_kernel(ctx: KernelContext) -> Kernel:
         if mine == theirs:
             return np.empty(0, dtype), np.empty(0, dtype)
         rank = max(len(mine), len(theirs))
-        # -1 stands for a missing dimension: it is summed even over length 1, because it must go.
+        # -1 stands for a missing dimension. A sum over length 1 changes nothing: as in TensorFlow, those
+        # are named too.
         left = [-1] * (rank - len(mine)) + mine
         right = [-1] * (rank - len(theirs)) + theirs
         for a, b in zip(left, right, strict=True):
             if a != b and a not in (1, -1) and b not in (1, -1):
                 raise InvalidArgumentError(f"shapes {mine} and {theirs} cannot be broadcast")
         return (
-            np.array([i for i in range(rank) if _summed(left[i], right[i])], dtype),
-            np.array([i for i in range(rank) if _summed(right[i], left[i])], dtype),
+            np.array([i for i in range(rank) if left[i] in (1, -1)], dtype),
+            np.array([i for i in range(rank) if right[i] in (1, -1)], dtype),
         )
 
     return broadcast_gradient_args
-
-
-def _summed(mine: int, theirs: int) -> bool:
-    return mine == -1 or (mine == 1 and theirs not in (1, -1))
 
 
 register(

@@ -70,8 +70,9 @@ def make_one(
 def to_array(value: Any, dtype: DType | None = None) -> Array:
     """The numpy form of a Python value, with TensorFlow's default types.
 
-    Python floats become float32, ints int32 and strings object arrays of bytes; numpy values keep
-    their type. With ``dtype`` the value must fit it: nothing is truncated.
+    Python floats become float32, ints int32 (int64 or uint64 if they need it) and strings object
+    arrays of bytes; numpy values keep their type. With ``dtype`` the value must fit it: nothing is
+    truncated.
 
     Raises:
         TypeError: for a value of another kind than ``dtype``, or of no kind that tensors have.
@@ -83,16 +84,20 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
     typed = isinstance(value, (np.ndarray, np.generic))
     found = as_dtype(array.dtype)
     if dtype is None:
-        dtype = (
-            found
-            if typed
-            else as_dtype({"f": float, "i": int, "u": int}.get(array.dtype.kind, found))
-        )
+        dtype = found if typed else _default_dtype(array, found)
     _check_kind(value, found, dtype)
     out = array.astype(dtype.np_dtype)
     if found.is_integer and dtype.is_integer and not np.array_equal(out, array):
         raise TypeError(f"{value!r:.100} does not fit {dtype.name}")
     return out
+
+
+def _default_dtype(array: Array, found: DType) -> DType:
+    """The type that Python numbers take."""
+    if array.dtype.kind in "iu":
+        narrow = np.array_equal(array.astype(np.int32), array)
+        return as_dtype(int) if narrow else found
+    return as_dtype(float) if array.dtype.kind == "f" else found
 
 
 def _check_kind(value: Any, found: DType, wanted: DType) -> None:
@@ -124,6 +129,7 @@ def constant(
     dtype: Any = None,
     shape: ShapeLike = None,
     name: str = "Const",
+    verify_shape: bool = False,
     *,
     graph: Graph | None = None,
 ) -> Tensor:
@@ -131,18 +137,22 @@ def constant(
 
     Args:
         value: a number, string, nested list or array; copied.
-        dtype: element type; by default float32, int32, bool or string by kind, or the array's own.
+        dtype: element type; by default float32, int32 (int64 or uint64 for what does not fit), bool
+            or string by kind, or the array's own.
         shape: wanted shape; a single value is repeated to fill it.
         name: wanted name.
+        verify_shape: whether the value must have ``shape`` as it is.
         graph: where to build it; the default graph if left out.
 
     Raises:
-        TypeError: if the value does not fit ``dtype``.
+        TypeError: if the value does not fit ``dtype``, or has another shape although that is verified.
         ValueError: if it does not fit ``shape``.
     """
     array = to_array(value, as_dtype(dtype) if dtype is not None else None)
     if shape is not None:
         wanted = TensorShape(shape).as_tuple()
+        if verify_shape and array.shape != wanted:
+            raise TypeError(f"Expected Tensor's shape: {wanted}, but got {array.shape}.")
         if array.size == 1:
             array = np.full(wanted, array.reshape(-1)[0], dtype=array.dtype)
         elif array.size == int(np.prod(wanted)):
@@ -155,7 +165,13 @@ def constant(
 
 
 def convert_to_tensor(
-    value: Any, dtype: Any = None, name: str | None = None, *, graph: Graph | None = None
+    value: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    preferred_dtype: Any = None,
+    dtype_hint: Any = None,
+    *,
+    graph: Graph | None = None,
 ) -> Tensor:
     """The tensor that a value stands for: itself, a variable's reading, or a new constant.
 
@@ -164,6 +180,8 @@ def convert_to_tensor(
             are then stacked.
         dtype: element type that the result must have.
         name: name of a constant that is made.
+        preferred_dtype: the older name of ``dtype_hint``.
+        dtype_hint: element type of a constant, if the value fits it and ``dtype`` is left out.
         graph: graph for a constant that is made.
 
     Raises:
@@ -187,6 +205,10 @@ def convert_to_tensor(
             convert_to_tensor(v, dtype, graph=graph or graph_of(*_leaves(value))) for v in value
         ]
         return make_one("Pack", parts, {"axis": 0})
+    hint = preferred_dtype if dtype_hint is None else dtype_hint
+    if wanted is None and hint is not None:
+        with contextlib.suppress(TypeError, ValueError):
+            value = to_array(value, as_dtype(hint))
     return constant(value, wanted, name=name or "Const", graph=graph)
 
 

@@ -47,7 +47,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     Args:
         x: numbers or bools.
         dtype: the new type; floats lose their fraction in an integer type, complex numbers their
-            imaginary part in a real one, and bool is whether a value differs from 0.
+            imaginary part in any other, and bool is whether what is left differs from 0.
         name: wanted name.
 
     Returns:
@@ -108,7 +108,7 @@ def _kernel(ctx: KernelContext) -> Kernel:
     np_dtype = target.np_dtype
     if ctx.attrs.get("Truncate") and source.is_floating and target.is_floating:
         return lambda x: _truncated(np.asarray(x), target)[()]
-    if source.is_complex and not (target.is_complex or target.is_bool):
+    if source.is_complex and not target.is_complex:
         # Dropping the imaginary part by hand: numpy would warn.
         return lambda x: x.real.astype(np_dtype)
     if ctx.inputs[0].shape.rank == 0 and _by_constructor(source, target):

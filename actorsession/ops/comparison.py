@@ -1,7 +1,8 @@
 """Comparisons, logic and predicates; what chooses by them stands in ``selection``.
 
 Each op stands here whole: shape function, kernel, gradient and the function that users call.
-Nothing flows back through a comparison. ``==`` on tensors stays identity, as in TensorFlow 1;
+Nothing flows back through a comparison. Python's ``&``, ``|``, ``^`` and ``~``, which integers have
+too, are defined in ``bitwise``. ``==`` on tensors stays identity, as in TensorFlow 1;
 ``equal`` builds the op.
 """
 
@@ -114,7 +115,7 @@ def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     return binary("LogicalOr", x, y, name)
 
 
-def logical_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
+def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Tensor:
     """Whether exactly one is true, element by element with broadcasting."""
     left, right = convert_all([x, y], bool_)
     return not_equal(left, right, name or "LogicalXor")
@@ -188,9 +189,5 @@ for _name, _function in {
     "le": less_equal,
     "gt": greater,
     "ge": greater_equal,
-    "and": logical_and,
-    "or": logical_or,
-    "xor": logical_xor,
 }.items():
     register_overload(_name, _function)
-register_overload("invert", logical_not)

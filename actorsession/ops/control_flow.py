@@ -39,6 +39,8 @@ def cond(
     false_fn: Callable[[], Any] | None = None,
     strict: bool = False,
     name: str | None = None,
+    fn1: Callable[[], Any] | None = None,
+    fn2: Callable[[], Any] | None = None,
 ) -> Any:
     """The results of ``true_fn`` if ``pred`` is true, else those of ``false_fn``.
 
@@ -51,6 +53,8 @@ def cond(
         false_fn: builds a structure of the same form and dtypes.
         strict: whether a list or tuple of one value stays one.
         name: wanted name; ``cond`` if left out.
+        fn1: older name of ``true_fn``.
+        fn2: older name of ``false_fn``.
 
     Returns:
         The structure, of tensors.
@@ -60,6 +64,7 @@ def cond(
             results differ in dtype or in the types of their sequences.
         ValueError: if ``pred`` can be no scalar, or the results differ in structure or are none.
     """
+    true_fn, false_fn = _either(true_fn, fn1, "true_fn"), _either(false_fn, fn2, "false_fn")
     for function, argument in ((true_fn, "true_fn"), (false_fn, "false_fn")):
         if not callable(function):
             raise TypeError(f"cond: {argument} must be callable, got {function!r:.100}")
@@ -96,6 +101,14 @@ def _branch_results(returned: Any, what: str, strict: bool) -> Any:
     return returned
 
 
+def _either(function: Any, older: Any, name: str) -> Any:
+    if older is None:
+        return function
+    if function is not None:
+        raise TypeError(f"cond: {name} and its older name cannot both be given")
+    return older
+
+
 def _check_branches(structures: Sequence[Any], results: Sequence[Sequence[Tensor]]) -> None:
     check_same_structure(structures[0], structures[1], "the results of true_fn and false_fn")
     for first, second in zip(*results, strict=True):
@@ -117,8 +130,8 @@ def while_loop(
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
-    maximum_iterations: Any = None,
     name: str | None = None,
+    maximum_iterations: Any = None,
     return_same_structure: bool = False,
 ) -> Any:
     """Repeats ``body`` while ``cond`` is true.
@@ -132,8 +145,8 @@ def while_loop(
         parallel_iterations: accepted for TensorFlow's sake, at least 1; iterations follow each other.
         back_prop: accepted for TensorFlow's sake.
         swap_memory: accepted for TensorFlow's sake.
-        maximum_iterations: an int scalar: the loop ends after so many iterations whatever ``cond`` says.
         name: wanted name; ``while`` if left out.
+        maximum_iterations: an int scalar: the loop ends after so many iterations whatever ``cond`` says.
         return_same_structure: whether a single value is returned in the list of the loop variables.
 
     Returns:

@@ -48,7 +48,11 @@ _FEW_CLASSES = 128
 
 
 def softmax_cross_entropy_with_logits(
-    *, labels: Any, logits: Any, dim: int = -1, name: str | None = None, axis: int | None = None
+    labels: Any = None,
+    logits: Any = None,
+    dim: int = -1,
+    name: str | None = None,
+    axis: int | None = None,
 ) -> Tensor:
     """The cross entropy between two distributions over classes; nothing flows back into ``labels``.
 
@@ -62,6 +66,7 @@ def softmax_cross_entropy_with_logits(
     Returns:
         The loss, of the shape of ``logits`` without that axis.
     """
+    _check_both(labels, logits)
     given = convert_to_tensor(labels)
     return softmax_cross_entropy_with_logits_v2(
         stop_gradient(given), logits, dim if axis is None else axis, name
@@ -69,9 +74,16 @@ def softmax_cross_entropy_with_logits(
 
 
 def softmax_cross_entropy_with_logits_v2(
-    labels: Any, logits: Any, axis: int | None = None, name: str | None = None
+    labels: Any,
+    logits: Any,
+    axis: int | None = None,
+    name: str | None = None,
+    dim: int | None = None,
 ) -> Tensor:
     """The same as ``softmax_cross_entropy_with_logits``, but with a gradient for ``labels``."""
+    if axis is not None and dim is not None:
+        raise ValueError("dim is the older name of axis; give one of them")
+    axis = dim if axis is None else axis
     scores = convert_to_tensor(logits)
     graph = scores.graph
     with graph.name_scope(name or "softmax_cross_entropy_with_logits") as scope:
@@ -87,6 +99,11 @@ def softmax_cross_entropy_with_logits_v2(
             loss = reshape(loss, shape(precise)[:-1])
             loss.set_shape(precise.shape[:-1])
         return _as(loss, scores)
+
+
+def _check_both(labels: Any, logits: Any) -> None:
+    if labels is None or logits is None:
+        raise ValueError("labels and logits must be given, both of them")
 
 
 def _last_behind(value: Tensor, axis: int) -> list[int]:
@@ -160,6 +177,8 @@ def _cross_entropy_kernel(ctx: KernelContext) -> Kernel:
                     "logits and labels are matrices of one shape, "
                     f"got {list(logits.shape)} and {list(labels.shape)}"
                 ) from exc
+        if logits.ndim == 2 and not logits.shape[1]:
+            return np.zeros(len(logits), dtype), np.zeros(logits.shape, dtype)
         _check_classes(logits)
         if half:
             loss, back = _cross_entropy_rows(logits.astype(np.float32), labels.astype(np.float32))
@@ -216,7 +235,7 @@ register(
 
 
 def sparse_softmax_cross_entropy_with_logits(
-    *, labels: Any, logits: Any, name: str | None = None
+    labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
     """The cross entropy where each label is one class.
 
@@ -231,6 +250,7 @@ def sparse_softmax_cross_entropy_with_logits(
     Raises:
         ValueError: if the ranks or shapes can never fit.
     """
+    _check_both(labels, logits)
     scores = convert_to_tensor(logits)
     classes = convert_to_tensor(labels, graph=scores.graph)
     have, wanted = classes.shape, scores.shape[:-1] if scores.shape.rank else unknown_shape
@@ -277,6 +297,9 @@ def _few_classes_rows(x: Array, labels: Array) -> tuple[Array, Array]:
     y = _unit_rows(x.shape[1], x.dtype).take(labels, 0)
     back = centred(x)
     picked = np.vecdot(y, back)
+    if np.isnan(picked).any():
+        # 0 times a logit of minus infinity, which stands for a class that cannot be.
+        picked = back[np.arange(len(labels)), labels]
     np.exp(back, back)
     total = row_sum(back)
     back /= total[:, None]
@@ -348,7 +371,7 @@ register(
 
 
 def sigmoid_cross_entropy_with_logits(
-    *, labels: Any, logits: Any, name: str | None = None
+    labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
     """The cross entropy of independent yes-or-no classes.
 
@@ -365,6 +388,7 @@ def sigmoid_cross_entropy_with_logits(
     """
     from actorsession.ops.activations import softplus
 
+    _check_both(labels, logits)
     x = convert_to_tensor(logits)
     z = convert_to_tensor(labels, x.dtype, graph=x.graph)
     if not x.shape.is_compatible_with(z.shape):

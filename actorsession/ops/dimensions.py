@@ -30,16 +30,16 @@ from actorsession.ops.shape_operands import with_boxed
 __all__ = ["rank", "shape", "shape_tensor", "size"]
 
 
-def shape(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
-    """The shape of a tensor as a vector of ``out_type`` (int32 or int64)."""
+def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+    """The shape of a tensor as a vector of ``out_type`` (int32, or int64)."""
     value = convert_to_tensor(input)
-    return make_one("Shape", [value], {"out_type": as_dtype(out_type)}, name)
+    return make_one("Shape", [value], {"out_type": as_dtype(out_type or int32)}, name)
 
 
-def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
-    """The number of elements of a tensor as a scalar of ``out_type`` (int32 or int64)."""
+def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
+    """The number of elements of a tensor as a scalar of ``out_type`` (int32, or int64)."""
     value = convert_to_tensor(input)
-    return make_one("Size", [value], {"out_type": as_dtype(out_type)}, name)
+    return make_one("Size", [value], {"out_type": as_dtype(out_type or int32)}, name)
 
 
 def rank(input: Any, name: str | None = None) -> Tensor:

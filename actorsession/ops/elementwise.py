@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.operation import Operation, Tensor, register_overload
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
@@ -86,8 +87,12 @@ def negative(x: Any, name: str | None = None) -> Tensor:
 
 
 def abs(x: Any, name: str | None = None) -> Tensor:
-    """The absolute value, element by element."""
-    return unary("Abs", x, name)
+    """The absolute value, element by element; that of complex numbers is real."""
+    value = convert_to_tensor(x)
+    if value.dtype.is_complex:
+        attrs = {"Tout": as_dtype(f"float{value.dtype.itemsize * 4}")}
+        return make_one("ComplexAbs", [value], attrs, name or "Abs")
+    return make_one("Abs", [value], name=name)
 
 
 def sign(x: Any, name: str | None = None) -> Tensor:
@@ -169,7 +174,7 @@ def _from_result(grad_op: str) -> Gradient:
     """A gradient that the op ``grad_op`` computes from the result and the incoming gradient."""
 
     def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-        return [make_one(grad_op, [conj(op.outputs[0]), grad])]
+        return [make_one(grad_op, [op.outputs[0], grad])]
 
     return gradient
 
@@ -189,14 +194,25 @@ _register("Reciprocal", "fc", np.reciprocal, _from_result("ReciprocalGrad"))
 _register("Inv", "fc", np.reciprocal, _from_result("ReciprocalGrad"))  # TensorFlow's older name
 
 
+# As in TensorFlow, these take the result itself and conjugate it, where it is complex.
+
+
+def _conjugate(y: Any) -> Any:
+    return np.conjugate(y) if y.dtype.kind == "c" else y
+
+
 def _sqrt_grad(y: Any, dy: Any) -> Any:
     # Halving first would round denormal gradients to zero.
-    out = dy / y
+    out = dy / _conjugate(y)
     out *= out.dtype.type(0.5)
+    if not np.isfinite(out).all():
+        # What does not flow in does not flow out, even through the infinite slope at 0.
+        return np.where(dy == 0, out.dtype.type(0), out)[()]
     return out
 
 
 def _rsqrt_grad(y: Any, dy: Any) -> Any:
+    y = _conjugate(y)
     out = y * y
     out *= y
     out *= dy
@@ -205,24 +221,25 @@ def _rsqrt_grad(y: Any, dy: Any) -> Any:
 
 
 def _reciprocal_grad(y: Any, dy: Any) -> Any:
+    y = _conjugate(y)
     out = y * y
     out *= dy
     return np.negative(out, out=out) if isinstance(out, np.ndarray) else -out
 
 
 def _sqrt_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    slope = grad / conj(op.inputs[0])
-    return [-slope * conj(op.outputs[0]), slope * 0.5]
+    slope = grad / op.inputs[0]
+    return [-conj(slope) * op.outputs[0], slope * 0.5]
 
 
 def _rsqrt_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    y, dy = (conj(t) for t in op.inputs)
-    return [grad * dy * square(y) * -1.5, make_one("RsqrtGrad", [y, grad])]
+    y, dy = conj(op.inputs[0]), op.inputs[1]
+    return [conj(grad) * dy * square(y) * -1.5, make_one("RsqrtGrad", [y, grad])]
 
 
 def _reciprocal_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
-    y, dy = (conj(t) for t in op.inputs)
-    return [grad * dy * y * -2, make_one("ReciprocalGrad", [y, grad])]
+    y, dy = conj(op.inputs[0]), op.inputs[1]
+    return [conj(grad) * dy * y * -2, make_one("ReciprocalGrad", [y, grad])]
 
 
 _register("SqrtGrad", "fc", _sqrt_grad, _sqrt_grad_gradient)

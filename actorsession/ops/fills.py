@@ -25,7 +25,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one, to_array
 from actorsession.ops.dimensions import rank, shape
 from actorsession.ops.partial import refine
 from actorsession.ops.shape_operands import (
@@ -49,18 +49,23 @@ _CONSTANT_FILL = 1000
 # -- zeros, ones, Fill -----------------------------------------------------------------------------
 
 
-def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+def zeros_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
     """A tensor of zeros with the shape of another.
 
     Args:
         tensor: gives the shape, and the dtype unless another is asked for.
         dtype: element type.
         name: wanted name.
+        optimize: accepted for TensorFlow's sake; what is small and known becomes a constant.
     """
     return _like(0, "ZerosLike", tensor, dtype, name or "zeros_like")
 
 
-def ones_like(tensor: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+def ones_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
     """A tensor of ones with the shape of another; see ``zeros_like``."""
     return _like(1, "OnesLike", tensor, dtype, name or "ones_like")
 
@@ -75,7 +80,7 @@ def _like(number: int, op_type: str, tensor: Any, dtype: Any, name: str) -> Tens
     return fill(shape(value), _number(number, wanted), name)
 
 
-def zeros(shape: Any, dtype: Any = float32, name: str = "zeros") -> Tensor:
+def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
     """A tensor of zeros (``False`` or empty strings for those types).
 
     Args:
@@ -83,12 +88,12 @@ def zeros(shape: Any, dtype: Any = float32, name: str = "zeros") -> Tensor:
         dtype: element type.
         name: wanted name.
     """
-    return _filled(shape, 0, as_dtype(dtype), name)
+    return _filled(shape, 0, as_dtype(dtype), name or "zeros")
 
 
-def ones(shape: Any, dtype: Any = float32, name: str = "ones") -> Tensor:
+def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
     """A tensor of ones; see ``zeros``."""
-    return _filled(shape, 1, as_dtype(dtype), name)
+    return _filled(shape, 1, as_dtype(dtype), name or "ones")
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
@@ -244,7 +249,7 @@ def _widest(values: Sequence[Any]) -> DType:
     found = [
         v._as_graph_element().dtype
         if hasattr(v, "_as_graph_element")
-        else as_dtype(v.dtype if isinstance(v, (np.ndarray, np.generic)) else type(v))
+        else as_dtype(to_array(v).dtype)
         for v in values
     ]
     others = [d for d in found if d not in order]
@@ -261,7 +266,8 @@ def _number_operand(value: Any, dtype: DType, name: str, graph: Any) -> Tensor:
 def _range_length(start: Any, limit: Any, delta: Any, error: type[Exception]) -> int:
     if delta == 0:
         raise error("Range: delta must not be 0")
-    if (start > limit) if delta > 0 else (start < limit):
+    # So written that NaN, which is neither, is refused as well.
+    if not (start <= limit if delta > 0 else start >= limit):
         raise error(
             f"Range: start {start} lies behind limit {limit} on the way of delta {delta}: "
             "the limit must lie ahead"

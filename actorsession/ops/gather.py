@@ -129,11 +129,17 @@ def _gathered(params: Any, indices: Any, axis: int) -> Any:
 def _gathered_in_batch(params: Any, indices: Any, axis: int, batch: int) -> Any:
     """Each entry of the batch gathers from its own part of ``params``."""
     extent = params.shape[axis]
+    if not 0 <= batch <= min(axis, indices.ndim) or params.shape[:batch] != indices.shape[:batch]:
+        raise InvalidArgumentError(
+            f"GatherV2: batch_dims {batch} is at most axis {axis}, and params and indices share so many "
+            f"dimensions; got shapes {list(params.shape)} and {list(indices.shape)}"
+        )
     if ((indices < 0) | (indices >= extent)).any():
         raise _out_of_range(indices, extent)
     count, between = prod(params.shape[:batch]), params.shape[batch:axis]
-    rows = params.reshape(count, prod(between), extent, -1)
-    wanted = indices.reshape(count, -1)
+    # Not -1, which says nothing where there are no elements.
+    rows = params.reshape(count, prod(between), extent, prod(params.shape[axis + 1 :]))
+    wanted = indices.reshape(count, prod(indices.shape[batch:]))
     # Batch and index come first in the result, because a slice stands between them.
     found = rows[np.arange(count)[:, None], :, wanted].swapaxes(1, 2)
     dims = (*params.shape[:axis], *indices.shape[batch:], *params.shape[axis + 1 :])
@@ -223,20 +229,56 @@ register(
 # -- GatherNd --------------------------------------------------------------------------------------
 
 
-def gather_nd(params: Any, indices: Any, name: str | None = None) -> Tensor:
+def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
     """Elements or slices of ``params`` by several coordinates each.
 
     Args:
-        params: tensor of rank at least k.
-        indices: int32 or int64 of shape [..., k]; each row is a position in the first k axes.
+        params: tensor of rank at least ``batch_dims + k``.
+        indices: int32 or int64 of shape [..., k]; each row is a position in the k axes behind the
+            batch.
         name: wanted name.
+        batch_dims: how many leading axes ``params`` and ``indices`` have in common.
 
     Returns:
-        A tensor of shape ``indices.shape[:-1] + params.shape[k:]``.
+        A tensor of shape ``indices.shape[:-1] + params.shape[batch_dims + k:]``.
+
+    Raises:
+        ValueError: for more batch axes than ``indices`` or ``params`` have, or indices of unknown
+            rank beside a batch.
     """
     value = convert_to_tensor(params)
     index = convert_to_tensor(indices, graph=value.graph)
-    return make_one("GatherNd", [value, index], None, name)
+    if not batch_dims:
+        return make_one("GatherNd", [value, index], None, name)
+    ranks = index.shape.rank, value.shape.rank
+    if ranks[0] is None or not 0 < batch_dims < min(r for r in ranks if r is not None):
+        raise ValueError(
+            f"gather_nd: batch_dims {batch_dims} is below the ranks of indices and params, and that of "
+            f"indices is known; got shapes {index.shape} and {value.shape}"
+        )
+    if not value.shape[:batch_dims].is_compatible_with(index.shape[:batch_dims]):
+        raise ValueError(
+            f"gather_nd: the first {batch_dims} dimensions of {value.shape} and {index.shape} differ"
+        )
+    with value.graph.name_scope(name or "GatherNd") as scope:
+        full = concat([*_batch_coordinates(value, index, batch_dims), index], -1)
+        return make_one("GatherNd", [value, full], None, scope)
+
+
+def _batch_coordinates(params: Tensor, indices: Tensor, batch: int) -> list[Tensor]:
+    """For each batch axis, where each row of the indices stands along it."""
+    from actorsession.ops.fills import range_
+    from actorsession.ops.shape import broadcast_to
+
+    size, dims = len(indices.shape), shape_tensor(params, indices.dtype)
+    one = constant([1], graph=params.graph)
+    wanted = concat([shape_tensor(indices)[:-1], one], 0)
+    found = []
+    for axis in range(batch):
+        places = range_(convert_to_tensor(0, indices.dtype, graph=params.graph), dims[axis])
+        along = [-1 if i == axis else 1 for i in range(size)]
+        found.append(broadcast_to(reshape(places, along), wanted))
+    return found
 
 
 def _infer_gather_nd(ctx: InferContext) -> list[TensorSpec]:
@@ -253,6 +295,8 @@ def _infer_gather_nd(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _gathered_nd(params: Any, indices: Any) -> Any:
+    if not indices.ndim:
+        raise InvalidArgumentError("GatherNd: indices have rank at least 1, got a scalar")
     depth = indices.shape[-1]
     if depth == 0:
         return np.broadcast_to(params, (*indices.shape[:-1], *params.shape)).copy()

@@ -1,13 +1,13 @@
 """Initialisers: functions from a shape and dtype to the first value of a variable.
 
 TensorFlow's lower-case names are the public ones; they are classes, so that they can be told apart
-and carry their settings. Calling one builds nodes in the default graph.
+and carry their settings. Calling one builds nodes in the default graph. As ``initializers`` the module
+has the shorter names as well, ``zeros`` for ``zeros_initializer``, and the initialisers of variables.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,51 +15,30 @@ import numpy as np
 from actorsession.graph.dtypes import DType, as_dtype, float32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import ShapeLike, TensorShape
-from actorsession.ops import fills, random
-from actorsession.ops.build import constant
+from actorsession.ops import fills, random, variable_lists
+from actorsession.ops.build import constant as constant_tensor
+from actorsession.ops.build import to_array
+from actorsession.ops.initializer import FloatingInitializer, Initializer
+from actorsession.ops.orthogonal import orthogonal_initializer
+from actorsession.ops.variance_scaling import (
+    glorot_normal_initializer,
+    glorot_uniform_initializer,
+    he_normal_initializer,
+    he_uniform_initializer,
+    lecun_normal_initializer,
+    lecun_uniform_initializer,
+    uniform_unit_scaling_initializer,
+    variance_scaling_initializer,
+)
 
 __all__ = [
     "Initializer", "constant_initializer", "glorot_normal_initializer",
     "glorot_uniform_initializer", "he_normal_initializer", "he_uniform_initializer",
-    "ones_initializer", "random_normal_initializer", "random_uniform_initializer",
-    "truncated_normal_initializer", "variance_scaling_initializer", "zeros_initializer",
+    "identity_initializer", "lecun_normal_initializer", "lecun_uniform_initializer",
+    "ones_initializer", "orthogonal_initializer", "random_normal_initializer", "random_uniform_initializer",
+    "truncated_normal_initializer", "uniform_unit_scaling_initializer",
+    "variance_scaling_initializer", "zeros_initializer",
 ]  # fmt: skip
-
-# The standard deviation of a unit normal distribution cut at two deviations: its variance is
-# 1 - 4 * pdf(2) / erf(sqrt(2)), and pdf(2) = exp(-2) / sqrt(2 * pi).
-_TRUNCATED_STDDEV = math.sqrt(
-    1.0 - 4.0 * math.exp(-2.0) / math.sqrt(2.0 * math.pi) / math.erf(math.sqrt(2.0))
-)
-
-
-class Initializer:
-    """Base class of initialisers; a subclass overrides ``build``.
-
-    Args:
-        dtype: element type unless the call names one.
-    """
-
-    def __init__(self, dtype: Any = float32) -> None:
-        self.dtype: DType = as_dtype(dtype)
-
-    def __call__(self, shape: ShapeLike, dtype: Any = None, partition_info: Any = None) -> Tensor:
-        """Builds a first value.
-
-        Args:
-            shape: a fully known shape.
-            dtype: element type; the initialiser's own if left out.
-            partition_info: accepted for TensorFlow's sake.
-
-        Raises:
-            ValueError: if the shape is not fully known.
-            TypeError: if the initialiser cannot make values of that dtype.
-        """
-        dims = TensorShape(shape).as_tuple()
-        return self.build(dims, self.dtype if dtype is None else as_dtype(dtype))
-
-    def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """Builds the value; what a subclass overrides."""
-        raise NotImplementedError(f"{type(self).__name__} must override build")
 
 
 class zeros_initializer(Initializer):
@@ -82,10 +61,12 @@ class constant_initializer(Initializer):
     """A given value.
 
     Args:
-        value: one value for all elements, or as many as there are.
+        value: one value for all elements, or several in row order, the last of which fills what is left.
         dtype: element type unless the call names one.
         verify_shape: whether one value for several elements is refused.
     """
+
+    _settings = ("value",)
 
     def __init__(self, value: Any = 0, dtype: Any = float32, verify_shape: bool = False) -> None:
         super().__init__(dtype)
@@ -102,7 +83,13 @@ class constant_initializer(Initializer):
             raise ValueError(
                 f"the initial value has shape {list(np.shape(self.value))}, asked was {list(shape)}"
             )
-        return constant(self.value, dtype, shape)
+        size = math.prod(shape)
+        if 1 < np.size(self.value) < size:
+            flat = to_array(self.value, dtype).reshape(-1)
+            return constant_tensor(
+                np.append(flat, np.repeat(flat[-1:], size - flat.size)), dtype, shape
+            )
+        return constant_tensor(self.value, dtype, shape)
 
 
 class random_uniform_initializer(Initializer):
@@ -115,8 +102,10 @@ class random_uniform_initializer(Initializer):
         dtype: element type unless the call names one.
     """
 
+    _settings = ("minval", "maxval", "seed")
+
     def __init__(
-        self, minval: Any = 0, maxval: Any = None, seed: int | None = None, dtype: Any = float32
+        self, minval: Any = 0.0, maxval: Any = None, seed: int | None = None, dtype: Any = float32
     ) -> None:
         super().__init__(dtype)
         self.minval = minval
@@ -128,7 +117,7 @@ class random_uniform_initializer(Initializer):
         return random.random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
 
 
-class random_normal_initializer(Initializer):
+class random_normal_initializer(FloatingInitializer):
     """Normally distributed values.
 
     Args:
@@ -137,6 +126,8 @@ class random_normal_initializer(Initializer):
         seed: of the sequence; see ``set_random_seed``.
         dtype: element type unless the call names one.
     """
+
+    _settings = ("mean", "stddev", "seed")
 
     def __init__(
         self, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None, dtype: Any = float32
@@ -159,96 +150,54 @@ class truncated_normal_initializer(random_normal_initializer):
         return random.truncated_normal(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
-class variance_scaling_initializer(Initializer):
-    """Random values of variance ``scale / n``, so that signals keep their size through layers.
+class identity_initializer(FloatingInitializer):
+    """The identity matrix, with zeros behind it where it is no square.
 
     Args:
-        scale: above 0.
-        mode: what ``n`` is: ``fan_in`` the inputs of a unit, ``fan_out`` its outputs, ``fan_avg``
-            the mean of both.
-        distribution: ``truncated_normal`` (also ``normal``), ``untruncated_normal`` or ``uniform``.
-        seed: of the sequence; see ``set_random_seed``.
+        gain: factor of it.
         dtype: element type unless the call names one.
-
-    Raises:
-        ValueError: for a setting that does not exist.
     """
 
-    _MODES = ("fan_in", "fan_out", "fan_avg")
-    _DISTRIBUTIONS = ("normal", "uniform", "truncated_normal", "untruncated_normal")
+    _settings = ("gain",)
 
-    def __init__(
-        self,
-        scale: float = 1.0,
-        mode: str = "fan_in",
-        distribution: str = "truncated_normal",
-        seed: int | None = None,
-        dtype: Any = float32,
-    ) -> None:
+    def __init__(self, gain: float = 1.0, dtype: Any = float32) -> None:
         super().__init__(dtype)
-        if scale <= 0:
-            raise ValueError(f"scale is above 0, got {scale}")
-        if mode not in self._MODES:
-            raise ValueError(f"mode is one of {self._MODES}, got {mode!r}")
-        if distribution not in self._DISTRIBUTIONS:
-            raise ValueError(f"distribution is one of {self._DISTRIBUTIONS}, got {distribution!r}")
-        self.scale = scale
-        self.mode = mode
-        self.distribution = distribution
-        self.seed = seed
+        self.gain = gain
 
-    def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """Builds the value."""
-        fan_in, fan_out = _fans(shape)
-        n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
-        variance = self.scale / max(1.0, n)
-        if self.distribution == "uniform":
-            limit = math.sqrt(3.0 * variance)
-            return random.random_uniform(shape, -limit, limit, dtype, seed=self.seed)
-        stddev = math.sqrt(variance)
-        if self.distribution == "untruncated_normal":
-            return random.random_normal(shape, 0.0, stddev, dtype, seed=self.seed)
-        # Cutting off the tails makes the variance smaller; made up for here.
-        return random.truncated_normal(
-            shape, 0.0, stddev / _TRUNCATED_STDDEV, dtype, seed=self.seed
-        )
+    def __call__(self, shape: ShapeLike, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """Builds a first value; a part of a larger variable is that part of the whole matrix.
+
+        Raises:
+            ValueError: unless the variable is a matrix.
+        """
+        dims = TensorShape(shape).as_tuple()
+        whole = dims if partition_info is None else tuple(partition_info.full_shape)
+        if len(whole) != 2:
+            raise ValueError(f"an identity matrix has rank 2, got shape {list(whole)}")
+        row, column = (0, 0) if partition_info is None else partition_info.var_offset
+        matrix = self.gain * np.eye(dims[0], dims[1], row - column)
+        wanted = self.dtype if dtype is None else as_dtype(dtype)
+        return constant_tensor(matrix.astype(wanted.np_dtype))
 
 
-def _fans(shape: Sequence[int]) -> tuple[float, float]:
-    """Inputs and outputs of a unit of a layer whose weights have that shape.
+# -- shorter names ---------------------------------------------------------------------------------
 
-    The last two axes count channels; axes before them are the window of a convolution.
-    """
-    if len(shape) < 2:
-        size = shape[0] if shape else 1
-        return size, size
-    window = math.prod(shape[:-2])
-    return shape[-2] * window, shape[-1] * window
-
-
-class glorot_uniform_initializer(variance_scaling_initializer):
-    """Glorot and Bengio's (2010): uniform, variance ``2 / (fan_in + fan_out)``."""
-
-    def __init__(self, seed: int | None = None, dtype: Any = float32) -> None:
-        super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
-
-
-class glorot_normal_initializer(variance_scaling_initializer):
-    """Glorot and Bengio's (2010): truncated normal, variance ``2 / (fan_in + fan_out)``."""
-
-    def __init__(self, seed: int | None = None, dtype: Any = float32) -> None:
-        super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
-
-
-class he_uniform_initializer(variance_scaling_initializer):
-    """He and others' (2015) for rectified units: uniform, variance ``2 / fan_in``."""
-
-    def __init__(self, seed: int | None = None, dtype: Any = float32) -> None:
-        super().__init__(2.0, "fan_in", "uniform", seed, dtype)
-
-
-class he_normal_initializer(variance_scaling_initializer):
-    """He and others' (2015) for rectified units: truncated normal, variance ``2 / fan_in``."""
-
-    def __init__(self, seed: int | None = None, dtype: Any = float32) -> None:
-        super().__init__(2.0, "fan_in", "truncated_normal", seed, dtype)
+zeros = zeros_initializer
+ones = ones_initializer
+constant = constant_initializer
+random_uniform = random_uniform_initializer
+random_normal = random_normal_initializer
+truncated_normal = truncated_normal_initializer
+identity = identity_initializer
+orthogonal = orthogonal_initializer
+uniform_unit_scaling = uniform_unit_scaling_initializer
+variance_scaling = variance_scaling_initializer
+glorot_normal = glorot_normal_initializer
+glorot_uniform = glorot_uniform_initializer
+he_normal = he_normal_initializer
+he_uniform = he_uniform_initializer
+lecun_normal = lecun_normal_initializer
+lecun_uniform = lecun_uniform_initializer
+variables = variable_lists.variables_initializer
+global_variables = variable_lists.global_variables_initializer
+local_variables = variable_lists.local_variables_initializer

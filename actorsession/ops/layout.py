@@ -1,7 +1,7 @@
 """One tensor laid out anew: transposed, repeated, padded.
 
 A transpose is a view; the others copy. Orders, repeats and paddings are constants in nearly every
-graph, and the kernels are made for them.
+graph, and the kernels are made for them. Margins that mirror are computed in ``mirroring``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
-    REQUIRED,
     InferContext,
     Kernel,
     KernelContext,
@@ -45,23 +44,25 @@ __all__ = ["invert_permutation", "pad", "tile", "transpose"]
 # -- Transpose -------------------------------------------------------------------------------------
 
 
-def transpose(a: Any, perm: Any = None, name: str = "transpose") -> Tensor:
+def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
     """The tensor with its axes in another order.
 
     Args:
         a: any tensor.
         perm: which axis of ``a`` comes to each place; all in reverse if left out.
         name: wanted name.
+        conjugate: whether complex elements are conjugated as well.
 
     Returns:
-        A view.
+        A view, unless elements were conjugated.
 
     Raises:
         ValueError: if ``perm`` is no order of the axes.
     """
     value = convert_to_tensor(a)
+    op_type = "ConjugateTranspose" if conjugate and value.dtype.is_complex else "Transpose"
     with value.graph.name_scope(name) as scope:
-        return make_one("Transpose", [value, _order(value, perm)], None, scope)
+        return make_one(op_type, [value, _order(value, perm)], None, scope)
 
 
 def _order(value: Tensor, perm: Any) -> Tensor:
@@ -127,7 +128,12 @@ def _transpose_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | Non
     if order is not None:
         axes = _permutation(order, len(order) if size is None else size, ValueError)
         return [transpose(grad, np.argsort(axes).astype(np.int32)), None]
-    return [transpose(grad, invert_permutation(perm % rank(grad))), None]
+    extent = rank(grad)
+    if perm.dtype is not extent.dtype:
+        extent = make_one("Cast", [extent], {"DstT": perm.dtype})
+    # A scalar has no axes to count from the end.
+    counted = make_one("Maximum", [extent, convert_to_tensor(1, perm.dtype, graph=grad.graph)])
+    return [transpose(grad, invert_permutation(perm % counted)), None]
 
 
 register(
@@ -154,12 +160,12 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
 
 def _infer_invert(ctx: InferContext) -> list[TensorSpec]:
     require_index(ctx, 0, rank=1)
-    return [ctx.inputs[0]]
+    return [TensorSpec(ctx.inputs[0].dtype, ctx.inputs[0].shape.with_rank(1))]
 
 
 def _invert_kernel(ctx: KernelContext) -> Kernel:
     def inverted(x: Any) -> Any:
-        if sorted(x.tolist()) != list(range(x.size)):
+        if x.ndim != 1 or sorted(x.tolist()) != list(range(x.size)):
             raise InvalidArgumentError(f"{x.tolist()} does not hold 0 to {x.size - 1} once each")
         out = np.empty_like(x)
         out[x] = np.arange(x.size, dtype=x.dtype)
@@ -191,6 +197,8 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     """
     value = convert_to_tensor(input)
     with value.graph.name_scope(name or "Tile") as scope:
+        if isinstance(multiples, (list, tuple)) and not len(multiples):
+            multiples = np.zeros(0, np.int32)  # alone it would be floats
         times = convert_to_tensor(multiples, name="multiples", graph=value.graph)
         return make_one("Tile", [value, times], None, scope)
 
@@ -256,7 +264,7 @@ def _tile_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
 register(OpDef(name="Tile", infer=_infer_tile, kernel=_tile_kernel, gradient=_tile_gradient))
 
 
-# -- Pad, PadV2, MirrorPad -------------------------------------------------------------------------
+# -- Pad, PadV2 ------------------------------------------------------------------------------------
 
 
 def pad(
@@ -295,34 +303,59 @@ def pad(
         return make_one("PadV2", [value, margins, filler], None, scope)
 
 
-def _margins(value: Any) -> list[tuple[int, int]]:
+def margins_of(value: Any) -> list[tuple[int, int]]:
+    """The pairs of a matrix of paddings.
+
+    Raises:
+        InvalidArgumentError: if it has not two columns.
+    """
+    if value.ndim != 2 or value.shape[1] != 2:
+        raise InvalidArgumentError(
+            f"paddings have shape [rank, 2], got a tensor of shape {list(value.shape)}"
+        )
     return [(before, after) for before, after in value.tolist()]
 
 
-def _infer_pad(ctx: InferContext) -> list[TensorSpec]:
+def padded_rank(ctx: InferContext) -> int | None:
+    """The rank of a tensor with paddings as second input, if either says it.
+
+    Raises:
+        ValueError: if the paddings are no matrix with a pair for each axis.
+    """
     require_index(ctx, 1, rank=2)
+    size, margins = ctx.inputs[0].shape.rank, ctx.inputs[1].shape
+    if margins.rank is None:
+        return size
+    length = margins[0]
+    if margins[1] not in (None, 2) or (size is not None and length not in (None, size)):
+        raise ValueError(
+            f"{ctx.op}: paddings have shape [rank, 2], got {margins} for the shape "
+            f"{ctx.inputs[0].shape}"
+        )
+    return length if size is None else size
+
+
+def infer_pad(ctx: InferContext) -> list[TensorSpec]:
+    """The static type of a tensor with a margin; the second input are the paddings."""
     if len(ctx.inputs) == 3:
         same_dtype(ctx, 0, 2)
-    value, margins = ctx.inputs[0], ctx.inputs[1].shape
+    value, length = ctx.inputs[0], padded_rank(ctx)
     known = ctx.constant(1)
-    size = value.shape.rank
-    length = None if margins.rank is None else margins[0]
-    if margins.rank is not None and (
-        margins[1] not in (None, 2) or (size is not None and length not in (None, size))
-    ):
-        raise ValueError(
-            f"{ctx.op}: paddings have shape [rank, 2], got {margins} for the shape {value.shape}"
-        )
     if known is not None and known.size and known.min() < 0:
         raise ValueError(f"{ctx.op}: paddings are at least 0, got {known.tolist()}")
-    if size is None or known is None:
-        return [TensorSpec(value.dtype, shape_of_rank(length if size is None else size))]
-    pairs = zip(value.shape, _margins(known), strict=True)
+    if value.shape.rank is None or known is None:
+        return [TensorSpec(value.dtype, shape_of_rank(length))]
+    pairs = zip(value.shape, margins_of(known), strict=True)
     dims: list[Dim] = [None if d is None else d + b + a for d, (b, a) in pairs]
     return [TensorSpec(value.dtype, TensorShape(dims))]
 
 
-def _checked_margins(x: Any, margins: list[tuple[int, int]]) -> None:
+def check_margins(x: Any, margins: list[tuple[int, int]]) -> None:
+    """Checks that there is a pair of paddings for each axis, none of them negative.
+
+    Raises:
+        InvalidArgumentError: if not.
+    """
     if len(margins) != x.ndim or any(min(pair) < 0 for pair in margins):
         raise InvalidArgumentError(
             f"a tensor of shape {list(x.shape)} needs {x.ndim} pairs of paddings of at least 0, "
@@ -332,12 +365,12 @@ def _checked_margins(x: Any, margins: list[tuple[int, int]]) -> None:
 
 def _pad_kernel(ctx: KernelContext) -> Kernel:
     known, dtype = ctx.constant(1), ctx.outputs[0].dtype.np_dtype
-    fixed = None if known is None else _margins(known)
+    fixed = None if known is None else margins_of(known)
     zero = b"" if dtype.kind == "O" else 0
 
     def padded(x: Any, paddings: Any, filler: Any = zero) -> Any:
-        margins = _margins(paddings) if fixed is None else fixed
-        _checked_margins(x, margins)
+        margins = margins_of(paddings) if fixed is None else fixed
+        check_margins(x, margins)
         pairs = list(zip(x.shape, margins, strict=True))
         dims = [d + before + after for d, (before, after) in pairs]
         if filler is zero and dtype.kind != "O":
@@ -362,31 +395,5 @@ def _pad_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     return [slice_(grad, begin, shape_tensor(value, paddings.dtype)), *rest]
 
 
-register(OpDef(name="Pad", infer=_infer_pad, kernel=_pad_kernel, gradient=_pad_gradient))
-register(OpDef(name="PadV2", infer=_infer_pad, kernel=_pad_kernel, gradient=_pad_gradient))
-
-
-def _mirror_pad_kernel(ctx: KernelContext) -> Kernel:
-    mode = ctx.attrs["mode"].lower()
-    edge = 0 if mode == "symmetric" else 1
-
-    def mirrored(x: Any, paddings: Any) -> Any:
-        margins = _margins(paddings)
-        _checked_margins(x, margins)
-        if any(max(pair) > d - edge for d, pair in zip(x.shape, margins, strict=True)):
-            raise InvalidArgumentError(
-                f"paddings {margins} reach over shape {list(x.shape)} (mode {mode})"
-            )
-        return np.pad(x, margins, mode=mode)
-
-    return mirrored
-
-
-register(
-    OpDef(
-        name="MirrorPad",
-        infer=_infer_pad,
-        kernel=_mirror_pad_kernel,
-        attrs={"mode": REQUIRED},
-    )
-)
+register(OpDef(name="Pad", infer=infer_pad, kernel=_pad_kernel, gradient=_pad_gradient))
+register(OpDef(name="PadV2", infer=infer_pad, kernel=_pad_kernel, gradient=_pad_gradient))

@@ -37,6 +37,9 @@ def matmul(
     adjoint_b: bool = False,
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
+    output_type: Any = None,
+    grad_a: bool = False,
+    grad_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
     """The matrix product ``a @ b`` of the last two dimensions; those before broadcast.
@@ -50,6 +53,9 @@ def matmul(
         adjoint_b: whether ``b`` is.
         a_is_sparse: accepted for TensorFlow's sake.
         b_is_sparse: accepted for TensorFlow's sake.
+        output_type: element type of the result, in which the sums are formed; that of ``a`` if left out.
+        grad_a: accepted for TensorFlow's sake.
+        grad_b: accepted for TensorFlow's sake.
         name: wanted name.
 
     Raises:
@@ -59,6 +65,8 @@ def matmul(
         if transpose and adjoint:
             raise ValueError(f"only one of transpose_{which} and adjoint_{which} can be true")
     left, right = convert_all([a, b])
+    if output_type is not None:
+        left, right = cast(left, output_type), cast(right, output_type)
     if left.shape.rank == 2 and right.shape.rank == 2:
         left, right = (conj(left) if adjoint_a else left), (conj(right) if adjoint_b else right)
         return _product(left, right, transpose_a or adjoint_a, transpose_b or adjoint_b, name)
@@ -99,9 +107,12 @@ def _infer_batch_matmul(ctx: InferContext) -> list[TensorSpec]:
             raise ValueError(f"{ctx.op} takes matrices or batches of them; got shape {shape}")
     matrix = _product_dims(ctx, bool(ctx.attrs["adj_x"]), bool(ctx.attrs["adj_y"]))
     try:
-        batch = broadcast_shapes(x[:-2], y[:-2])
+        if ctx.op == "BatchMatMul":  # the older one, which does not broadcast
+            batch = x[:-2].merge_with(y[:-2])
+        else:
+            batch = broadcast_shapes(x[:-2], y[:-2])
     except ValueError:
-        raise ValueError(f"{ctx.op} cannot broadcast the batches of shapes {x} and {y}") from None
+        raise ValueError(f"{ctx.op} cannot match the batches of shapes {x} and {y}") from None
     return [TensorSpec(dtype, batch.concatenate(matrix))]
 
 
@@ -168,15 +179,19 @@ def _batch_matmul_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.inputs[0].dtype
     turn_x = _adjoint if ctx.attrs["adj_x"] else None
     turn_y = _adjoint if ctx.attrs["adj_y"] else None
-    multiply = _multiplier(dtype, np.matmul)
+    multiply, same_batch = _multiplier(dtype, np.matmul), ctx.op == "BatchMatMul"
 
     def product(x: Array, y: Array) -> Any:
         left = turn_x(x) if turn_x else x
         right = turn_y(y) if turn_y else y
         if left.ndim < 2 or right.ndim < 2 or left.shape[-1] != right.shape[-2]:
             raise InvalidArgumentError(
-                f"BatchMatMulV2 cannot multiply shapes {x.shape} and {y.shape} "
+                f"{ctx.op} cannot multiply shapes {x.shape} and {y.shape} "
                 f"(adj_x={turn_x is not None}, adj_y={turn_y is not None})"
+            )
+        if same_batch and x.shape[:-2] != y.shape[:-2]:
+            raise InvalidArgumentError(
+                f"BatchMatMul takes two batches of one shape; got shapes {x.shape} and {y.shape}"
             )
         return multiply(left, right)
 

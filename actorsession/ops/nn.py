@@ -1,6 +1,7 @@
 """Small ops of neural networks: biases, dropout, L2 loss; and the front of the room's nn files.
 
-What ``activations``, ``cross_entropy``, ``softmax`` and ``topk`` own can be had from here.
+What ``activations``, ``rectifiers``, ``cross_entropy``, ``softmax`` and ``topk`` own can be had from
+here.
 """
 
 from __future__ import annotations
@@ -16,29 +17,106 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops.accidental_hits import compute_accidental_hits
 from actorsession.ops.activations import elu, relu, relu6, sigmoid, softplus, tanh
 from actorsession.ops.array import identity
 from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.candidate_sampling import (
+    all_candidate_sampler,
+    fixed_unigram_candidate_sampler,
+    log_uniform_candidate_sampler,
+    uniform_candidate_sampler,
+)
+from actorsession.ops.convolution import atrous_conv2d, conv1d, conv2d, conv3d, convolution
+from actorsession.ops.convolution_backprops import (
+    conv2d_backprop_filter,
+    conv2d_backprop_input,
+    conv3d_backprop_filter,
+    conv3d_backprop_filter_v2,
+)
 from actorsession.ops.cross_entropy import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits_v2,
     sparse_softmax_cross_entropy_with_logits,
 )
+from actorsession.ops.dense import relu_layer, xw_plus_b
+from actorsession.ops.depthwise import (
+    depthwise_conv2d,
+    depthwise_conv2d_backprop_filter,
+    depthwise_conv2d_backprop_input,
+    depthwise_conv2d_native,
+    depthwise_conv2d_native_backprop_filter,
+    depthwise_conv2d_native_backprop_input,
+    separable_conv2d,
+)
+from actorsession.ops.dilation import dilation2d, erosion2d
 from actorsession.ops.dimensions import rank, shape, shape_tensor
+from actorsession.ops.embedding import embedding_lookup, embedding_lookup_sparse
 from actorsession.ops.fills import ones
+from actorsession.ops.fused_batch_norm import fused_batch_norm
 from actorsession.ops.joining import concat
+from actorsession.ops.lrn import local_response_normalization, lrn
+from actorsession.ops.normalisation import (
+    batch_norm_with_global_normalization,
+    batch_normalization,
+    moments,
+    normalize_moments,
+    sufficient_statistics,
+    weighted_moments,
+)
+from actorsession.ops.pointwise_losses import log_poisson_loss, weighted_cross_entropy_with_logits
+from actorsession.ops.pooling import (
+    avg_pool,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    avg_pool_v2,
+    max_pool,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    max_pool_v2,
+    pool,
+)
+from actorsession.ops.pooling_argmax import max_pool_with_argmax
 from actorsession.ops.random import random_uniform
+from actorsession.ops.rectifiers import crelu, leaky_relu, selu, softsign
+from actorsession.ops.sampled_losses import nce_loss, sampled_softmax_loss
 from actorsession.ops.shape import broadcast_to, reshape
 from actorsession.ops.shape_operands import same_dtype
 from actorsession.ops.softmax import log_softmax, softmax
+from actorsession.ops.spread import l2_normalize, zero_fraction
 from actorsession.ops.topk import TopK, in_top_k, top_k
+from actorsession.ops.transposed_convolution import (
+    atrous_conv2d_transpose,
+    conv1d_transpose,
+    conv2d_transpose,
+    conv3d_transpose,
+    conv_transpose,
+)
 
 __all__ = [
-    "TopK", "bias_add", "bias_add_grad", "dropout", "elu", "in_top_k", "l2_loss", "log_softmax",
-    "relu", "relu6", "sigmoid", "sigmoid_cross_entropy_with_logits", "softmax",
-    "softmax_cross_entropy_with_logits", "softmax_cross_entropy_with_logits_v2", "softplus",
-    "sparse_softmax_cross_entropy_with_logits", "tanh", "top_k",
+    "TopK", "all_candidate_sampler", "atrous_conv2d", "atrous_conv2d_transpose", "avg_pool",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "avg_pool_v2", "batch_norm_with_global_normalization",
+    "batch_normalization", "bias_add", "bias_add_grad", "compute_accidental_hits", "conv1d",
+    "conv1d_transpose", "conv2d", "conv2d_backprop_filter", "conv2d_backprop_input",
+    "conv2d_transpose", "conv3d", "conv3d_backprop_filter", "conv3d_backprop_filter_v2",
+    "conv3d_transpose", "conv_transpose", "convolution", "crelu", "depthwise_conv2d",
+    "depthwise_conv2d_backprop_filter", "depthwise_conv2d_backprop_input",
+    "depthwise_conv2d_native", "depthwise_conv2d_native_backprop_filter",
+    "depthwise_conv2d_native_backprop_input", "dilation2d", "dropout", "elu", "embedding_lookup",
+    "embedding_lookup_sparse", "erosion2d", "fixed_unigram_candidate_sampler", "fused_batch_norm",
+    "in_top_k", "l2_loss", "l2_normalize", "leaky_relu", "local_response_normalization",
+    "log_poisson_loss", "log_softmax", "log_uniform_candidate_sampler", "lrn",
+    "max_pool", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool_v2", "max_pool_with_argmax",
+    "moments", "nce_loss", "normalize_moments", "pool", "relu", "relu6", "relu_layer",
+    "sampled_softmax_loss", "selu", "separable_conv2d", "sigmoid",
+    "sigmoid_cross_entropy_with_logits", "softmax", "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2", "softplus", "softsign",
+    "sparse_softmax_cross_entropy_with_logits", "sufficient_statistics", "tanh", "top_k",
+    "uniform_candidate_sampler", "weighted_cross_entropy_with_logits", "weighted_moments",
+    "xw_plus_b", "zero_fraction",
 ]  # fmt: skip
 
 
@@ -262,8 +340,8 @@ def dropout(
     Args:
         x: a floating tensor.
         keep_prob: ``1 - rate``, TensorFlow's older argument.
-        noise_shape: shape of the random choice, that of ``x`` if left out; axes of extent 1 are
-            kept or dropped together.
+        noise_shape: shape of the random choice, that of ``x`` if left out or where it says
+            ``None``; axes of extent 1 are kept or dropped together.
         seed: the op's own seed.
         name: wanted name.
         rate: probability of each entry to be dropped, in [0, 1): a number or a scalar tensor.
@@ -288,9 +366,23 @@ def dropout(
         return _dropped(value, dropped, noise_shape, seed, scope)
 
 
+def _noise_shape(value: Tensor, wanted: Any) -> Any:
+    """``wanted`` with the extents of ``value`` where it says ``None``."""
+    if not isinstance(wanted, (list, tuple, TensorShape)):
+        return wanted
+    listed = list(wanted)
+    if None not in listed:
+        return wanted
+    if value.shape.rank not in (None, len(listed)):
+        raise ValueError(f"a noise_shape of {wanted!r} does not fit values of shape {value.shape}")
+    known = value.shape.dims or (None,) * len(listed)
+    found = [have if want is None else want for have, want in zip(known, listed, strict=True)]
+    return [shape(value)[i] if dim is None else dim for i, dim in enumerate(found)]
+
+
 def _dropped(value: Tensor, rate: Any, noise_shape: Any, seed: int | None, scope: str) -> Tensor:
     share = convert_to_tensor(rate, value.dtype, "rate", graph=value.graph)
-    where = shape_tensor(value) if noise_shape is None else noise_shape
+    where = shape_tensor(value) if noise_shape is None else _noise_shape(value, noise_shape)
     drawn = random_uniform(where, dtype=value.dtype, seed=seed)
     kept = make_one("Cast", [make_one("GreaterEqual", [drawn, share])], {"DstT": value.dtype})
     # The factor goes onto the choice, so that forward and backward are one product each.

@@ -23,7 +23,9 @@ from actorsession.graph.dtypes import DType, bfloat16, float16, float32, float64
 from actorsession.graph.registry import Array, Kernel, KernelContext
 from actorsession.ops.shape_operands import constant_ints, ints
 
-__all__ = ["Reducer", "bound_to_axes", "extremum", "logical", "mean", "product", "total"]
+__all__ = [
+    "Reducer", "bound_to_axes", "euclidean_norm", "extremum", "logical", "mean", "product", "total",
+]  # fmt: skip
 
 Axes: TypeAlias = "tuple[int, ...] | None"
 Reducer: TypeAlias = Callable[[Any, Axes, bool], Any]
@@ -135,6 +137,18 @@ def _integer_mean(narrow: np.dtype[Any], wide: np.dtype[Any]) -> Reducer:
         out = _ADD(x, axes, wide, None, keep)
         count = wide.type(x.size // (out.size or 1) or 1)
         return ((out - np.fmod(out, count)) // count).astype(narrow)
+
+    return reduce
+
+
+def euclidean_norm(dtype: DType) -> Reducer:
+    """Roots of sums of squares; of integers the sum is kept in their type, and the root is cut."""
+    wide, narrow = _wide(dtype), dtype.np_dtype
+
+    def reduce(x: Any, axes: Axes, keep: bool) -> Any:
+        given = x.astype(wide, copy=False)
+        squares = np.conjugate(given) * given if dtype.is_complex else given * given
+        return np.sqrt(_ADD(squares, axes, wide, None, keep)).astype(narrow, copy=False)
 
     return reduce
 

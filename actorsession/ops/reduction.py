@@ -45,8 +45,8 @@ from actorsession.ops.shape_operands import (
 )
 
 __all__ = [
-    "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min",
-    "reduce_prod", "reduce_sum",
+    "reduce_all", "reduce_any", "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max",
+    "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
 ]  # fmt: skip
 
 
@@ -154,6 +154,16 @@ def reduce_any(
     """Whether any bool over axes is true. Arguments as ``reduce_sum``."""
     keep = _either(keepdims, keep_dims)
     return _reduce("Any", input_tensor, _either(axis, reduction_indices), keep, name)
+
+
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The root of the sum of squares over axes; of integers without fraction.
+
+    Arguments as ``reduce_sum``.
+    """
+    return _reduce("EuclideanNorm", input_tensor, axis, keepdims, name)
 
 
 def reduce_logsumexp(
@@ -300,6 +310,12 @@ def _prod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [_kept(op, grad) * conj(others), None]
 
 
+def _norm_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    """As in TensorFlow, NaN where the norm is 0."""
+    x, norm = op.inputs[0], op.outputs[0]
+    return [x * _kept(op, grad / conj(norm)), None]
+
+
 def _infer_reduced_shape(ctx: InferContext) -> list[TensorSpec]:
     require_index(ctx, 0, rank=1)
     require_index(ctx, 1)
@@ -352,5 +368,6 @@ _register("Mean", "iufc", _of_dtype(reducers.mean), _mean_gradient)
 _register("Prod", "iufc", _of_dtype(reducers.product), _prod_gradient)
 _register("Max", "iuf", _of_dtype(lambda d: reducers.extremum(d, np.maximum)), _extremum_gradient)
 _register("Min", "iuf", _of_dtype(lambda d: reducers.extremum(d, np.minimum)), _extremum_gradient)
+_register("EuclideanNorm", "iufc", _of_dtype(reducers.euclidean_norm), _norm_gradient)
 _register("All", "b", lambda ctx: reducers.logical(np.logical_and), NOT_DIFFERENTIABLE)
 _register("Any", "b", lambda ctx: reducers.logical(np.logical_or), NOT_DIFFERENTIABLE)

@@ -119,7 +119,9 @@ def _infer_one_hot(ctx: InferContext) -> list[TensorSpec]:
     for i in (2, 3):
         if ctx.inputs[i].shape.rank not in (None, 0):
             raise ValueError(f"OneHot: input {i} is a scalar, got shape {ctx.inputs[i].shape}")
-    indices, dtype = ctx.inputs[0], ctx.inputs[2].dtype
+    indices, dtype, axis = ctx.inputs[0], ctx.inputs[2].dtype, ctx.attrs["axis"]
+    if axis < -1:
+        raise ValueError(f"OneHot: axis is at least -1, got {axis}")
     if not indices.dtype.is_integer:
         raise TypeError(f"OneHot: indices are integers, got {indices.dtype.name}")
     depth = constant_ints(ctx, 1)
@@ -128,7 +130,7 @@ def _infer_one_hot(ctx: InferContext) -> list[TensorSpec]:
     if indices.shape.rank is None:
         return [TensorSpec(dtype, unknown_shape)]
     dims = indices.shape.as_list()
-    where = normal_axis(ctx.attrs["axis"], len(dims) + 1, "OneHot")
+    where = len(dims) if axis == -1 else normal_axis(axis, len(dims) + 1, "OneHot")
     dims.insert(where, None if depth is None else depth[0])
     return [TensorSpec(dtype, TensorShape(dims))]
 
@@ -179,7 +181,13 @@ def _one_hot_kernel(ctx: KernelContext) -> Kernel:
     axis = ctx.attrs["axis"]
     if axis == -1 or axis == ctx.inputs[0].shape.rank:
         return made
-    return lambda indices, *rest: np.moveaxis(made(indices, *rest), -1, axis)
+
+    def moved(indices: Any, *rest: Any) -> Any:
+        if axis > indices.ndim:
+            raise InvalidArgumentError(f"OneHot: axis is -1 or in [0, {indices.ndim}], got {axis}")
+        return np.moveaxis(made(indices, *rest), -1, axis)
+
+    return moved
 
 
 register(
@@ -212,8 +220,16 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
 
 
 def _infer_scatter_nd(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 0, 2)
+    require_index(ctx, 0)
+    require_index(ctx, 2, rank=1)
     same_dtype(ctx, 0, 2)
+    if not ctx.inputs[1].dtype.is_numeric and not ctx.inputs[1].dtype.is_bool:
+        raise TypeError(f"ScatterNd: updates are numbers or bools, got {ctx.inputs[1].dtype.name}")
+    if 0 in (ctx.inputs[0].shape.rank, ctx.inputs[1].shape.rank):
+        raise ValueError(
+            f"ScatterNd: indices and updates have rank at least 1, got {ctx.inputs[0].shape} and "
+            f"{ctx.inputs[1].shape}"
+        )
     indices, updates = ctx.inputs[0].shape, ctx.inputs[1]
     dims = constant_ints(ctx, 2)
     if dims is None:
@@ -230,7 +246,12 @@ def _infer_scatter_nd(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _scattered(indices: Any, updates: Any, shape: Any) -> Any:
-    dims, depth = ints(shape), indices.shape[-1] if indices.ndim else 0
+    if shape.ndim != 1 or shape.min(initial=0) < 0 or not indices.ndim:
+        raise InvalidArgumentError(
+            f"ScatterNd: the shape is a vector of dimensions of at least 0, and indices have rank at "
+            f"least 1; got the shape {shape.tolist()} and indices of shape {list(indices.shape)}"
+        )
+    dims, depth = ints(shape), indices.shape[-1]
     front, row = dims[:depth], dims[depth:]
     if depth > len(dims) or updates.shape != (*indices.shape[:-1], *row):
         raise InvalidArgumentError(
@@ -293,7 +314,8 @@ def unsorted_segment_sum(
 
 
 def _infer_segment_sum(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1, 2)
+    require_index(ctx, 1)
+    require_index(ctx, 2, rank=0)
     data, ids = ctx.inputs[0], ctx.inputs[1].shape
     if not data.dtype.is_numeric:
         raise TypeError(f"UnsortedSegmentSum: data are numbers, got {data.dtype.name}")
@@ -309,6 +331,10 @@ def _infer_segment_sum(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _segment_sums(data: Any, ids: Any, num_segments: Any) -> Any:
+    if np.ndim(num_segments):
+        raise InvalidArgumentError(
+            f"UnsortedSegmentSum: the number of segments is a scalar, got {num_segments.tolist()}"
+        )
     count, row = int(num_segments), data.shape[ids.ndim :]
     if ids.shape != data.shape[: ids.ndim] or count < 0:
         raise InvalidArgumentError(

@@ -1,8 +1,8 @@
-"""Functions of the user's own as nodes: ``py_func``.
+"""Functions of the user's own as nodes: ``py_func``, and ``async_py_func`` for those that await.
 
-Owns ``PyFunc`` and ``PyFuncStateless`` and the table of the functions behind them. A Python function
-cannot travel, so the node carries a *token*: a name that only this process can turn into the function
-again. Nothing is imported or executed by a name that was received; a process that does not hold the
+Owns ``PyFunc``, ``PyFuncStateless`` and ``AsyncPyFunc``, and the table of the functions behind them. A
+Python function cannot travel, so the node carries a *token*: a name that only this process can turn into
+the function again. Nothing is imported or executed by a name that was received; a process that does not hold the
 token refuses, and says which process does.
 
 A function lives as long as the node that calls it: the token object in the node's attributes holds the
@@ -23,7 +23,7 @@ import socket
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ from actorsession.graph.registry import (
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, graph_of, make
 
-__all__ = ["py_func"]
+__all__ = ["async_py_func", "py_func"]
 
 
 def py_func(
@@ -87,6 +87,40 @@ def py_func(
         ValueError: if ``func`` cannot be called.
         TypeError: if ``inp`` is no list, or an entry of ``Tout`` stands for no dtype.
     """
+    made: Tensor | list[Tensor] | Operation = _build(
+        "PyFunc" if stateful else "PyFuncStateless", func, inp, Tout, name
+    )
+    return made
+
+
+def async_py_func(
+    func: Callable[..., Awaitable[Any]], inp: Sequence[Any], Tout: Any, name: str | None = None
+) -> Any:
+    """Awaits a Python function in each step that needs its results; no thread waits for it.
+
+    It runs on the event loop of the step (an ``AsyncSession``'s; a ``Session`` has one of its own for it), in
+    the process that built the graph and nowhere else; inside loops and branches a thread waits for it. A step
+    that ends early cancels it. No gradient flows through it.
+
+    Args:
+        func: an ``async`` function; takes and returns what the function of a ``py_func`` does.
+        inp: as for ``py_func``.
+        Tout: as for ``py_func``.
+        name: wanted name.
+
+    Returns:
+        As ``py_func``.
+
+    Raises:
+        ValueError: if ``func`` cannot be called.
+        TypeError: if ``inp`` is no list, or an entry of ``Tout`` stands for no dtype.
+    """
+    return _build("AsyncPyFunc", func, inp, Tout, name)
+
+
+def _build(
+    op_type: str, func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None
+) -> Any:
     if not callable(func):
         raise ValueError(
             f"py_func takes something that can be called; got {func!r:.100} of type "
@@ -95,7 +129,6 @@ def py_func(
     several = isinstance(Tout, (list, tuple))
     dtypes = [as_dtype(t) for t in (Tout if several else [Tout])]
     values = list(inp)
-    op_type = "PyFunc" if stateful else "PyFuncStateless"
     graph = graph_of(*values)
     with graph.name_scope(name or op_type) as scope:
         tensors = [
@@ -185,6 +218,27 @@ def _kernel(ctx: KernelContext) -> Kernel:
             raise _as_op_error(exc, label) from exc
 
     return py_func
+
+
+def _async_kernel(ctx: KernelContext) -> Kernel:
+    token, outputs = ctx.attrs["token"], ctx.outputs
+    label = _label(token)
+
+    def begin(*inputs: Any) -> Coroutine[Any, Any, Any]:
+        function = _function(token)
+        given = [_given(x) for x in inputs]
+
+        async def call() -> Any:
+            try:
+                return _taken(await function(*given), outputs, label)
+            except _Refused as exc:
+                raise exc.error from exc.__cause__
+            except Exception as exc:
+                raise _as_op_error(exc, label) from exc
+
+        return call()
+
+    return begin
 
 
 class _Refused(Exception):
@@ -336,3 +390,15 @@ for _name in ("PyFunc", "PyFuncStateless"):
             blocks=True,
         )
     )
+
+register(
+    OpDef(
+        name="AsyncPyFunc",
+        infer=_infer,
+        kernel=_async_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"token": REQUIRED, "Tin": REQUIRED, "Tout": REQUIRED},
+        stateful=True,
+        suspends=True,
+    )
+)

@@ -43,8 +43,8 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
 
     Args:
         condition: bool.
-        x: any dtype; without ``x`` and ``y`` the result is the indices of the true elements, int64
-            of shape ``[n, rank]``.
+        x: any dtype; without ``x`` and ``y`` the result is the indices of the elements that are true, or
+            numbers other than 0: int64 of shape ``[n, rank]``.
         y: the same dtype as ``x``.
         name: wanted name.
 
@@ -52,26 +52,28 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
         ValueError: if only one of ``x`` and ``y`` is given, or the shapes do not fit.
     """
     graph = graph_of(condition, x, y)
-    chooser = convert_to_tensor(condition, bool_, graph=graph)
     if x is None and y is None:
-        return make_one("Where", [chooser], name=name)
+        return make_one("Where", [convert_to_tensor(condition, graph=graph)], name=name)
+    chooser = convert_to_tensor(condition, bool_, graph=graph)
     left, right = _branches(x, y, graph)
     rows = _may_choose_rows(chooser.shape, left.shape, right.shape)
     return make_one("Select" if rows else "SelectV2", [chooser, left, right], name=name)
 
 
-def where_v2(condition: Any, x: Any, y: Any, name: str | None = None) -> Tensor:
+def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """Elements of ``x`` where ``condition`` is true and of ``y`` elsewhere, with broadcasting.
 
     Args:
         condition: bool.
-        x: any dtype.
+        x: any dtype; without ``x`` and ``y`` the result is as that of ``where``.
         y: the same dtype as ``x``.
         name: wanted name.
 
     Raises:
         ValueError: if the shapes cannot be broadcast.
     """
+    if x is None and y is None:
+        return where(condition, name=name)
     graph = graph_of(condition, x, y)
     chooser = convert_to_tensor(condition, bool_, graph=graph)
     return make_one("SelectV2", [chooser, *_branches(x, y, graph)], name=name)

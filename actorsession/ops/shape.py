@@ -25,6 +25,7 @@ from actorsession.ops.shape_operands import (
     constant_ints,
     ints,
     normal_axis,
+    one_spelling,
     require_index,
     shape_of_rank,
     shape_operand,
@@ -66,10 +67,10 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
 
 def _infer_reshape(ctx: InferContext) -> list[TensorSpec]:
     require_index(ctx, 1, rank=1)
-    value = ctx.inputs[0]
-    dims = constant_ints(ctx, 1)
+    value, dims = ctx.inputs[0], constant_ints(ctx, 1)
     if dims is None:
-        shape = shape_of_rank(vector_length(ctx.inputs[1]))
+        length = vector_length(ctx.inputs[1])  # where it is 1, all elements stand in one row
+        shape = TensorShape([value.shape.num_elements]) if length == 1 else shape_of_rank(length)
     else:
         shape = TensorShape(_filled(dims, value.shape))
     return [TensorSpec(value.dtype, shape)]
@@ -90,6 +91,8 @@ def _filled(dims: Ints, given: TensorShape) -> list[Dim]:
 
 def _reshaped(x: Any, dims: Ints) -> Any:
     try:
+        if min(dims, default=0) < -1:  # numpy takes any negative number for -1
+            raise ValueError("a dimension below -1")
         return x.reshape(dims)
     except ValueError as exc:
         if x.size == 0 and 0 in dims and dims.count(-1) == 1:
@@ -172,7 +175,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     Raises:
         ValueError: without an axis, or for one out of range.
     """
-    where = dim if axis is None else axis
+    where = one_spelling(axis, dim, "axis", "dim")
     if where is None:
         raise ValueError("expand_dims needs an axis")
     value = convert_to_tensor(input)
@@ -251,7 +254,7 @@ def squeeze(
     Raises:
         ValueError: for an axis out of range or of another extent.
     """
-    where = squeeze_dims if axis is None else axis
+    where = one_spelling(axis, squeeze_dims, "axis", "squeeze_dims")
     axes = [] if where is None else [int(a) for a in np.atleast_1d(where)]
     return make_one("Squeeze", [convert_to_tensor(input)], {"squeeze_dims": axes}, name)
 
@@ -273,7 +276,7 @@ def _infer_squeeze(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _squeeze_kernel(ctx: KernelContext) -> Kernel:
-    axes = tuple(ctx.attrs["squeeze_dims"])
+    axes = tuple({*ctx.attrs["squeeze_dims"]})  # numpy refuses one that is named twice
     if not axes:
         return with_boxed(lambda x: x.squeeze(), *ctx.inputs)
 
@@ -326,12 +329,23 @@ def _infer_broadcast_to(ctx: InferContext) -> list[TensorSpec]:
     require_index(ctx, 1, rank=1)
     value, dims = ctx.inputs[0], constant_ints(ctx, 1)
     if dims is None:
-        return [TensorSpec(value.dtype, shape_of_rank(vector_length(ctx.inputs[1])))]
+        return [TensorSpec(value.dtype, _wide_shape(ctx))]
     have = (value.shape.dims or ())[::-1]
     pairs = zip(have, dims[::-1], strict=False)
     if len(have) > len(dims) or any(h not in (None, 1, d) for h, d in pairs):
         raise ValueError(f"BroadcastTo: shape {value.shape} does not broadcast to {list(dims)}")
     return [TensorSpec(value.dtype, TensorShape(dims))]
+
+
+def _wide_shape(ctx: InferContext) -> TensorShape:
+    """What is known of a broadcast to a shape of known length: other dimensions than 1 stay."""
+    length, dims = vector_length(ctx.inputs[1]), ctx.inputs[0].shape.dims
+    if length is None or dims is None:
+        return shape_of_rank(length)
+    if len(dims) > length:
+        raise ValueError(f"BroadcastTo: {TensorShape(dims)} does not broadcast to rank {length}")
+    kept: list[Dim] = [None if d == 1 else d for d in dims]
+    return TensorShape([None] * (length - len(dims)) + kept)
 
 
 def _broadcast_to_kernel(ctx: KernelContext) -> Kernel:

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import int32, int64
 from actorsession.graph.graph import Graph, constant_value
 from actorsession.graph.node import TensorSpec
@@ -22,7 +23,7 @@ from actorsession.ops.build import convert_to_tensor
 
 __all__ = [
     "Constants", "Ints", "boxed", "constant_ints", "constant_ints_of", "elements", "ints",
-    "normal_axis", "require_floating", "require_index", "same_dtype", "shape_of_rank",
+    "normal_axis", "one_spelling", "require_floating", "require_index", "same_dtype", "shape_of_rank",
     "shape_operand", "vector_length", "with_boxed",
 ]  # fmt: skip
 
@@ -37,7 +38,17 @@ class Constants(Protocol):
 
 
 def ints(value: Any) -> Ints:
-    """The entries of an integer array or scalar of rank 0 or 1."""
+    """The entries of an integer array or scalar of rank 0 or 1.
+
+    Raises:
+        InvalidArgumentError: for another rank.
+    """
+    if value.ndim > 1:
+        raise InvalidArgumentError(f"a vector of integers is needed, got shape {list(value.shape)}")
+    return _entries(value)
+
+
+def _entries(value: Any) -> Ints:
     listed = value.tolist()
     return tuple(listed) if isinstance(listed, list) else (listed,)
 
@@ -45,13 +56,13 @@ def ints(value: Any) -> Ints:
 def constant_ints(ctx: Constants, index: int) -> Ints | None:
     """The entries of a shape-like operand if it is known early, else ``None``."""
     value = ctx.constant(index)
-    return None if value is None else ints(value)
+    return None if value is None else _entries(value)
 
 
 def constant_ints_of(tensor: Tensor) -> Ints | None:
     """The entries of an integer tensor if they are known while the graph is built."""
     value = constant_value(tensor)
-    return None if value is None else ints(value)
+    return None if value is None else _entries(value)
 
 
 def normal_axis(
@@ -68,6 +79,17 @@ def normal_axis(
     if not -rank <= axis < rank:
         raise error(f"{op}: axis {axis} is not in [{-rank}, {rank})")
     return axis + rank if axis < 0 else axis
+
+
+def one_spelling(new: Any, old: Any, name: str, older: str) -> Any:
+    """The value of an argument that has an older name as well; ``None`` if neither was given.
+
+    Raises:
+        ValueError: if both were.
+    """
+    if new is not None and old is not None:
+        raise ValueError(f"{name} and {older} mean the same: give one of them, not both")
+    return old if new is None else new
 
 
 def require_index(ctx: InferContext, *operands: int, rank: int | None = None) -> None:

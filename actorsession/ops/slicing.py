@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import DType, int32, int64
+from actorsession.graph.dtypes import DType, bool_, int32, int64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor, register_overload
 from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
@@ -220,8 +220,19 @@ def _bound(value: Any) -> Any:
     )
 
 
+def _is_mask(index: Any) -> bool:
+    """Whether an index chooses by truth: one bool, or a bool tensor or array."""
+    if isinstance(index, (bool, np.ndarray)):
+        return isinstance(index, bool) or index.dtype == np.bool_
+    return hasattr(index, "_as_graph_element") and getattr(index, "dtype", None) is bool_
+
+
 def _getitem(value: Any, index: Any) -> Tensor:
-    """``value[index]`` with Python's meaning."""
+    """``value[index]`` with Python's meaning; a mask chooses as ``boolean_mask`` does."""
+    if _is_mask(index):
+        from actorsession.ops.masks import boolean_mask
+
+        return boolean_mask(value, index)
     tensor = convert_to_tensor(value)
     bounds = _Bounds()
     for entry in index if isinstance(index, tuple) else (index,):

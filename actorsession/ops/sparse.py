@@ -2,7 +2,7 @@
 
 Owns ``SparseTensor``, three dense tensors that stand for one large one, and ``sparse_placeholder``.
 Sessions fetch and feed them through the conversions of the session room. The arithmetic on numpy
-arrays, and the op types, are in ``sparse_kernels``.
+arrays, and the op types, are in ``sparse_kernels`` and ``sparse_sums``.
 
 Invariant: the entries of a ``SparseTensor`` may come in any order. Ops that need row-major order, as
 TensorFlow's do, say so when they meet another.
@@ -19,7 +19,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape
 from actorsession.graph.static import get_static_value
-from actorsession.ops import sparse_kernels  # noqa: F401 - registers the op types
+from actorsession.ops import sparse_kernels, sparse_sums  # noqa: F401 - register the op types
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make, make_one
 from actorsession.ops.partial import refine, shape_from
 from actorsession.ops.placeholder import placeholder, placeholder_with_default

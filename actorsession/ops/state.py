@@ -11,6 +11,7 @@ place only when the holder says that nobody else has the old value.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -36,7 +37,7 @@ from actorsession.ops.scatter import add_rows
 
 __all__ = [
     "VARIABLE_ATTRS", "check_handle", "check_same_shape", "check_scattered", "check_value",
-    "elements", "fits_always", "flat_rows", "sum_duplicates", "variable_spec",
+    "elements", "fits_always", "flat_rows", "register_scatter", "sum_duplicates", "variable_spec",
 ]  # fmt: skip
 
 # What every op that takes a handle knows of the variable behind it.
@@ -289,9 +290,9 @@ def check_scattered(ctx: InferContext, updates: int, indices: int, variable: Ten
         )
 
 
-def _infer_scatter(ctx: InferContext) -> list[TensorSpec]:
+def _infer_scatter(kinds: str, ctx: InferContext) -> list[TensorSpec]:
     variable = check_handle(ctx)
-    if not variable.dtype.is_numeric and ctx.op != "ResourceScatterUpdate":
+    if variable.dtype.kind not in kinds:
         raise TypeError(f"{ctx.op} needs a numeric variable, this one holds {variable.dtype.name}")
     if ctx.inputs[2].shape.rank == 0 and ctx.inputs[2].dtype is variable.dtype:
         # TensorFlow: one scalar may stand for all updates.
@@ -367,15 +368,30 @@ def _replace_rows(whole: Array, where: Array, rows: Array) -> None:
     whole[where] = rows
 
 
-_SCATTERS: Mapping[str, Callable[[Array, Array, Array], None]] = {
-    "ResourceScatterAdd": _add_rows,
-    "ResourceScatterSub": _subtract_rows,
-    "ResourceScatterUpdate": _replace_rows,
-}
+def register_scatter(name: str, kinds: str, change: Callable[[Array, Array, Array], None]) -> None:
+    """Registers an op that changes rows of a variable.
+
+    Args:
+        name: operation type.
+        kinds: kinds of dtype (see ``DType.kind``) that the variable may hold.
+        change: takes the value, indices in range and one row per index, and writes to the value.
+    """
+    register(
+        OpDef(
+            name=name,
+            infer=functools.partial(_infer_scatter, kinds),
+            kernel=functools.partial(_scatter_kernel, change),
+            gradient=NOT_DIFFERENTIABLE,
+            attrs=VARIABLE_ATTRS,
+            stateful=True,
+            # Rows are touched here and there, which costs more than going over them in order.
+            cost=lambda inputs, outputs: 5 + 2e-3 * elements(inputs[2]),
+        )
+    )
 
 
-def _scatter_kernel(ctx: KernelContext) -> Kernel:
-    op, change = ctx.op, _SCATTERS[ctx.op]
+def _scatter_kernel(change: Callable[[Array, Array, Array], None], ctx: KernelContext) -> Kernel:
+    op = ctx.op
 
     def scatter(handle: VariableHolder, indices: Any, updates: Any) -> None:
         def write(whole: Array) -> Array:
@@ -389,16 +405,6 @@ def _scatter_kernel(ctx: KernelContext) -> Kernel:
     return scatter
 
 
-for _name in _SCATTERS:
-    register(
-        OpDef(
-            name=_name,
-            infer=_infer_scatter,
-            kernel=_scatter_kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            attrs=VARIABLE_ATTRS,
-            stateful=True,
-            # Rows are touched here and there, which costs more than going over them in order.
-            cost=lambda inputs, outputs: 5 + 2e-3 * elements(inputs[2]),
-        )
-    )
+register_scatter("ResourceScatterAdd", "iufc", _add_rows)
+register_scatter("ResourceScatterSub", "iufc", _subtract_rows)
+register_scatter("ResourceScatterUpdate", "biufcs", _replace_rows)

@@ -45,6 +45,7 @@ def strided_slice(
     ellipsis_mask: int = 0,
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
+    var: Any = None,
     name: str | None = None,
 ) -> Tensor:
     """A part of a tensor as Python's square brackets take it, in TensorFlow's sparse form.
@@ -59,6 +60,7 @@ def strided_slice(
         ellipsis_mask: bit i set: entry i stands for all axes not mentioned; at most one bit.
         new_axis_mask: bit i set: entry i adds an axis of extent 1.
         shrink_axis_mask: bit i set: entry i takes position ``begin[i]`` and drops the axis.
+        var: accepted for TensorFlow's sake, whose slices of variables can be assigned to.
         name: wanted name.
     """
     tensor = convert_to_tensor(input_)

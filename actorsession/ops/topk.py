@@ -1,6 +1,7 @@
 """The largest entries of each row: top_k and in_top_k.
 
-Ties go to the lower index and NaN counts as the smallest, as on TensorFlow's CPU.
+Ties go to the lower index, as on TensorFlow's CPU. NaN counts as the smallest; there it is chance where it
+comes out.
 """
 
 from __future__ import annotations
@@ -47,27 +48,31 @@ class TopK(NamedTuple):
 # -- TopKV2 ----------------------------------------------------------------------------------------
 
 
-def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> TopK:
+def top_k(
+    input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, name: str | None = None
+) -> TopK:
     """The ``k`` largest entries along the last axis, largest first.
 
     Args:
         input: real numbers, of rank at least 1 with at least ``k`` entries in the last axis.
         k: scalar int32.
         sorted: accepted for TensorFlow's sake; the entries are always in order.
+        index_type: int16, int32 or int64.
         name: wanted name.
 
     Returns:
-        Values, and int32 indices into the last axis; the lower index comes first among equals.
+        Values, and indices into the last axis; the lower index comes first among equals.
     """
     value = convert_to_tensor(input)
     with value.graph.name_scope(name or "TopKV2") as scope:
         count = convert_to_tensor(k, name="k", graph=value.graph)
-        op = make("TopKV2", [value, count], {"sorted": bool(sorted)}, scope)
+        attrs = {"sorted": bool(sorted), "index_type": as_dtype(index_type)}
+        op = make("TopKV2", [value, count], attrs, scope)
         return TopK(*op.outputs)
 
 
 def _infer_top_k(ctx: InferContext) -> list[TensorSpec]:
-    require_index(ctx, 1)
+    require_index(ctx, 1, rank=0)
     value, k = ctx.inputs[0], constant_ints(ctx, 1)
     if not value.dtype.is_numeric or value.dtype.is_complex:
         raise TypeError(f"TopKV2: entries are real numbers, got {value.dtype.name}")
@@ -115,6 +120,8 @@ def _top_k_kernel(ctx: KernelContext) -> Kernel:
     index_type = ctx.outputs[1].dtype.np_dtype
 
     def kernel(x: Any, k: Any) -> Any:
+        if np.ndim(k):
+            raise InvalidArgumentError(f"TopKV2: k is a scalar, got {k.tolist()}")
         count = int(k)
         if not x.ndim or not 0 <= count <= x.shape[-1]:
             raise InvalidArgumentError(

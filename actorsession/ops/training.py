@@ -8,178 +8,36 @@ and do all arithmetic in place. Adam took 0.21 ms so on 200,704 floats and 7 ms 
 against 0.25 and 12 ms in whole-array expressions (numpy 2.4, an AMD EPYC with 1 MiB of second-level
 cache a core).
 
-Two steps may run the same node at the same time in two threads: slots are held, in the order of the
-op's inputs and the variable last, while a node updates them, and scratch belongs to the thread.
+``training_updates`` has the updates of all other optimisers.
 """
 
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
     Array,
-    InferContext,
     Kernel,
     KernelContext,
     OpDef,
-    VariableHolder,
     register,
 )  # fmt: skip
-from actorsession.ops.state import (
-    VARIABLE_ATTRS,
-    check_handle,
-    check_same_shape,
-    check_scattered,
-    check_value,
-    elements,
-    flat_rows,
-    sum_duplicates,
-)  # fmt: skip
+from actorsession.ops.state import VARIABLE_ATTRS, check_same_shape, flat_rows, sum_duplicates
+from actorsession.ops.training_blocks import (
+    blocks,
+    flat,
+    infer_update,
+    stored,
+    target_of,
+    update_cost,
+    with_slots,
+)
 
 __all__: list[str] = []
-
-# All blocks that an update touches at a time, scratch included: so they stay in a second-level
-# cache of 1 MiB. A third of it doubles the share of the calls themselves; three times as much gains
-# nothing.
-_CACHE_BYTES = 768 * 1024
-# Gradient descent touches the fewest: variable, gradient, scratch.
-_SCRATCH_BYTES = _CACHE_BYTES // 3
-
-
-# -- arrays in blocks ----------------------------------------------------------------------------
-
-
-class _Scratch(threading.local):
-    """One block of scratch per dtype and thread."""
-
-    def __init__(self) -> None:
-        self._blocks: dict[np.dtype[Any], Array] = {}
-
-    def block(self, dtype: np.dtype[Any]) -> Array:
-        found = self._blocks.get(dtype)
-        if found is None:
-            found = self._blocks[dtype] = np.empty(_SCRATCH_BYTES // dtype.itemsize, dtype)
-        return found
-
-
-_SCRATCH = _Scratch()
-
-
-def _blocks(dtype: np.dtype[Any], *arrays: Array) -> Iterator[tuple[Array, ...]]:
-    """Matching pieces of equally long vectors, each tuple ending in a piece of scratch.
-
-    Args:
-        dtype: of all of them.
-        *arrays: the vectors, where the old value and the new one are mostly the same memory.
-    """
-    scratch = _SCRATCH.block(dtype)
-    size, length = arrays[0].size, _CACHE_BYTES // len(arrays) // dtype.itemsize
-    if size <= length:
-        yield (*arrays, scratch[:size])
-        return
-    for start in range(0, size, length):
-        pieces = [a[start : start + length] for a in arrays]
-        yield (*pieces, scratch[: pieces[0].size])
-
-
-def _flat(array: Any) -> Array:
-    """The elements as a vector: a view where the array is contiguous, else a copy."""
-    return np.asarray(array).reshape(-1)
-
-
-def _target(old: Any, out: Array | None) -> Array:
-    """Where the new value is computed: in ``out`` if it can be written through a flat view."""
-    if out is not None and out.flags.c_contiguous:
-        return out
-    return np.empty(np.shape(old), old.dtype)
-
-
-def _stored(target: Array, out: Array | None) -> Any:
-    """The new value, in ``out`` where that was given: holders need not look at the result."""
-    if out is None:
-        return target[()]
-    if out is not target:
-        out[...] = target
-    return out
-
-
-def _with_slots(holders: Sequence[VariableHolder], update: Callable[..., None]) -> None:
-    """Calls ``update`` with a writable, contiguous array per slot, while all of them are held.
-
-    Args:
-        holders: the slots, in the order in which every op takes them.
-        update: changes the arrays in place; when it raises, nothing may have changed.
-    """
-
-    def enter(index: int, arrays: tuple[Array, ...]) -> None:
-        if index == len(holders):
-            update(*arrays)
-            return
-
-        def write(value: Any) -> Any:
-            array = np.array(value) if not isinstance(value, np.ndarray) else value
-            if not array.flags.c_contiguous:
-                array = np.ascontiguousarray(array)
-            enter(index + 1, (*arrays, array))
-            return array if isinstance(value, np.ndarray) else array[()]
-
-        holders[index].access(write)
-
-    enter(0, ())
-
-
-# -- static types --------------------------------------------------------------------------------
-
-
-def _check_scalars(ctx: InferContext, variable: TensorSpec, indices: Sequence[int]) -> None:
-    for index in indices:
-        found = ctx.inputs[index]
-        if found.dtype is not variable.dtype:
-            raise TypeError(
-                f"{ctx.op}: the variable holds {variable.dtype.name}, "
-                f"input {index} is {found.dtype.name}"
-            )
-        if not found.shape.is_compatible_with(()):
-            raise ValueError(f"{ctx.op}: input {index} is a scalar, got shape {found.shape}")
-
-
-def _infer(
-    slots: Sequence[int],
-    scalars: Sequence[int],
-    grad: int,
-    indices: int | None = None,
-    kinds: str = "f",
-) -> Callable[[InferContext], list[TensorSpec]]:
-    """A shape function for an op whose input 0 is the variable; the numbers are input positions."""
-
-    def infer(ctx: InferContext) -> list[TensorSpec]:
-        variable = check_handle(ctx)
-        if variable.dtype.kind not in kinds:
-            raise TypeError(
-                f"{ctx.op} needs a floating variable, this one holds {variable.dtype.name}"
-            )
-        for slot in slots:
-            check_handle(ctx, slot)
-        _check_scalars(ctx, variable, scalars)
-        if indices is None:
-            check_value(ctx, grad, variable)
-        else:
-            check_scattered(ctx, updates=grad, indices=indices, variable=variable)
-        return []
-
-    return infer
-
-
-def _cost(grad: int, per_element: float) -> Callable[..., float]:
-    return lambda inputs, outputs: 3 + per_element * elements(inputs[grad])
-
 
 # -- gradient descent ----------------------------------------------------------------------------
 
@@ -187,12 +45,12 @@ def _cost(grad: int, per_element: float) -> Callable[..., float]:
 def _descend(old: Any, delta: Any, alpha: Any, out: Array | None = None) -> Any:
     """``old - alpha * delta``."""
     check_same_shape("ResourceApplyGradientDescent", old, delta)
-    target, alpha = _target(old, out), np.asarray(alpha)
-    pieces = _blocks(target.dtype, _flat(old), _flat(target), _flat(delta))
+    target, alpha = target_of(old, out), np.asarray(alpha)
+    pieces = blocks(target.dtype, flat(old), flat(target), flat(delta))
     for before, after, slope, scratch in pieces:
         np.multiply(slope, alpha, scratch)
         np.subtract(before, scratch, after)
-    return _stored(target, out)
+    return stored(target, out)
 
 
 def _descent_kernel(ctx: KernelContext) -> Kernel:
@@ -202,12 +60,12 @@ def _descent_kernel(ctx: KernelContext) -> Kernel:
 register(
     OpDef(
         name="ResourceApplyGradientDescent",
-        infer=_infer(slots=(), scalars=(1,), grad=2, kinds="fc"),
+        infer=infer_update(slots=(), scalars=(1,), grad=2, kinds="fc"),
         kernel=_descent_kernel,
         gradient=NOT_DIFFERENTIABLE,
         attrs={"use_locking": False, **VARIABLE_ATTRS},
         stateful=True,
-        cost=_cost(2, 2e-4),
+        cost=update_cost(2, 2e-4),
     )
 )
 
@@ -222,8 +80,8 @@ def _accelerate(
 
     Nesterov's form looks one step ahead: ``old - lr * (grad + momentum * accum)``.
     """
-    target = _target(old, out)
-    pieces = _blocks(target.dtype, _flat(old), _flat(target), _flat(accum), _flat(grad))
+    target = target_of(old, out)
+    pieces = blocks(target.dtype, flat(old), flat(target), flat(accum), flat(grad))
     for before, after, speed, slope, scratch in pieces:
         np.multiply(speed, momentum, speed)
         np.add(speed, slope, speed)
@@ -234,7 +92,7 @@ def _accelerate(
         else:
             np.multiply(speed, lr, scratch)
         np.subtract(before, scratch, after)
-    return _stored(target, out)
+    return stored(target, out)
 
 
 def _momentum_kernel(ctx: KernelContext) -> Kernel:
@@ -251,7 +109,7 @@ def _momentum_kernel(ctx: KernelContext) -> Kernel:
 
             var.update(step)
 
-        _with_slots([accum], with_slot)
+        with_slots([accum], with_slot)
 
     return kernel
 
@@ -259,12 +117,12 @@ def _momentum_kernel(ctx: KernelContext) -> Kernel:
 register(
     OpDef(
         name="ResourceApplyMomentum",
-        infer=_infer(slots=(1,), scalars=(2, 4), grad=3),
+        infer=infer_update(slots=(1,), scalars=(2, 4), grad=3),
         kernel=_momentum_kernel,
         gradient=NOT_DIFFERENTIABLE,
         attrs={"use_locking": False, "use_nesterov": False, **VARIABLE_ATTRS},
         stateful=True,
-        cost=_cost(3, 4e-4),
+        cost=update_cost(3, 4e-4),
     )
 )
 
@@ -286,7 +144,7 @@ def _sparse_momentum_kernel(ctx: KernelContext) -> Kernel:
 
             var.access(step)
 
-        _with_slots([accum], with_slot)
+        with_slots([accum], with_slot)
 
     return kernel
 
@@ -294,12 +152,12 @@ def _sparse_momentum_kernel(ctx: KernelContext) -> Kernel:
 register(
     OpDef(
         name="ResourceSparseApplyMomentum",
-        infer=_infer(slots=(1,), scalars=(2, 5), grad=3, indices=4),
+        infer=infer_update(slots=(1,), scalars=(2, 5), grad=3, indices=4),
         kernel=_sparse_momentum_kernel,
         gradient=NOT_DIFFERENTIABLE,
         attrs={"use_locking": False, "use_nesterov": False, **VARIABLE_ATTRS},
         stateful=True,
-        cost=_cost(3, 5e-3),
+        cost=update_cost(3, 5e-3),
     )
 )
 
@@ -332,9 +190,9 @@ def _adapt(
     old: Any, m: Array, v: Array, grad: Any, rates: _AdamRates, nesterov: bool, out: Array | None
 ) -> Any:
     """Moves the moments ``m`` and ``v`` in place, then ``old - rate * m / (sqrt(v) + epsilon)``."""
-    target = _target(old, out)
+    target = target_of(old, out)
     add, subtract, multiply = np.add, np.subtract, np.multiply
-    pieces = _blocks(target.dtype, _flat(old), _flat(target), _flat(m), _flat(v), _flat(grad))
+    pieces = blocks(target.dtype, flat(old), flat(target), flat(m), flat(v), flat(grad))
     for before, after, first, second, slope, scratch in pieces:
         subtract(slope, first, scratch)
         multiply(scratch, rates.first, scratch)
@@ -352,7 +210,7 @@ def _adapt(
             np.divide(first, scratch, scratch)
         multiply(scratch, rates.rate, scratch)
         subtract(before, scratch, after)
-    return _stored(target, out)
+    return stored(target, out)
 
 
 def _adam_kernel(ctx: KernelContext) -> Kernel:
@@ -364,7 +222,7 @@ def _adam_kernel(ctx: KernelContext) -> Kernel:
     ) -> None:  # fmt: skip
         rates = _AdamRates(beta1_power, beta2_power, lr, beta1, beta2, epsilon)
 
-        def with_slots(first: Array, second: Array) -> None:
+        def move(first: Array, second: Array) -> None:
             def step(old: Any, out: Array | None = None) -> Any:
                 for other in (first, second, grad):
                     check_same_shape(op, old, other)
@@ -372,7 +230,7 @@ def _adam_kernel(ctx: KernelContext) -> Kernel:
 
             var.update(step)
 
-        _with_slots([m, v], with_slots)
+        with_slots([m, v], move)
 
     return kernel
 
@@ -380,11 +238,11 @@ def _adam_kernel(ctx: KernelContext) -> Kernel:
 register(
     OpDef(
         name="ResourceApplyAdam",
-        infer=_infer(slots=(1, 2), scalars=range(3, 9), grad=9),
+        infer=infer_update(slots=(1, 2), scalars=range(3, 9), grad=9),
         kernel=_adam_kernel,
         gradient=NOT_DIFFERENTIABLE,
         attrs={"use_locking": False, "use_nesterov": False, **VARIABLE_ATTRS},
         stateful=True,
-        cost=_cost(9, 1e-3),
+        cost=update_cost(9, 1e-3),
     )
 )

@@ -19,13 +19,15 @@ from actorsession.ops.comparison import logical_not, where
 from actorsession.ops.gather import gather
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.joining import stack
-from actorsession.ops.shape import reshape
+from actorsession.ops.shape import rank, reshape
 from actorsession.ops.variables import Variable
 
 __all__ = [
-    "global_variables", "global_variables_initializer", "is_variable_initialized", "local_variables",
-    "local_variables_initializer", "report_uninitialized_variables", "trainable_variables",
-    "variables_initializer",
+    "all_variables", "assert_variables_initialized", "global_variables",
+    "global_variables_initializer", "initialize_all_variables", "initialize_local_variables",
+    "initialize_variables", "is_variable_initialized", "local_variables",
+    "local_variables_initializer", "model_variables", "moving_average_variables",
+    "report_uninitialized_variables", "trainable_variables", "variables_initializer",
 ]  # fmt: skip
 
 
@@ -48,6 +50,16 @@ def local_variables(scope: str | None = None) -> list[Any]:
     return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
+def model_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that inference needs; see ``global_variables``."""
+    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that averages are kept of; see ``global_variables``."""
+    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
 def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
     """An operation that gives each variable its first value.
 
@@ -66,6 +78,26 @@ def global_variables_initializer() -> Operation:
 def local_variables_initializer() -> Operation:
     """An operation that initialises all local variables which the default graph has now."""
     return variables_initializer(local_variables())
+
+
+def all_variables() -> list[Any]:
+    """``global_variables``, by its older name."""
+    return global_variables()
+
+
+def initialize_variables(var_list: Sequence[Variable], name: str = "init") -> Operation:
+    """``variables_initializer``, by its older name."""
+    return variables_initializer(var_list, name)
+
+
+def initialize_all_variables() -> Operation:
+    """``global_variables_initializer``, by its older name."""
+    return global_variables_initializer()
+
+
+def initialize_local_variables() -> Operation:
+    """``local_variables_initializer``, by its older name."""
+    return local_variables_initializer()
 
 
 def is_variable_initialized(variable: Variable) -> Tensor:
@@ -89,3 +121,23 @@ def report_uninitialized_variables(
     with graph.as_default(), graph.name_scope(name):
         missing = where(logical_not(stack([v.is_initialized() for v in chosen])))
         return gather(constant([v.op.name for v in chosen]), reshape(missing, [-1]))
+
+
+def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Tensor | None:
+    """An older test for values: a tensor whose step fails unless all variables have one.
+
+    Args:
+        var_list: the variables to look at; all global and local ones if left out.
+
+    Returns:
+        The ranks of the values, a scalar if there is one variable; ``None`` without variables.
+    """
+    chosen = [*global_variables(), *local_variables()] if var_list is None else list(var_list)
+    if not chosen:
+        return None
+    graph = chosen[0].graph
+    with graph.as_default():
+        reads = [variable.new_read() for variable in chosen]
+        with graph.control_dependencies(reads):
+            ranks = [rank(read) for read in reads]
+        return ranks[0] if len(ranks) == 1 else stack(ranks)

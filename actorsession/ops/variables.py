@@ -1,6 +1,8 @@
 """Variables: state that outlives a step, as users hold it.
 
-Owns ``Variable``. Stands on ``state``; ``variable_lists``, optimisers and savers stand on it.
+Owns ``Variable``: what it is and how it is read; ``variable_updates`` says how it is changed,
+``variable_creation`` who has a say when it is made. Stands on ``state``; ``variable_lists``, scopes of
+variables, optimisers and savers stand on it.
 
 A variable is four nodes: the handle (which names the state), its first value, the op that assigns
 it, and one read that stands for the variable where a graph element is wanted, as in a fetch or a
@@ -10,62 +12,94 @@ after it. Reads and updates are colocated with the handle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, OperatorMixin, Tensor
-from actorsession.graph.scopes import scope_of
+from actorsession.graph.scopes import DeviceFunction, entered, scope_of
 from actorsession.graph.shape import ShapeLike, TensorShape, unknown_shape
-from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
-from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.gather import gather, gather_nd
+from actorsession.ops.save_slices import SaveSliceInfo
 from actorsession.ops.state import variable_spec
+from actorsession.ops.variable_creation import (
+    CreatedByScope,
+    VariableAggregation,
+    VariableSynchronization,
+    joined_collections,
+    trainable_by_default,
+)
+from actorsession.ops.variable_updates import VariableUpdates
 
 __all__ = ["Variable"]
 
 
-class Variable(OperatorMixin):
+class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
     """A tensor whose value stays from step to step, until something assigns another.
 
     The value lives on the device of the variable's handle, separately for each local session. It is
-    uninitialised until ``initializer`` has run.
+    uninitialised until ``initializer`` has run. There is one kind of variable: each of TensorFlow's two
+    kinds, reference and resource, finds its behaviour here, except that a variable with a fixed shape
+    keeps it whatever is assigned.
 
     Args:
         initial_value: the first value: anything that becomes a tensor, or a function without
             arguments that builds one.
-        trainable: whether optimisers change it unless told otherwise.
+        trainable: whether optimisers change it unless told otherwise; they do if left out.
         collections: names of collections to join; ``GraphKeys.GLOBAL_VARIABLES`` if left out.
         validate_shape: whether the shape is fixed; without it later values may have another.
+        caching_device: a device, or a function from an operation to one: readers take the value from a
+            copy there, made once in each step.
         name: wanted name; ``Variable`` if left out.
+        variable_def: not supported.
         dtype: element type; that of the first value if left out.
+        expected_shape: accepted for TensorFlow's sake.
+        import_scope: accepted for TensorFlow's sake.
+        constraint: a function from a value to the one that optimisers put in its place.
+        use_resource: accepted for TensorFlow's sake; remembered, and makes no difference.
+        synchronization: accepted for TensorFlow's sake; ``ON_READ`` variables are not trainable unless
+            told otherwise.
+        aggregation: accepted for TensorFlow's sake.
         shape: static shape, possibly partial; that of the first value if left out.
 
     Raises:
         ValueError: without a first value, if its shape is not known although it must be or
-            contradicts ``shape``, or if ``collections`` is no list.
+            contradicts ``shape``, if ``collections`` is no list or ``constraint`` no function.
         TypeError: if the first value does not fit ``dtype``.
     """
+
+    _asks_creators = True
 
     def __init__(
         self,
         initial_value: Any = None,
-        trainable: bool = True,
+        trainable: bool | None = None,
         collections: Iterable[str] | None = None,
         validate_shape: bool = True,
+        caching_device: str | DeviceFunction | None = None,
         name: str | None = None,
+        variable_def: Any = None,
         dtype: Any = None,
+        expected_shape: ShapeLike = None,
+        import_scope: str | None = None,
+        constraint: Callable[[Tensor], Any] | None = None,
+        use_resource: bool | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
         shape: ShapeLike = None,
     ) -> None:
-        if initial_value is None:
-            raise ValueError(
-                "a Variable needs an initial_value: a value, a tensor, or a function that makes one"
-            )
-        joined = _joined_collections(collections, trainable)
+        _check_asked(initial_value, variable_def, constraint)
+        self._trainable = trainable_by_default(trainable, synchronization)
+        self._constraint = constraint
+        self._kinds = (use_resource, synchronization, aggregation)
+        self._known_shape: TensorShape | None = None
+        self._slice_info: SaveSliceInfo | None = None
+        joined = joined_collections(collections, self._trainable)
         graph = graph_of(initial_value)
-        self._trainable = trainable
         # Whatever surrounds the call: making a variable waits for nothing, so that running its
         # initializer runs nothing else.
         with (
@@ -74,6 +108,7 @@ class Variable(OperatorMixin):
             graph.name_scope(name or "Variable") as scope,
         ):
             self._build(graph, scope, initial_value, _asked_spec(dtype, shape), validate_shape)
+            self._cached = self._copy_on(caching_device)
         for key in joined:
             graph.add_to_collection(key, self)
 
@@ -102,7 +137,19 @@ class Variable(OperatorMixin):
             self._handle = _make_handle(graph, scope, spec)
         self._initializer = self.add_update("AssignVariableOp", [self._initial_value], "Assign")
         with graph.name_scope("Read"):
-            self._element = self._read()
+            self._element = self.new_read()
+
+    def _copy_on(self, device: str | DeviceFunction | None) -> Tensor | None:
+        """A copy of the value on another device, from which readers take it."""
+        if device is None:
+            return None
+        graph = self.graph
+        with (
+            graph.name_scope(f"{self._handle.op.name}/Read/"),
+            entered(graph, colocation=(), devices=()),
+            graph.device(device),
+        ):
+            return make_one("Identity", [self._element])
 
     # -- what it is ----------------------------------------------------------------------------
 
@@ -134,7 +181,18 @@ class Variable(OperatorMixin):
     @property
     def shape(self) -> TensorShape:
         """What is known of the shape."""
-        return variable_spec(self.op.attrs).shape
+        known = self._known_shape
+        return variable_spec(self.op.attrs).shape if known is None else known
+
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Adds what is known of the static shape, for reads and updates that are built from now on.
+
+        Raises:
+            ValueError: if it contradicts what is known already.
+        """
+        known = self.shape.merge_with(shape)
+        self._element.set_shape(known)
+        self._known_shape = known
 
     def get_shape(self) -> TensorShape:
         """The static shape (TensorFlow's older spelling)."""
@@ -163,28 +221,82 @@ class Variable(OperatorMixin):
     def __repr__(self) -> str:
         return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
 
+    @property
+    def constraint(self) -> Callable[[Tensor], Any] | None:
+        """What optimisers apply to the value after they changed it."""
+        return self._constraint
+
+    @property
+    def synchronization(self) -> VariableSynchronization:
+        """As asked for; makes no difference."""
+        return self._kinds[1]
+
+    @property
+    def aggregation(self) -> VariableAggregation:
+        """As asked for; makes no difference."""
+        return self._kinds[2]
+
+    def _set_save_slice_info(self, info: SaveSliceInfo) -> None:
+        """Says of which larger variable this is a part; what partitioned variables call."""
+        self._slice_info = info
+
+    def _get_save_slice_info(self) -> SaveSliceInfo | None:
+        """Of which larger variable this is a part, for those who save it."""
+        return self._slice_info
+
     # -- reading -------------------------------------------------------------------------------
 
     def value(self) -> Tensor:
-        """A new read, which runs after the control dependencies in whose scope it is built."""
-        return self._read()
+        """A new read, which runs after the control dependencies in whose scope it is built.
+
+        With a caching device the one copy there.
+        """
+        return self._operand()
 
     def read_value(self) -> Tensor:
-        """A new read, as ``value`` (TensorFlow's other spelling)."""
+        """A new read, as ``value``, also with a caching device."""
         with self.graph.name_scope("Read"):
-            return self._read()
+            return self.new_read()
+
+    def initialized_value(self) -> Tensor:
+        """The value, or in steps that find none the initial value: for values of other variables."""
+        from actorsession.ops.control_flow import cond
+
+        chosen = cond(self.is_initialized(), self.read_value, lambda: self._initial_value)
+        assert isinstance(chosen, Tensor)
+        return chosen
 
     def is_initialized(self, name: str | None = None) -> Tensor:
         """A bool scalar that says whether a value was assigned."""
         with self.graph.colocate_with(self.op):
             return make_one("VarIsInitializedOp", [self._handle], self._attrs(), name)
 
-    def _read(self) -> Tensor:
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """Some rows of the value; see ``gather``."""
+        return gather(self, indices, name=name)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+        """Some elements or blocks of the value; see ``gather_nd``."""
+        return gather_nd(self, indices, name=name)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        part = super().__getitem__(index)
+        part.assign = functools.partial(self.assign_part, part)
+        return part
+
+    def __iadd__(self, other: Any) -> Tensor:
+        raise _no_update_in_place("+=", "assign_add")
+
+    def __isub__(self, other: Any) -> Tensor:
+        raise _no_update_in_place("-=", "assign_sub")
+
+    def new_read(self) -> Tensor:
+        """A read that waits for the control dependencies around, whatever caches there are."""
         with self.graph.colocate_with(self.op):
             return make_one("ReadVariableOp", [self._handle], self._attrs())
 
     def _operand(self) -> Tensor:
-        return self._read()
+        return self.new_read() if self._cached is None else self._cached
 
     def eval(self, session: Any = None) -> Any:
         """The value in a session, the default one if left out; see ``Tensor.eval``."""
@@ -196,141 +308,23 @@ class Variable(OperatorMixin):
     def _attrs(self) -> dict[str, Any]:
         return {"dtype": self.dtype, "shape": self.shape}
 
-    # -- updates -------------------------------------------------------------------------------
 
-    def assign(
-        self,
-        value: Any,
-        use_locking: bool | None = None,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """Replaces the value.
-
-        Args:
-            value: the new value, of the variable's dtype and shape.
-            use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-            name: wanted name of the update.
-            read_value: whether a tensor is returned.
-
-        Returns:
-            A tensor that reads the variable after the update, or the update's operation.
-
-        Raises:
-            TypeError: for another dtype.
-            ValueError: for a shape that contradicts the variable's.
-        """
-        return self._assigned("AssignVariableOp", value, name, read_value)
-
-    def assign_add(
-        self,
-        delta: Any,
-        use_locking: bool | None = None,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """Adds ``delta`` to the value; see ``assign``."""
-        return self._assigned("AssignAddVariableOp", delta, name, read_value)
-
-    def assign_sub(
-        self,
-        delta: Any,
-        use_locking: bool | None = None,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> Any:
-        """Subtracts ``delta`` from the value; see ``assign``."""
-        return self._assigned("AssignSubVariableOp", delta, name, read_value)
-
-    def count_up_to(self, limit: int, name: str | None = None) -> Tensor:
-        """Adds one to the value, in each step that runs it, until it has reached a limit.
-
-        Args:
-            limit: where counting ends.
-            name: wanted name.
-
-        Returns:
-            The value before; in a step that finds the limit reached OutOfRangeError is raised instead
-            and the value stays.
-
-        Raises:
-            TypeError: unless the variable is int32 or int64 and ``limit`` an int.
-            ValueError: unless the variable is a scalar.
-        """
-        return self.add_update("ResourceCountUpTo", [], name, limit=limit).outputs[0]
-
-    def scatter_add(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
-        """Adds rows to some rows of the value; rows with one index add up.
-
-        Args:
-            sparse_delta: the rows and where they belong.
-            use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
-            name: wanted name of the update.
-
-        Returns:
-            A tensor that reads the variable after the update.
-
-        Raises:
-            TypeError: if ``sparse_delta`` is no ``IndexedSlices``, or of another dtype.
-            ValueError: if its shape does not fit.
-        """
-        return self._scattered("ResourceScatterAdd", sparse_delta, name)
-
-    def scatter_sub(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
-        """Subtracts rows from some rows of the value; see ``scatter_add``."""
-        return self._scattered("ResourceScatterSub", sparse_delta, name)
-
-    def scatter_update(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Tensor:
-        """Replaces some rows of the value, the last one where an index occurs twice."""
-        return self._scattered("ResourceScatterUpdate", sparse_delta, name)
-
-    def add_update(
-        self, op_type: str, operands: Sequence[Tensor], name: str | None = None, **attrs: Any
-    ) -> Operation:
-        """Builds an operation that changes the variable, where the variable is; for optimisers.
-
-        Args:
-            op_type: an op that takes a handle first and has ``VARIABLE_ATTRS``.
-            operands: its other inputs.
-            name: wanted name.
-            **attrs: its other attributes.
-        """
-        with self.graph.colocate_with(self.op):
-            return make(op_type, [self._handle, *operands], {**self._attrs(), **attrs}, name)
-
-    def read_after(self, update: Operation) -> Tensor:
-        """A new read, which runs after ``update``."""
-        with self.graph.control_dependencies([update]):
-            return self._read()
-
-    def _converted(self, value: Any) -> Tensor:
-        return convert_to_tensor(value, self.dtype, graph=self.graph)
-
-    def _assigned(self, op_type: str, value: Any, name: str | None, read_value: bool) -> Any:
-        update = self.add_update(op_type, [self._converted(value)], name)
-        return self.read_after(update) if read_value else update
-
-    def _scattered(self, op_type: str, delta: Any, name: str | None) -> Tensor:
-        if not isinstance(delta, IndexedSlices):
-            raise TypeError(
-                f"scattered updates take IndexedSlices, got {type(delta).__name__}: {delta!r:.100}"
-            )
-        return self.read_after(self.add_update(op_type, [delta.indices, delta.values], name))
+def _no_update_in_place(operator: str, method: str) -> RuntimeError:
+    return RuntimeError(
+        f"`variable {operator} value` is not supported: `variable.{method}(value)` changes the "
+        f"variable, `out = variable {operator[0]} value` makes a new tensor"
+    )
 
 
-def _joined_collections(given: Iterable[str] | None, trainable: bool) -> list[str]:
-    if given is not None and not isinstance(given, (list, tuple, set)):
-        raise ValueError(f"collections is a list, tuple or set of names, got {given!r:.100}")
-    joined = [GraphKeys.GLOBAL_VARIABLES] if given is None else list(given)
-    if trainable and GraphKeys.TRAINABLE_VARIABLES not in joined:
-        joined.append(GraphKeys.TRAINABLE_VARIABLES)
-    return joined
+def _check_asked(initial_value: Any, variable_def: Any, constraint: Any) -> None:
+    if variable_def is not None:
+        raise ValueError("a Variable is made of an initial_value; variable_def is not supported")
+    if initial_value is None:
+        raise ValueError(
+            "a Variable needs an initial_value: a value, a tensor, or a function that makes one"
+        )
+    if constraint is not None and not callable(constraint):
+        raise ValueError(f"a constraint is a function or None, got {constraint!r:.100}")
 
 
 def _asked_spec(dtype: Any, shape: ShapeLike) -> tuple[DType | None, TensorShape | None]:
@@ -372,6 +366,3 @@ def _make_handle(graph: Graph, scope: str, spec: TensorSpec) -> Tensor:
         "shape": spec.shape,
     }
     return make_one("VarHandleOp", (), attrs, scope, graph)
-
-
-# -- collections ---------------------------------------------------------------------------------

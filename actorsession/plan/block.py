@@ -17,19 +17,20 @@ the line does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from actorsession.graph.function import IF, WHILE
+from actorsession.graph.dtypes import variant
+from actorsession.graph.function import IF, WHILE, entering
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import Array, OpDef
 from actorsession.plan.context import NodeContext
 from actorsession.plan.cost import loop_cost, node_cost
 from actorsession.plan.flow import Flow, Ref, function_flow
 from actorsession.plan.partition import SEND
-from actorsession.plan.segment import INDENT, Line
+from actorsession.plan.segment import INDENT, Line, Suspension
 
-__all__ = ["Block", "Text"]
+__all__ = ["CONSTRUCT_WRITERS", "Block", "Construct", "FunctionBlock", "Text"]
 
 # Microseconds. A node dearer than this looks for a cancellation before it starts; below it the look
 # would cost more than it can save.
@@ -54,6 +55,7 @@ class Text:
         cost_known: whether everything behind the estimate is known.
         steady: whether no branch is so much dearer than its other that a run that took one says nothing.
         unchecked: microseconds of cheap nodes since the code last looked for a cancellation.
+        suspensions: the nodes of the partition that the step goes on without, by their positions.
     """
 
     device: str
@@ -66,6 +68,7 @@ class Text:
     cost_known: bool = True
     steady: bool = True
     unchecked: float = 0.0
+    suspensions: Mapping[int, Suspension] = field(default_factory=dict)
 
 
 class Block:
@@ -87,14 +90,12 @@ class Block:
     def nodes(self, nodes: Iterable[int]) -> None:
         """Writes nodes, producers first."""
         for i in nodes:
-            op = self._flow.nodes[i].op
-            if op == WHILE:
-                _While(self, i).write()
-            elif op == IF:
-                _If(self, i).write()
+            write = CONSTRUCT_WRITERS.get(self._flow.nodes[i].op)
+            if write is not None:
+                write(self, i)
             else:
                 self._node(i)
-                self.release(self._flow.inputs[i], i)
+                self.release(self._flow.inputs[i], None if self._goes_on_without(i) else i)
 
     def count_uses(self, nodes: Iterable[int], results: Iterable[Ref]) -> None:
         """Counts who reads each value; what leaves the block is read by someone for ever."""
@@ -129,18 +130,28 @@ class Block:
             text.unchecked = 0.0
         text.unchecked += 0.0 if dear else cost
         for k in op.keeps:
-            if not self._gives_away(flow.inputs[i][k]):
+            if k < len(arguments) and not self._gives_away(flow.inputs[i][k]):
                 arguments[k] = f"own({arguments[k]})"
         expression = _expression(op, context, arguments)
         if expression is None:
             text.bindings[f"k{number}"] = number
             text.contexts[number] = context
             expression = f"k{number}({', '.join(arguments)})"
+        if self._goes_on_without(i):
+            place = list(text.suspensions).index(i)
+            self.line(f"C.begin({place}, {expression}){comment}", number)
+            return
+        if op.suspends:
+            expression = f"C.wait_for({expression})"
         made = self._made(i)
         value = f"({made})" if len(node.outputs) > 1 else made or "None"
         self.line(
             f"{value} = {expression}{comment}" if made else expression + comment, number, value
         )
+
+    def _goes_on_without(self, i: int) -> bool:
+        """Whether what follows a node here is not to wait for its values: they come by the step."""
+        return False
 
     def _made(self, i: int) -> str:
         """The names of a node's values."""
@@ -214,7 +225,7 @@ def _expression(op: OpDef, context: NodeContext, arguments: Sequence[str]) -> st
         return None
 
 
-class _FunctionBlock(Block):
+class FunctionBlock(Block):
     """The code of one function of a loop or branch.
 
     Args:
@@ -253,7 +264,7 @@ class _FunctionBlock(Block):
         return [self.local(ref) for ref in made]
 
 
-class _Construct:
+class Construct:
     """A loop or branch in a block.
 
     Args:
@@ -284,7 +295,13 @@ class _Construct:
         """The outputs that somebody reads; all if none is read, or the node was asked for itself."""
         outputs = range(len(self.node.outputs))
         read = [k for k in outputs if (self.i, k) in self.block._left]
-        return list(outputs) if not read or self.flow.runs_before(self.i) else read
+        if read and not self.flow.runs_before(self.i):
+            return read
+        return sorted({*range(self.shown()), *read})
+
+    def shown(self) -> int:
+        """How many outputs are its own: what gradients added is made only where it is read."""
+        return len(self.node.outputs)
 
     def test(self, flow: Flow, ref: Ref, name: str) -> str:
         """An expression that says whether a predicate holds."""
@@ -295,21 +312,25 @@ class _Construct:
         return ", ".join([self.block.local((self.i, k)) for k in wanted])
 
 
-class _While(_Construct):
+class _While(Construct):
     """A loop: its variables are the locals of its body's arguments."""
+
+    def shown(self) -> int:
+        return entering(self.node)
 
     def write(self) -> None:
         """Writes it."""
         block, count = self.block, len(self.node.outputs)
         inputs = self.flow.inputs[self.i]
-        cond, body = (self.function(key, count, count) for key in ("cond", "body"))
+        given = entering(self.node)
+        cond, body = (self.function(key, count, given) for key in ("cond", "body"))
         live = self._live(cond, body, count)
         names = [f"v{body.base + k}" for k in range(count)]
-        captured = self.arguments[count:]
+        captured = self.arguments[given:]
         targets = ", ".join([names[k] for k in live])
-        first = ", ".join([self.arguments[k] for k in live])
+        first = ", ".join([self._first(k, given) for k in live])
         block.line(f"{targets} = {first}{block.comment(self.i)}", self.number)
-        block.release(inputs[:count])
+        block.release(inputs[:given])
         block.line("while True:", self.number)
         self._iteration(cond, body, [*names, *captured], live)
         wanted = self.wanted()
@@ -318,7 +339,13 @@ class _While(_Construct):
         arrays = [names[k] for k in live if not body.is_scalar((k, 0))]
         if arrays:
             block.line(f"del {', '.join(arrays)}")
-        block.release(inputs[count:], self.i if len(wanted) == count else None)
+        block.release(inputs[given:], self.i if len(wanted) == count else None)
+
+    def _first(self, k: int, given: int) -> str:
+        """The expression of a variable's first value."""
+        if k < given:
+            return self.arguments[k]
+        return "NO_ITEMS" if self.node.outputs[k].dtype is variant else "ZERO"
 
     def _live(self, cond: Flow, body: Flow, count: int) -> list[int]:
         """The variables that the condition and the outputs that are read depend on."""
@@ -336,13 +363,13 @@ class _While(_Construct):
         text, count = self.text, len(self.node.outputs)
         indent = self.block._indent + INDENT
         before = text.cost
-        test = _FunctionBlock(cond, text, indent, names)
+        test = FunctionBlock(cond, text, indent, names)
         test.line(f"C.check(){self.block.comment(self.i)}", self.number)
         text.unchecked = 0.0
         ref = cond.fetches[0][1]
         (predicate,) = test.run([ref])
         test.line(f"if not {self.test(cond, ref, predicate)}: break", self.number)
-        turn = _FunctionBlock(body, text, indent, names, droppable=count)
+        turn = FunctionBlock(body, text, indent, names, droppable=count)
         results = [body.fetches[k][1] for k in live]
         changed = [
             (names[k], value)
@@ -360,7 +387,7 @@ class _While(_Construct):
         text.unchecked = 0.0
 
 
-class _If(_Construct):
+class _If(Construct):
     """A branch: its outputs are bound at the end of whichever function runs."""
 
     def write(self) -> None:
@@ -380,7 +407,7 @@ class _If(_Construct):
     def _branch(self, key: str, wanted: Sequence[int]) -> None:
         flow = self.function(key, 0, 1)
         captured = self.arguments[1:]
-        branch = _FunctionBlock(flow, self.text, self.block._indent + INDENT, captured)
+        branch = FunctionBlock(flow, self.text, self.block._indent + INDENT, captured)
         results = [flow.fetches[k][1] for k in wanted]
         values = branch.run(results)
         if not wanted:
@@ -390,6 +417,18 @@ class _If(_Construct):
         arrays = branch.made_arrays(results)
         if arrays:
             branch.line(f"del {', '.join(arrays)}")
+
+
+def _write_while(block: Block, i: int) -> None:
+    _While(block, i).write()
+
+
+def _write_if(block: Block, i: int) -> None:
+    _If(block, i).write()
+
+
+# Who writes the nodes that have functions, by operation type; ``call_block`` adds those of calls.
+CONSTRUCT_WRITERS: dict[str, Callable[[Block, int], None]] = {WHILE: _write_while, IF: _write_if}
 
 
 def _comment(text: str) -> str:

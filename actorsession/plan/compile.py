@@ -1,8 +1,8 @@
 """Compile: turns a partition into segments of straight-line Python.
 
-A segment is all nodes that wait for the same set of arrivals (``_Recv``); see ``segment`` for what
-it becomes and ``writer`` for how. The order of nodes is the partition's, which follows one
-topological order of the whole step, so two partitions cannot wait for each other. Nothing here
+A segment is all nodes that wait for the same set of arrivals (``_Recv``, and nodes that suspend); see
+``segment`` for what it becomes and ``writer`` for how. The order of nodes is the partition's, which
+follows one topological order of the whole step, so two partitions cannot wait for each other. Nothing here
 touches a device: ``link`` binds kernels and state. Called by whoever loads a graph, on the machine
 that will run it: generated code does not travel.
 """
@@ -18,7 +18,7 @@ from actorsession.plan.context import NodeContext
 from actorsession.plan.flow import Flow, Ref
 from actorsession.plan.partition import RECV, Partition
 from actorsession.plan.prune import ARG
-from actorsession.plan.segment import CompiledPartition, Segment
+from actorsession.plan.segment import CompiledPartition, Segment, Suspension
 from actorsession.plan.writer import SegmentWriter
 
 __all__ = ["CompiledPartition", "NodeContext", "Segment", "compile_partition"]
@@ -44,19 +44,22 @@ class _Compiler:
         self.slots: dict[Ref, int] = {}
         self.slot_count = 0
         self.sends: list[str] = []
+        self.suspension_of: dict[int, Suspension] = {}  # by node
         self.contexts: dict[int, NodeContext] = {}
         self.nodes: list[NodeDef] = list(partition.nodes)
 
     def compile(self) -> CompiledPartition:
         flow = self.flow
-        masks = self._masks()
-        order, members = self._group(masks)
+        masks, begun = self._masks()
+        order, members = self._group(masks, begun)
         number = {mask: i for i, mask in enumerate(order)}
         self.segment_of = [
-            -1 if flow.outside[i] or flow.once[i] else number[mask] for i, mask in enumerate(masks)
+            -1 if flow.outside[i] or flow.once[i] else number[mask] for i, mask in enumerate(begun)
         ]
         feeds = self._outside(ARG, "index")
         recvs = self._outside(RECV, "key")
+        suspensions = self._suspensions()
+        arrivals = self._arrivals()
         crossing = self._crossing(len(order))
         fetches: list[list[tuple[int, Ref]]] = [[] for _ in order]
         fetch_slots = []
@@ -65,7 +68,7 @@ class _Compiler:
             fetches[number[masks[ref[0]]]].append((fetch_slots[-1][1], ref))
         segments = []
         for index, mask in enumerate(order):
-            waits = tuple([slot for bit, (slot, _) in enumerate(recvs) if mask >> bit & 1])
+            waits = tuple([slot for bit, slot in enumerate(arrivals) if mask >> bit & 1])
             after = self._predecessors(index, members[index])
             write = self._writer(index).write
             segments.append(write(members[index], crossing[index], fetches[index], waits, after))
@@ -76,6 +79,7 @@ class _Compiler:
             slots=self.slot_count,
             feeds=feeds,
             recvs=recvs,
+            suspensions=suspensions,
             sends=tuple(self.sends),
             fetches=tuple(sorted(fetch_slots)),
             readers=self._readers(segments),
@@ -84,31 +88,37 @@ class _Compiler:
 
     def _writer(self, index: int) -> SegmentWriter:
         text = Text(self.partition.device, self.nodes, self.contexts, self.sends)
+        text.suspensions = self.suspension_of
         return SegmentWriter(
             self.flow, text, index, self.segment_of, self.slots, own_fetches=self.own_fetches
         )
 
     # -- segments ------------------------------------------------------------------------------
 
-    def _masks(self) -> list[int]:
-        """The set of arrivals that each node waits for, as bits."""
+    def _masks(self) -> tuple[list[int], list[int]]:
+        """The arrivals that each node's values wait for, and those that the node itself does, as bits."""
         masks: list[int] = []
+        begun: list[int] = []
         arrivals = 0
-        for node, before in zip(self.flow.nodes, self.flow.before, strict=True):
+        flow = self.flow
+        for node, before, suspends in zip(flow.nodes, flow.before, flow.suspends, strict=True):
             mask = 0
             for i in before:
                 mask |= masks[i]
-            if node.op == RECV:
-                mask = 1 << arrivals
+            begun.append(mask)
+            if node.op == RECV or suspends:
+                mask |= 1 << arrivals
                 arrivals += 1
             masks.append(mask)
-        return masks
+        return masks, begun
 
-    def _group(self, masks: Sequence[int]) -> tuple[list[int], list[list[int]]]:
+    def _group(
+        self, masks: Sequence[int], begun: Sequence[int]
+    ) -> tuple[list[int], list[list[int]]]:
         """The segments as masks, and the nodes of each."""
         flow = self.flow
         groups: dict[int, list[int]] = {}
-        for i, mask in enumerate(masks):
+        for i, mask in enumerate(begun):
             if not flow.outside[i] and not flow.once[i]:
                 groups.setdefault(mask, []).append(i)
         for _, ref in flow.fetches:
@@ -146,6 +156,27 @@ class _Compiler:
                 self.slots[i, 0] = self._new_slot()
                 found.append((self.slots[i, 0], node.attrs[attr]))
         return tuple(found)
+
+    def _suspensions(self) -> tuple[Suspension, ...]:
+        """The nodes that suspend; their outputs get slots."""
+        for i, node in enumerate(self.flow.nodes):
+            if self.flow.suspends[i]:
+                slots = tuple([self._new_slot() for _ in node.outputs])
+                self.slots.update({(i, k): slot for k, slot in enumerate(slots)})
+                arrival = slots[0] if slots else self._new_slot()
+                self.suspension_of[i] = Suspension(i, slots, arrival)
+        return tuple(self.suspension_of.values())
+
+    def _arrivals(self) -> tuple[int, ...]:
+        """The slots of all arrivals, in the order of their bits."""
+        flow = self.flow
+        return tuple(
+            [
+                self.suspension_of[i].arrival if flow.suspends[i] else self.slots[i, 0]
+                for i, node in enumerate(flow.nodes)
+                if node.op == RECV or flow.suspends[i]
+            ]
+        )
 
     def _readers(self, segments: Sequence[Segment]) -> tuple[int, ...]:
         readers = [0] * self.slot_count

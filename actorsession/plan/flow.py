@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from actorsession.graph.function import ARGUMENT, IF, WHILE, FunctionDef
+from actorsession.graph.dtypes import variant
+from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import Array, OpDef, lookup
 from actorsession.plan.context import NodeContext
@@ -42,6 +43,7 @@ class Flow:
         before: nodes that each node runs after, whose values it reads included.
         outside: whether each node's value comes into the code as an argument: a feed or arrival.
         once: whether each node has one value for the life of the plan.
+        suspends: whether each node's values arrive some time after it was begun.
         fetches: (position in the signature's fetches, value).
         uses: how many inputs read each value that any reads.
     """
@@ -68,6 +70,7 @@ class Flow:
         ]
         self.outside = [n.op in (ARG, RECV) for n in self.nodes]
         self.once = [op is not None and op.once for op in self.ops]
+        self.suspends = [op is not None and op.suspends for op in self.ops]
         self.fetches = tuple(
             [(position, (number[name], output)) for position, name, output in partition.fetches]
         )
@@ -105,7 +108,7 @@ class Flow:
 
     def varies(self, i: int) -> bool:
         """Whether a node of the partition is a loop or branch that may take any other time next time."""
-        if self.nodes[i].op not in (WHILE, IF):
+        if self.nodes[i].op not in CONSTRUCTS:
             return False
         if self._varying is None:
             self._varying = varying_constructs(self.nodes)
@@ -123,8 +126,9 @@ class Flow:
         return found
 
     def is_scalar(self, ref: Ref) -> bool:
-        """Whether a value is known to have rank 0: nothing that anybody could write to."""
-        return self.nodes[ref[0]].outputs[ref[1]].shape.rank == 0
+        """Whether a value is known to be one number: nothing that anybody could write to, and small."""
+        spec = self.nodes[ref[0]].outputs[ref[1]]
+        return spec.shape.rank == 0 and spec.dtype is not variant
 
     def owned(self, ref: Ref) -> bool:
         """Whether nobody but its readers can hold the memory of a value, made anew in each step."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.function import IF, WHILE, function_fault, nodes_inside
+from actorsession.graph.function import CONSTRUCTS, function_fault, nodes_inside
 from actorsession.graph.node import NodeDef
 
 __all__ = ["asking_inside", "check_functions"]
@@ -34,7 +34,7 @@ def asking_inside(construct: NodeDef) -> Iterator[NodeDef]:
     One that asks for what the construct asks for follows it, and one that takes a resource goes where
     that is, as outside. A construct without inputs stands for one that was placed before.
     """
-    if construct.op not in (WHILE, IF) or not construct.inputs:
+    if construct.op not in CONSTRUCTS or not construct.inputs:
         return
     for node, takes_resource in nodes_inside(construct):
         if node.device not in ("", construct.device) and not takes_resource:

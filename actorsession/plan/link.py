@@ -19,12 +19,15 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import KernelContext, ResourceHost, lookup
+from actorsession.ops.list_values import empty_list
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.plan.segment import CompiledPartition, Segment
 
 __all__ = ["LinkedPartition", "LinkedSegment"]
 
 _PLANS = itertools.count()
+# What the variables of a loop begin with that gather what gradients need.
+_NO_ITEMS, _ZERO = empty_list(None), np.int32(0)
 
 
 def _own(value: Any) -> Any:
@@ -122,6 +125,7 @@ class LinkedPartition:
         ]
         self.waits = [len(s.waits) + len(s.after) for s in compiled.segments]
         self.woken_by: dict[int, list[int]] = {slot: [] for slot, _ in compiled.recvs}
+        self.woken_by.update({suspension.arrival: [] for suspension in compiled.suspensions})
         self.followers: list[list[int]] = [[] for _ in compiled.segments]
         for index, segment in enumerate(compiled.segments):
             for slot in segment.waits:
@@ -134,7 +138,7 @@ class LinkedPartition:
     def _bind(self, host: ResourceHost, states: dict[str, Any]) -> dict[str, Any]:
         namespace: dict[str, Any] = {
             "own": _own, "out": _out, "clock": time.perf_counter_ns, "TOKEN": CONTROL_TOKEN,
-            "predicate": _predicate,
+            "predicate": _predicate, "NO_ITEMS": _NO_ITEMS, "ZERO": _ZERO,
         }  # fmt: skip
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():
@@ -144,8 +148,13 @@ class LinkedPartition:
         return namespace
 
     def _blocks(self, segment: Segment) -> bool:
-        contexts = self.compiled.contexts
-        return any(lookup(contexts[number].op).blocks for number in segment.bindings.values())
+        contexts, own = self.compiled.contexts, len(self.compiled.partition.nodes)
+        for number in segment.bindings.values():
+            op = lookup(contexts[number].op)
+            # In a loop or branch, code waits for a node that suspends as for any other.
+            if op.blocks or (op.suspends and number >= own):
+                return True
+        return False
 
     def traced(self, index: int) -> Callable[..., Any]:
         """The function of a segment that also notes when each node ran."""

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.config import OptimizerOptions, OptLevel
-from actorsession.graph.function import IF, WHILE
+from actorsession.graph.function import CONSTRUCTS
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import Array, InferContext, OpDef, is_registered, lookup
 from actorsession.graph.shape import TensorShape
@@ -205,7 +205,7 @@ class _Walk:
 
     def _is_acceptable(self, node: NodeDef, late: Sequence[int]) -> bool:
         read = self._built[node.name].inputs
-        if node.op in (IF, WHILE):  # their bodies were built for the types that were announced
+        if node.op in CONSTRUCTS:  # their bodies were built for the types that were announced
             return all(
                 self._constants[node.inputs[k][0]].spec
                 == self._built[read[k][0]].outputs[read[k][1]]

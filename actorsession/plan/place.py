@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceAttributes, DeviceSpec
 from actorsession.graph.dtypes import resource
-from actorsession.graph.function import IF, WHILE, nodes_inside
+from actorsession.graph.function import CONSTRUCTS, nodes_inside
 from actorsession.graph.node import NodeDef
 from actorsession.plan.inside import asking_inside, check_functions
 
@@ -344,7 +344,7 @@ class Placer:
 
     def _request(self, node: NodeDef) -> DeviceSpec:
         text = node.device
-        if not text and node.op in (WHILE, IF):
+        if not text and node.op in CONSTRUCTS:
             text = self._together(node)
         if text not in self._requests:
             try:

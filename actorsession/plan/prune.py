@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.function import IF, WHILE, function_fault, nodes_inside
+from actorsession.graph.function import CONSTRUCTS, function_fault, nodes_inside
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered
 from actorsession.plan.signature import RunSignature
@@ -53,9 +53,17 @@ class GraphView(dict[str, NodeDef]):
             self.position[name] = len(self.position)
         self.update(checked)
 
-    def checked(self, nodes: Iterable[NodeDef]) -> dict[str, NodeDef]:
-        """What ``extend`` would add, by name; raises what it would raise."""
+    def checked(
+        self, nodes: Iterable[NodeDef], extended: Iterable[NodeDef] = ()
+    ) -> dict[str, NodeDef]:
+        """What ``extend`` would add, by name; raises what it would raise.
+
+        Args:
+            nodes: what is to be added.
+            extended: nodes there are, as they will be, with further outputs that those may read.
+        """
         added: dict[str, NodeDef] = {}
+        newer = {node.name: node for node in extended}
         for node in nodes:
             if node.name in self or node.name in added:
                 raise _bad_node(node, "has a name that exists in the graph already")
@@ -69,7 +77,7 @@ class GraphView(dict[str, NodeDef]):
             added[node.name] = node
         for node in added.values():
             for name, index in node.inputs:
-                producer = added.get(name) or self.get(name)
+                producer = added.get(name) or newer.get(name) or self.get(name)
                 if producer is None or not 0 <= index < len(producer.outputs):
                     raise _bad_node(node, f"reads '{name}:{index}', which the graph does not have")
             for name in node.control_inputs:
@@ -208,7 +216,7 @@ def _cut(view: GraphView, node: NodeDef, fed: Mapping[Ref, str]) -> NodeDef:
 
 
 def _check_placeholders(nodes: Mapping[str, NodeDef]) -> None:
-    constructs = [node for node in nodes.values() if node.op in (WHILE, IF)]
+    constructs = [node for node in nodes.values() if node.op in CONSTRUCTS]
     inside = [inner for node in constructs for inner, _ in nodes_inside(node)]
     for node in (*nodes.values(), *inside):
         if node.op in _PLACEHOLDERS:

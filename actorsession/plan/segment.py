@@ -15,7 +15,7 @@ from actorsession.graph.node import NodeDef
 from actorsession.plan.context import NodeContext
 from actorsession.plan.partition import Partition
 
-__all__ = ["INDENT", "CompiledPartition", "Line", "Segment"]
+__all__ = ["INDENT", "CompiledPartition", "Line", "Segment", "Suspension"]
 
 INDENT = "    "
 
@@ -37,6 +37,20 @@ class Line(NamedTuple):
     text: str
     node: int | None = None
     value: str | None = None
+
+
+class Suspension(NamedTuple):
+    """A node that a step begins in one segment, and whose values arrive later; see ``OpDef.suspends``.
+
+    Attributes:
+        node: its number.
+        slots: of its outputs.
+        arrival: the slot by which segments wait for it: the first of its outputs, or one of its own.
+    """
+
+    node: int
+    slots: tuple[int, ...]
+    arrival: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +129,7 @@ class CompiledPartition:
         slots: how many values cross segments.
         feeds: (slot, position in the signature's feeds).
         recvs: (slot, rendezvous key).
+        suspensions: nodes whose values arrive later, in the numbering of the generated code.
         sends: rendezvous keys, in the numbering of the generated code.
         fetches: (position in the signature's fetches, slot).
         readers: number of segments that read each slot.
@@ -127,6 +142,7 @@ class CompiledPartition:
     slots: int
     feeds: tuple[tuple[int, int], ...]
     recvs: tuple[tuple[int, str], ...]
+    suspensions: tuple[Suspension, ...]
     sends: tuple[str, ...]
     fetches: tuple[tuple[int, int], ...]
     readers: tuple[int, ...]

@@ -14,7 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from actorsession.graph.function import ARGUMENT, IF, WHILE, FunctionDef, functions_of
+from actorsession.graph.function import (
+    ARGUMENT,
+    CALLS,
+    CONSTRUCTS,
+    IF,
+    WHILE,
+    FunctionDef,
+    entering,
+    functions_of,
+)
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 
@@ -37,7 +46,7 @@ def varying_constructs(nodes: Sequence[NodeDef]) -> frozenset[str]:
     names: _Names = {}
     for node in nodes:
         mark = None
-        if node.op in (WHILE, IF):
+        if node.op in CONSTRUCTS:
             mark = marks[node.name] = values.new()
         values.add(node, names, mark)
     varying = values.varying()
@@ -72,6 +81,9 @@ class _Values:
             outputs = self._add_loop(node, inputs, mark)
         elif mark is not None and node.op == IF:
             outputs = self._add_branch(node, inputs, mark)
+        elif mark is not None and node.op in CALLS:
+            (function,) = functions_of(node)
+            outputs = self._add_function(function, inputs[CALLS[node.op] :], mark)
         else:
             made = self.new(*inputs)
             if _can_differ(node):
@@ -82,9 +94,10 @@ class _Values:
 
     def _add_loop(self, node: NodeDef, inputs: list[int], mark: int) -> list[int]:
         cond, body = functions_of(node)
-        count = len(node.outputs)
-        variables = [self.new(first) for first in inputs[:count]]
-        arguments = [*variables, *inputs[count:]]
+        count, given = len(node.outputs), entering(node)
+        variables = [self.new(first) for first in inputs[:given]]
+        variables += [self.new() for _ in range(given, count)]
+        arguments = [*variables, *inputs[given:]]
         (goes_on,) = self._add_function(cond, arguments, mark)
         self._readers[goes_on].append(mark)
         for variable, value in zip(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from actorsession.plan import call_block  # noqa: F401 - writes calls from here on
 from actorsession.plan.block import Block, Text
 from actorsession.plan.flow import Flow, Ref
 from actorsession.plan.segment import INDENT, Line, Segment
@@ -92,6 +93,9 @@ class SegmentWriter(Block):
         if not self._flow.once[i] and (self._flow.outside[i] or self._segment_of[i] != self._index):
             self._parameters[ref] = name
         return name
+
+    def _goes_on_without(self, i: int) -> bool:
+        return self._flow.suspends[i]
 
     def _gives_away(self, ref: Ref) -> bool:
         return self._segment_of[ref[0]] == self._index and super()._gives_away(ref)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from actorsession.config import (
@@ -80,6 +81,22 @@ class StepStatsCollector:
                 self._nodes.append(record)
             else:
                 self._left_out += 1
+
+    def add_suspended(
+        self, linked: LinkedPartition, number: int, start: int, values: Sequence[Any]
+    ) -> None:
+        """Records a node whose values have arrived some time after it was begun.
+
+        Args:
+            linked: its partition.
+            number: its position there.
+            start: when it was begun, by the monotonic clock in nanoseconds.
+            values: its outputs.
+        """
+        end = time.perf_counter_ns()
+        outputs = tuple([_measure(v) for v in values])
+        thread = threading.current_thread().name
+        self.add_node(_Record(linked, number, thread, start, start, end, end, outputs))
 
     def add_transfer(self, kind: str, key: str, device: str, value: Any) -> None:
         """Takes in one end of a transfer, which happens now."""

@@ -27,6 +27,7 @@ from actorsession.runtime.devices import Device
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
 from actorsession.runtime.partition_run import locate_error
 from actorsession.runtime.step import Step
+from actorsession.runtime.thread_waits import Begun, wait_for
 from actorsession.runtime.watchdog import HELD, WATCHDOG
 
 __all__ = [
@@ -112,6 +113,7 @@ class LoadedGraph:
         fetches: positions in the signature of what this process hands back, in that order.
         inline: a way to run it as one call, if it is that simple.
         may_wait: whether an op of it may wait for anything, such as another step.
+        suspends: whether an op of it does so without a thread, so that the step needs an event loop.
     """
 
     def __init__(
@@ -138,7 +140,10 @@ class LoadedGraph:
         # Fetches of this process, in the order in which they are handed back.
         self.fetches = sorted(p for part in partitions for p, _, _ in part.fetches)
         self.inline = self._bind_inline()
-        self.may_wait = any(segment.blocks for _, part in self.parts for segment in part.segments)
+        self.suspends = any(part.compiled.suspensions for _, part in self.parts)
+        self.may_wait = self.suspends or any(
+            segment.blocks for _, part in self.parts for segment in part.segments
+        )
 
     def _bind_inline(self) -> InlineRun | None:
         """A way to run the graph as one call: one segment that neither sends nor receives."""
@@ -146,7 +151,8 @@ class LoadedGraph:
             return None
         linked = self.parts[0][1]
         compiled = linked.compiled
-        if len(compiled.segments) != 1 or compiled.recvs or compiled.sends:
+        apart = compiled.recvs or compiled.sends or compiled.suspensions
+        if len(compiled.segments) != 1 or apart:
             return None
         return InlineRun(linked, linked.segments[0])
 
@@ -184,6 +190,10 @@ class Gate:
         """
         if self._closed is not None:
             raise type(self._closed)(self._closed.message)
+
+    def wait_for(self, begun: Begun) -> Any:
+        """Waits for a node that suspends inside a loop or branch, and returns its values."""
+        return wait_for(begun, self.check)
 
     def close(self, error: OpError) -> bool:
         """Lets nothing through any more; whether it was open."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from actorsession.errors import CancelledError, OpError, UnimplementedError, from_exception
 from actorsession.runtime.collector import Recorder
 from actorsession.runtime.rendezvous import Arrival
+from actorsession.runtime.thread_waits import Begun, drop, wait_for
 from actorsession.runtime.watchdog import HELD, WATCHDOG
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class PartitionRun:
     """One partition in one step; generated code knows it as ``C``."""
 
     __slots__ = (
-        "left", "linked", "readers", "scheduled", "slots", "step", "waits",
+        "begun", "left", "linked", "readers", "scheduled", "slots", "step", "waits",
     )  # fmt: skip
 
     def __init__(self, step: Step, linked: LinkedPartition, feeds: Sequence[Any]) -> None:
@@ -42,11 +43,13 @@ class PartitionRun:
             self.slots[slot] = feeds[position]
         self.waits = list(linked.waits)
         self.readers = list(compiled.readers)
-        self.left = len(linked.segments)
+        self.left = len(linked.segments) + len(compiled.suspensions)
         # When each segment became ready, for a trace.
         self.scheduled: list[int] | None = None
+        # When each node that suspends was begun, for a trace.
+        self.begun: dict[int, int] = {}
         if step.collector is not None:
-            self.scheduled = [0] * self.left
+            self.scheduled = [0] * len(linked.segments)
 
     def start(self) -> None:
         """Queues what can run at once and asks for what must arrive."""
@@ -126,11 +129,39 @@ class PartitionRun:
             self.slots[slot] = value
         for follower in self.linked.followers[index]:
             self._count_down(follower)
+        self._one_less()
+
+    def _one_less(self) -> None:
         self.left -= 1
         if not self.left:
             for position, slot in self.linked.compiled.fetches:
                 self.step.outputs[position] = self.slots[slot]
             self.step.ended()
+
+    def delivered(self, number: int, values: Any) -> None:
+        """Stores the values of a node that was suspended, and queues what waited for it.
+
+        Args:
+            number: the node's, among those that suspend.
+            values: as a kernel returns them.
+        """
+        suspension = self.linked.compiled.suspensions[number]
+        several = (values,) if len(suspension.slots) == 1 else values or ()
+        for slot, value in zip(suspension.slots, several, strict=True):
+            self.slots[slot] = value
+        if self.step.collector is not None:
+            begin = self.begun.pop(number)
+            self.step.collector.add_suspended(self.linked, suspension.node, begin, several)
+        for index in self.linked.woken_by[suspension.arrival]:
+            self._count_down(index)
+        self._one_less()
+
+    def located(self, number: int, exc: BaseException) -> OpError:
+        """What a node that was suspended raised, as one of our errors that names it."""
+        node = self.linked.compiled.nodes[self.linked.compiled.suspensions[number].node]
+        error = from_exception(exc)
+        error.locate(node=node.name, device=self.linked.device, source=node.source)
+        return error
 
     # -- called by generated code ---------------------------------------------------------------
 
@@ -140,6 +171,16 @@ class PartitionRun:
         if self.step.collector is not None:
             self.step.collector.add_transfer("send", key, self.linked.device, value)
         self.step.rendezvous.send(key, value)
+
+    def begin(self, number: int, begun: Begun) -> None:
+        """Takes over a node that suspends; the step goes on without its values until they are there."""
+        if self.step.collector is not None:
+            self.begun[number] = time.perf_counter_ns()
+        self.step.suspend(self, number, begun)
+
+    def wait_for(self, begun: Begun) -> Any:
+        """Waits for a node that suspends inside a loop or branch, and returns its values."""
+        return wait_for(begun, self.check, self.step.loop)
 
     def check(self) -> None:
         """Ends the segment if the step has been given up."""
@@ -158,22 +199,38 @@ class HeldSends:
         since: when it was handed to the pool, by the monotonic clock.
     """
 
-    __slots__ = ("_held", "index", "run", "since")
+    __slots__ = ("_begun", "_held", "index", "run", "since")
 
     def __init__(self, run: PartitionRun, index: int) -> None:
         self.run = run
         self.index = index
         self.since = time.monotonic()
         self._held: list[tuple[int, Any]] = []
+        self._begun: list[tuple[int, Begun]] = []
 
     def send(self, number: int, value: Any) -> None:
         """Keeps a tensor to be sent when the segment has come back."""
         self._held.append((number, value))
 
+    def begin(self, number: int, begun: Begun) -> None:
+        """Keeps a node that suspends, to be waited for when the segment has come back."""
+        self._begun.append((number, begun))
+
+    def wait_for(self, begun: Begun) -> Any:
+        """Waits here for a node that suspends inside a loop or branch, and returns its values."""
+        return wait_for(begun, self.check, self.run.step.loop)
+
     def release(self) -> None:
-        """Sends what was kept, from the loop's thread."""
+        """Sends and begins what was kept, from the loop's thread."""
         for number, value in self._held:
             self.run.send(number, value)
+        for number, begun in self._begun:
+            self.run.begin(number, begun)
+
+    def drop(self) -> None:
+        """Lets go of what was kept, for a step that has failed."""
+        for _, begun in self._begun:
+            drop(begun)
 
     def check(self) -> None:
         """Ends the segment if the step has been given up."""

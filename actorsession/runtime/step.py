@@ -17,7 +17,8 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,18 +29,33 @@ from actorsession.runtime.collector import StepStatsCollector
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE, KernelPool
 from actorsession.runtime.partition_run import HeldSends, PartitionRun
 from actorsession.runtime.rendezvous import Rendezvous
+from actorsession.runtime.thread_waits import Begun, drop
 
 if TYPE_CHECKING:
     from actorsession.plan.link import LinkedPartition, LinkedSegment
     from actorsession.runtime.debugger import DebugRun
 
-__all__ = ["Step"]
+__all__ = ["Step", "Suspended"]
 
 _log = logging.getLogger("actorsession.runtime")
 
 # Seconds that a step which is given up from outside waits for kernels in the middle of a node, which may be
 # the user's code and wait for anything.
 _SETTLE = 5.0
+
+
+class Suspended(NamedTuple):
+    """A node that a step goes on without.
+
+    Attributes:
+        run: its partition.
+        number: the node's, among those of it that suspend.
+        since: when it was begun, by the monotonic clock.
+    """
+
+    run: PartitionRun
+    number: int
+    since: float
 
 
 class Step:
@@ -51,7 +67,7 @@ class Step:
         fetches: how many values the step hands back from here.
         partitions: how many will be started here; the step is not done before all have ended.
         pool: where dear segments run; ``None`` to run everything in the caller's thread.
-        loop: the event loop to come back to from the pool; needed with ``pool``.
+        loop: the event loop to come back to from the pool; needed with ``pool``, and for nodes that suspend.
         trace: whether to record when nodes ran.
         deadline: until when it may take, for segments that no timer can end because they hold its
             thread.
@@ -61,6 +77,8 @@ class Step:
     Attributes:
         since: when it was made, by the monotonic clock.
         pooled: segments that run in the pool or wait for a thread of it.
+        suspended: nodes that the step goes on without, until their values are there.
+        loop: as given.
     """
 
     def __init__(
@@ -84,13 +102,14 @@ class Step:
         self.error: OpError | None = None
         self.collector = StepStatsCollector(step_id) if trace else None
         self._pool = pool
-        self._loop = loop
+        self.loop = loop
         self._ready: deque[tuple[PartitionRun, int]] = deque()
         self._draining = False
         self._unfinished = partitions
         self._in_pool = 0
         # What was handed to the pool and has not come back, for those who ask why the step hangs.
         self.pooled: set[HeldSends] = set()
+        self.suspended: dict[Future[Any], Suspended] = {}
         self.since = time.monotonic()
         self._on_done: list[Callable[[], None]] = []
         self._given_up: OpError | None = None  # from another thread, or because time is over
@@ -137,6 +156,10 @@ class Step:
             return
         self.error = error
         self._ready.clear()
+        if self.suspended:
+            futures, self.suspended = self.suspended, {}
+            for future in futures:
+                future.cancel()
         self.rendezvous.abort(error)
         self._settle()
 
@@ -146,16 +169,16 @@ class Step:
         Kernels that are still in the pool are waited for, but not for ever.
         """
         self._given_up = error
-        if self._loop is not None:
+        if self.loop is not None:
             # The loop may be closed already; then nobody runs the step any more.
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._abandon, error)
+                self.loop.call_soon_threadsafe(self._abandon, error)
 
     def _abandon(self, error: OpError) -> None:
         self.fail(error)
         if not self.done:
-            assert self._loop is not None
-            left = self._loop.call_later(_SETTLE, self._leave_kernels)
+            assert self.loop is not None
+            left = self.loop.call_later(_SETTLE, self._leave_kernels)
             self.on_done(left.cancel)
 
     async def settled(self) -> None:
@@ -294,7 +317,7 @@ class Step:
 
     def _submit(self, run: PartitionRun, index: int) -> None:
         assert self._pool is not None
-        assert self._loop is not None
+        assert self.loop is not None
         held = HeldSends(run, index)
         self._in_pool += 1
         self.pooled.add(held)
@@ -312,20 +335,70 @@ class Step:
         """Runs a segment in a pool thread and comes back to the loop."""
         with np.errstate(all="ignore"):
             results, error = held.run.execute(held.index, held)
-        assert self._loop is not None
+        assert self.loop is not None
         # The loop may be closed under a running kernel; then nobody waits for the result any more.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._returned, held, results, error)
+            self.loop.call_soon_threadsafe(self._returned, held, results, error)
 
     def _returned(self, held: HeldSends, results: Sequence[Any], error: OpError | None) -> None:
         self._in_pool -= 1
         self.pooled.discard(held)
         if error is None and self.error is None:
             held.release()
+        else:
+            held.drop()
         self.finished(held.run, held.index, results, error)
         if self.error is not None:
             self._settle()
         self.drain()
+
+    # -- nodes that suspend ----------------------------------------------------------------------
+
+    def suspend(self, run: PartitionRun, number: int, begun: Begun) -> None:
+        """Waits for the values of a node, while the rest of the step goes on.
+
+        Args:
+            run: its partition.
+            number: the node's, among those that suspend.
+            begun: what its kernel returned; cancelled if the step fails.
+        """
+        if self.error is not None:
+            drop(begun)
+            return
+        if isinstance(begun, Future):
+            future = begun
+        else:
+            assert self.loop is not None
+            future = asyncio.run_coroutine_threadsafe(begun, self.loop)
+        if future.done():
+            self._take(run, number, future)
+        else:
+            self.suspended[future] = Suspended(run, number, time.monotonic())
+            future.add_done_callback(self._hear)
+
+    def _hear(self, future: Future[Any]) -> None:
+        """Comes back to the thread of the step; called in any."""
+        assert self.loop is not None
+        # The loop may be closed already; then nobody waits for the result any more.
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(self._resume, future)
+
+    def _resume(self, future: Future[Any]) -> None:
+        found = self.suspended.pop(future, None)
+        if found is not None:
+            self._take(found.run, found.number, future)
+            self.drain()
+
+    def _take(self, run: PartitionRun, number: int, future: Future[Any]) -> None:
+        error = (
+            CancelledError("the node's wait was cancelled")
+            if future.cancelled()
+            else future.exception()
+        )
+        if error is not None:
+            self.fail(run.located(number, error))
+        else:
+            run.delivered(number, future.result())
 
     def finished(
         self, run: PartitionRun, index: int, results: Sequence[Any], error: OpError | None

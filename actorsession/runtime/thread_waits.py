@@ -8,18 +8,21 @@ are therefore cut in slices; other threads handle no signals and wait in one pie
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import contextlib
 import threading
 import time
-from typing import TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias, TypeVar
 
-__all__ = ["acquire", "result_of"]
+__all__ = ["Begun", "acquire", "drop", "result_of", "wait_for"]
 
 T = TypeVar("T")
 # Seconds after which the main thread looks whether a signal came: less than the 200 ms within which Ctrl-C is
 # to be answered, and long beside the 20 us or so that a look takes.
 _SLICE = 0.1
+_FIRST_LOOK = 0.001
 
 
 def result_of(future: concurrent.futures.Future[T]) -> T:
@@ -38,6 +41,69 @@ def result_of(future: concurrent.futures.Future[T]) -> T:
             with contextlib.suppress(TimeoutError):
                 future.exception(_SLICE)
     return future.result()
+
+
+Begun: TypeAlias = "concurrent.futures.Future[Any] | Coroutine[Any, Any, Any]"
+"""What the kernel of a node that suspends returns."""
+
+
+def drop(begun: Begun) -> None:
+    """Lets go of what was begun for a step that has ended."""
+    if isinstance(begun, concurrent.futures.Future):
+        begun.cancel()
+    else:
+        begun.close()
+
+
+def wait_for(
+    begun: Begun, check: Callable[[], None], loop: asyncio.AbstractEventLoop | None = None
+) -> Any:
+    """Waits for what a node hands over later, in code that cannot go on without it.
+
+    Args:
+        begun: what its kernel returned; cancelled if the wait ends early.
+        check: called every now and then; what it raises ends the wait.
+        loop: where a coroutine runs, in another thread; one of this thread's own if left out.
+
+    Returns:
+        The values.
+    """
+    if isinstance(begun, concurrent.futures.Future):
+        future = begun
+    elif asyncio._get_running_loop() is not None:
+        # The caller's thread was asked for, and it is the loop's: another one must run the coroutine.
+        threads = concurrent.futures.ThreadPoolExecutor(1, "actorsession-coroutine")
+        future = threads.submit(asyncio.run, _checked(begun, check))
+        threads.shutdown(wait=False)
+    elif loop is not None:
+        future = asyncio.run_coroutine_threadsafe(begun, loop)
+    else:
+        return asyncio.run(_checked(begun, check))
+    pause = _FIRST_LOOK
+    try:
+        while not future.done():
+            with contextlib.suppress(TimeoutError):
+                future.exception(pause)
+            check()
+            pause = min(2 * pause, _SLICE)
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
+
+
+async def _checked(work: Coroutine[Any, Any, T], check: Callable[[], None]) -> T:
+    """Awaits a coroutine on a loop that nobody else uses, and looks every now and then."""
+    loop = asyncio.get_running_loop()
+    future = asyncio.run_coroutine_threadsafe(work, loop)  # a child that ends with this loop
+    waited = asyncio.wrap_future(future)
+    try:
+        while not waited.done():
+            await asyncio.wait([waited], timeout=_SLICE)
+            check()
+        return await waited
+    finally:
+        waited.cancel()
 
 
 def acquire(lock: threading.Lock, seconds: float | None) -> bool:

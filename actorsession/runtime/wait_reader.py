@@ -36,7 +36,7 @@ from actorsession.runtime.waits import (
 
 if TYPE_CHECKING:
     from actorsession.plan.link import LinkedPartition, LinkedSegment
-    from actorsession.runtime.step import Step
+    from actorsession.runtime.step import Step, Suspended
 
 __all__ = ["Stacks", "inline_kernels", "step_waits", "what_became_of"]
 
@@ -135,6 +135,7 @@ def _kernel(
     run: PartitionRun | None,
     *,
     queued: bool = False,
+    suspended: bool = False,
 ) -> KernelNow:
     if number is None:
         number = next((n for n in segment.segment.line_nodes if n is not None), None)
@@ -147,6 +148,7 @@ def _kernel(
         seconds=seconds,
         step_id=run.step.step_id if run is not None else 0,
         queued=queued,
+        suspended=suspended,
     )
 
 
@@ -174,7 +176,8 @@ def _runs(step: Step, stacks: Stacks) -> list[PartitionRun]:
             found[id(run)] = run
     queued = [run for run, _ in tuple(step.queued)]
     pooled = [held.run for held in tuple(step.pooled)]
-    for run in (*queued, *pooled, *stacks.runs_of(step)):
+    suspended = [s.run for s in tuple(step.suspended.values())]
+    for run in (*queued, *pooled, *suspended, *stacks.runs_of(step)):
         found[id(run)] = run
     return [run for run in found.values() if run.left]
 
@@ -217,7 +220,17 @@ class _States:
                 kernels.append(
                     _kernel(held.run.linked, segment, None, seconds, held.run, queued=True)
                 )
-        return sorted(kernels, key=lambda k: (k.queued, -k.seconds))
+        kernels += [self.suspended(s) for s in tuple(self.step.suspended.values())]
+        return sorted(kernels, key=lambda k: (k.queued, k.suspended, -k.seconds))
+
+    def suspended(self, waiting: Suspended) -> KernelNow:
+        """A node that the step goes on without."""
+        linked = waiting.run.linked
+        suspension = linked.compiled.suspensions[waiting.number]
+        seconds = time.monotonic() - waiting.since
+        return _kernel(
+            linked, linked.segments[0], suspension.node, seconds, waiting.run, suspended=True
+        )
 
 
 def step_waits(step: Step, stacks: Stacks, most: int, **where: Any) -> StepWaits:
@@ -318,7 +331,7 @@ def _became(
     if state == FOLLOWS:
         kernel = _blocking(states, run, index)
         if kernel is not None:
-            state = QUEUED if kernel.queued else RUNS
+            state = kernel.state
     elif state == QUEUED:
         segment = run.linked.segments[index]
         kernel = _kernel(run.linked, segment, None, 0.0, run, queued=True)
@@ -342,4 +355,9 @@ def _blocking(states: _States, run: PartitionRun, index: int) -> KernelNow | Non
     for number in sorted(before):
         if (id(run), number) in states.pooled:
             return _kernel(run.linked, run.linked.segments[number], None, 0.0, run, queued=True)
+    slots = set(run.linked.segments[index].segment.waits)
+    for waiting in tuple(states.step.suspended.values()):
+        suspension = run.linked.compiled.suspensions[waiting.number] if waiting.run is run else None
+        if suspension is not None and suspension.arrival in slots:
+            return states.suspended(waiting)
     return None

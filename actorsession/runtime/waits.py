@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 from actorsession.errors import ProtocolError
 
 __all__ = [
-    "FOLLOWS", "HELD", "LOST", "NOBODY", "QUEUED", "READY", "RUNS", "SENT", "SILENT", "UNBEGUN", "UNFED",
-    "WAITS", "KernelNow", "MasterWaits", "PartialWaits", "SentKey", "StepWaits", "TaskWaits", "Waiter",
+    "FOLLOWS", "HELD", "LOST", "NOBODY", "QUEUED", "READY", "RUNS", "SENT", "SILENT", "SUSPENDED", "UNBEGUN",
+    "UNFED", "WAITS", "KernelNow", "MasterWaits", "PartialWaits", "SentKey", "StepWaits", "TaskWaits",
+    "Waiter",
 ]  # fmt: skip
 
 WAITS = "waits"
@@ -28,6 +29,8 @@ QUEUED = "queued"
 """They wait for a thread of the kernel pool."""
 RUNS = "runs"
 """They run."""
+SUSPENDED = "suspended"
+"""They were begun, and wait without a thread for what comes from outside the step: a queue, say."""
 SENT = "sent"
 """The value was sent."""
 HELD = "held"
@@ -58,6 +61,7 @@ class KernelNow:
         seconds: since when the nodes that run as one with it do; 0 if that is not known.
         step_id: the step; 0 for a run that needs no step.
         queued: whether it still waits for a thread of the kernel pool.
+        suspended: whether it waits, without a thread, for what comes from outside the step.
     """
 
     node: str
@@ -67,6 +71,12 @@ class KernelNow:
     seconds: float
     step_id: int
     queued: bool = False
+    suspended: bool = False
+
+    @property
+    def state(self) -> str:
+        """One of the states of this module."""
+        return QUEUED if self.queued else SUSPENDED if self.suspended else RUNS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

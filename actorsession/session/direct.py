@@ -162,7 +162,10 @@ class DirectSession:
         Raises:
             InvalidArgumentError: if the options name a pool that the session does not have.
         """
-        if self._pools.choose(options) is None or (plan.inline is not None and plan.inline.cheap):
+        pool = self._pools.choose(options)
+        if plan.graph.suspends:
+            return False
+        if pool is None or (plan.inline is not None and plan.inline.cheap):
             return True
         return limit is None and not self._pools.explicit
 
@@ -322,7 +325,8 @@ class DirectSession:
             len(plan.signature.fetches),
             partitions=len(graph.parts),
             pool=pool,
-            loop=asyncio.get_running_loop() if pool is not None else None,
+            # Whoever runs here without a pool, and so perhaps without a loop, has no node that suspends.
+            loop=asyncio.get_running_loop() if pool is not None or graph.suspends else None,
             trace=options is not None and options.traced,
             # A timer of the event loop ends what is in the pool; this, what holds the loop or has none.
             deadline=NEVER if limit is None else Deadline.after(limit),

@@ -52,6 +52,11 @@ def feed_tensor(graph: Graph, key: Any) -> Tensor:
                 f"cannot interpret feed_dict key as Tensor: {element.name!r} is a resource handle"
             )
         element = reading
+    if element.dtype.kind == "v":
+        raise TypeError(
+            f"cannot interpret feed_dict key as Tensor: {element.name!r} is a variant, which nothing outside "
+            "the graph is a value of"
+        )
     construct = graph.construct_of(element)
     if construct is not None:
         raise InaccessibleTensorError(

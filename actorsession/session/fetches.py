@@ -144,6 +144,10 @@ class _Mapper:
             )
         if isinstance(element, Tensor) and element.dtype.kind == "r":
             element = _known_reading(element)
+        if isinstance(element, Tensor) and element.dtype.kind == "v":
+            raise TypeError(
+                f"{element.name!r} is a variant and has no value to fetch: fetch what is read from it"
+            )
         if isinstance(element, Operation):
             self.targets[element] = None
             return lambda values: None

@@ -91,17 +91,24 @@ class RemoteSessionFactory(SessionFactory):
     """Sessions that a master runs."""
 
     def accepts(self, options: SessionOptions) -> bool:
-        """Serves addresses of the registered transports."""
-        scheme, separator, _ = options.target.partition("://")
+        """Serves addresses of the registered transports, and ``grpc://``, which stands for ``tcp://``."""
+        scheme, separator, _ = _address(options.target).partition("://")
         return bool(separator) and scheme in transport_schemes()
 
     def new_session(self, graph: Graph, options: SessionOptions) -> RemoteSession:
         """Makes a session of the master at the target."""
-        return RemoteSession(graph, options.target, options.config)
+        return RemoteSession(graph, _address(options.target), options.config)
 
     async def reset(self, options: SessionOptions, containers: Sequence[str]) -> None:
         """Has the master at the target close its sessions and clear containers; see ``reset_master``."""
-        await reset_master(options.target, options.config, containers)
+        await reset_master(_address(options.target), options.config, containers)
+
+
+def _address(target: str) -> str:
+    """The address of a target; TensorFlow's programs say ``grpc`` for what is plain TCP here."""
+    if "grpc" in transport_schemes() or not target.startswith("grpc://"):
+        return target
+    return f"tcp://{target.removeprefix('grpc://')}"
 
 
 register_factory(DIRECT, DirectSessionFactory())

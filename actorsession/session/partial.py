@@ -21,7 +21,13 @@ from typing import Any
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto
-from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    DeadlineExceededError,
+    OpError,
+    UnimplementedError,
+)
 from actorsession.plan.place import DeviceSet
 from actorsession.runtime.executor import Gate
 from actorsession.runtime.partial_step import (
@@ -124,7 +130,15 @@ class PartialRuns:
 
         Returns:
             Its handle.
+
+        Raises:
+            UnimplementedError: if nodes of it wait without a thread.
         """
+        if plan.graph.suspends:
+            raise UnimplementedError(
+                f"a partial run of {plan.label!r} has nodes that wait without a thread (those of queues, "
+                "say), which needs an event loop: use AsyncSession for it"
+            )
         run = self._new_run(plan, on_loop=False)
         if limit is not None:
             run.step.limit(Deadline.after(limit))

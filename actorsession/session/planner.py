@@ -87,6 +87,7 @@ class Planner:
         self._view = GraphView()
         self.costs: CostModel | None = None
         self._moved: dict[str, Placed] = {}  # nodes that were placed anew
+        self._extensions = 0  # of the graph's nodes, seen so far
         self._on_evict = on_evict
         self._states: dict[str, dict[str, Any]] = {}
         self._uses = itertools.count(1)
@@ -117,14 +118,19 @@ class Planner:
 
     def extend(self) -> None:
         """Takes in what was added to the graph; an error changes nothing."""
+        extended = self._graph.extended_since(self._extensions)
         new = [op.node_def for op in self._graph.operations_since(len(self._view))]
-        if not new:
+        if not new and not extended:
             return
-        checked = self._view.checked(new)
+        # Plans that were made before stay as they are: what they read of these nodes is what it was.
+        known = [op.node_def for op in dict.fromkeys(extended) if op.name in self._view]
+        checked = self._view.checked(new, known)
         self._settle_ties(checked.values())
         if self._places_all:
             self._place(checked.values())
         self._view.add(checked)
+        self._view.update({node.name: node for node in known})
+        self._extensions += len(extended)
 
     def _settle_ties(self, nodes: Collection[NodeDef]) -> None:
         """Sends nodes back that were placed anew, if new ones are tied to where they were."""

@@ -127,7 +127,7 @@ class Session(SyncPartialRuns, BaseSession):
             if run_metadata is not None:
                 run_metadata.clear()
             return request.result(feeds, ())
-        if options is None and self._plain is not None:
+        if options is None and self._plain is not None and not plan.graph.suspends:
             fetched = self._plain.run_here(plan, feeds, None, run_metadata)
         else:
             fetched = self._run_as_asked(plan, feeds, options, run_metadata)

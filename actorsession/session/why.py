@@ -25,6 +25,7 @@ from actorsession.runtime.waits import (
     RUNS,
     SENT,
     SILENT,
+    SUSPENDED,
     UNBEGUN,
     UNFED,
     WAITS,
@@ -47,7 +48,7 @@ _CAUSES = 5
 _FOLLOWED = 2000
 _IN_A_ROW = 12
 # What is most worth knowing comes first; of equals, what waits the longest.
-_ORDER = (LOST, CIRCLE, SILENT, HELD, UNFED, RUNS, QUEUED, UNBEGUN, FOLLOWS)
+_ORDER = (LOST, CIRCLE, SILENT, HELD, UNFED, RUNS, QUEUED, SUSPENDED, UNBEGUN, FOLLOWS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +56,8 @@ class Cause:
     """Something that a step waits for and that waits for no other value.
 
     Attributes:
-        kind: ``runs`` (a kernel), ``queued``, ``lost``, ``circle``, ``silent`` (a task), ``held``,
-            ``unfed``, ``unbegun``, ``ready`` or ``follows``.
+        kind: ``runs`` (a kernel), ``queued``, ``suspended``, ``lost``, ``circle``, ``silent`` (a task),
+            ``held``, ``unfed``, ``unbegun``, ``ready`` or ``follows``.
         task: the task where it is.
         node: the node.
         op: its operation, of a kernel.
@@ -341,6 +342,6 @@ def _of_kernel(
     kernel: KernelNow, task: str, way: tuple[str, ...] = (), nodes: tuple[str, ...] = ()
 ) -> Cause:
     return _cause(
-        QUEUED if kernel.queued else RUNS, task, way, nodes, node=kernel.node, op=kernel.op,
+        kernel.state, task, way, nodes, node=kernel.node, op=kernel.op,
         device=kernel.device, source=kernel.source, seconds=kernel.seconds,
     )  # fmt: skip

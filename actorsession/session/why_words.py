@@ -38,6 +38,13 @@ def _queued(cause: Cause) -> str:
     return f"{_kernel(cause)} waits on {cause.device or cause.task} for a free thread of the kernel pool"
 
 
+def _suspended(cause: Cause) -> str:
+    return (
+        f"{_kernel(cause)} has waited on {cause.device or cause.task} for {cause.seconds:.3g} s for what "
+        "comes from outside its step"
+    )
+
+
 def _lost(cause: Cause) -> str:
     key = parse_key(cause.chain[-1])
     end = "whose part of the step has ended" if cause.reason == "over" else "which has run that far"
@@ -74,8 +81,8 @@ def _moment(cause: Cause) -> str:
 
 
 _VERDICTS = {
-    "runs": _runs, "queued": _queued, "lost": _lost, "circle": _circle, "silent": _silent,
-    "held": _held, "unfed": _unfed, "unbegun": _unbegun,
+    "runs": _runs, "queued": _queued, "suspended": _suspended, "lost": _lost, "circle": _circle,
+    "silent": _silent, "held": _held, "unfed": _unfed, "unbegun": _unbegun,
 }  # fmt: skip
 
 
@@ -190,7 +197,9 @@ def _part(part: StepWaits) -> Iterator[str]:
 
 def _kernels(kernels: Sequence[KernelNow], more: int) -> Iterator[str]:
     for kernel in kernels[:_ROWS]:
-        does = "has waited for a thread" if kernel.queued else "has been running"
+        does = {"queued": "has waited for a thread", "suspended": "has waited for what comes"}.get(
+            kernel.state, "has been running"
+        )
         yield f"    {_kernel(kernel)} {does} on {kernel.device} for {kernel.seconds:.3g} s"
     left = max(0, len(kernels) - _ROWS) + more
     if left:

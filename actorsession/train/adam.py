@@ -29,6 +29,7 @@ class AdamOptimizer(Optimizer):
         epsilon: keeps the division finite, likewise.
         use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
         name: of the optimiser.
+        use_own_namescope_for_non_slot_vars: whether the powers of the betas stand in a scope of its own.
     """
 
     def __init__(
@@ -39,8 +40,9 @@ class AdamOptimizer(Optimizer):
         epsilon: Any = 1e-8,
         use_locking: bool = False,
         name: str = "Adam",
+        use_own_namescope_for_non_slot_vars: bool = False,
     ) -> None:
-        super().__init__(use_locking, name)
+        super().__init__(use_locking, name, use_own_namescope_for_non_slot_vars)
         self._learning_rate = learning_rate
         self._beta1 = beta1
         self._beta2 = beta2

@@ -6,11 +6,16 @@ from typing import Any
 
 from actorsession.graph.dtypes import int64
 from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.operation import Tensor
+from actorsession.ops.get_variable import get_variable
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.initializers import zeros_initializer
 from actorsession.ops.variables import Variable
 
-__all__ = ["create_global_step", "get_global_step", "get_or_create_global_step"]
+__all__ = [
+    "assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step",
+    "global_step",
+]  # fmt: skip
 
 
 def get_global_step(graph: Graph | None = None) -> Any:
@@ -23,17 +28,36 @@ def get_global_step(graph: Graph | None = None) -> Any:
         ValueError: if the graph has several.
         TypeError: if it is no integer scalar.
     """
-    found = (graph or get_default_graph()).get_collection(GraphKeys.GLOBAL_STEP)
+    graph = graph or get_default_graph()
+    found = graph.get_collection(GraphKeys.GLOBAL_STEP)
+    if not found:
+        # One that a program made itself, under the name that counts.
+        named = graph.get_collection(GraphKeys.GLOBAL_VARIABLES, "global_step:0$")
+        found = named[:1]
     if not found:
         return None
     if len(found) > 1:
         raise ValueError(
             f"the graph has {len(found)} global steps, one at most makes sense: {found}"
         )
-    step = found[0]
+    assert_global_step(found[0])
+    return found[0]
+
+
+def assert_global_step(global_step_tensor: Any) -> None:
+    """Refuses what cannot count steps.
+
+    Args:
+        global_step_tensor: a variable or tensor.
+
+    Raises:
+        TypeError: unless it is an integer scalar.
+    """
+    step = global_step_tensor
+    if not isinstance(step, (Variable, Tensor)):
+        raise TypeError(f"a global step is a variable or tensor, got {step!r:.100}")
     if not step.dtype.is_integer or step.shape.rank not in (0, None):
         raise TypeError(f"a global step is an integer scalar, found {step!r}")
-    return step
 
 
 def create_global_step(graph: Graph | None = None) -> Variable:
@@ -49,15 +73,15 @@ def create_global_step(graph: Graph | None = None) -> Variable:
     if get_global_step(graph) is not None:
         raise ValueError(f"the graph has a global step: {get_global_step(graph)!r}")
     with graph.as_default(), graph.name_scope(None):
-        first = zeros_initializer(int64)
-        return Variable(
-            lambda: first(()),
+        made: Variable = get_variable(
+            GraphKeys.GLOBAL_STEP,
+            shape=[],
+            dtype=int64,
+            initializer=zeros_initializer(),
             trainable=False,
             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
-            name="global_step",
-            dtype=int64,
-            shape=(),
         )
+    return made
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
@@ -68,3 +92,13 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
+
+
+def global_step(sess: Any, global_step_tensor: Any) -> int:
+    """The number of steps so far, as a session counts them.
+
+    Args:
+        sess: the session.
+        global_step_tensor: the variable or tensor that counts.
+    """
+    return int(sess.run(global_step_tensor))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops import arithmetic
+from actorsession.ops import arithmetic, elementwise
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.variables import Variable
 from actorsession.train.optimizer import Optimizer
@@ -37,5 +37,5 @@ class GradientDescentOptimizer(Optimizer):
         return self._apply("ResourceApplyGradientDescent", var, [self._like(self._rate, var), grad])
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
-        rows = arithmetic.multiply(grad.values, self._like(self._rate, var))
-        return var.add_update("ResourceScatterSub", [grad.indices, rows])
+        rows = arithmetic.multiply(grad.values, elementwise.negative(self._like(self._rate, var)))
+        return var.add_update("ResourceScatterAdd", [grad.indices, rows])

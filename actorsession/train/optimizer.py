@@ -10,19 +10,19 @@ calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from actorsession.graph.dtypes import DType
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops import control, fills
+from actorsession.ops import control, dimensions, fills
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.cast import cast
 from actorsession.ops.gradients import gradients
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient, to_dense
-from actorsession.ops.initializers import zeros_initializer
+from actorsession.ops.initializers import constant_initializer, zeros_initializer
 from actorsession.ops.variables import Variable
 
 __all__ = ["Optimizer"]
@@ -37,6 +37,8 @@ class Optimizer:
     Args:
         use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
         name: of the optimiser, for the scope and slots that it makes.
+        use_own_namescope_for_non_slot_vars: whether variables that are no slots stand in a scope of that
+            name.
 
     Raises:
         ValueError: without a name.
@@ -46,13 +48,19 @@ class Optimizer:
     GATE_OP: ClassVar[int] = 1
     GATE_GRAPH: ClassVar[int] = 2
 
-    def __init__(self, use_locking: bool, name: str) -> None:
+    def __init__(
+        self, use_locking: bool, name: str, use_own_namescope_for_non_slot_vars: bool = False
+    ) -> None:
         if not name:
             raise ValueError("an optimiser needs a name")
         self._use_locking = use_locking
         self._name = name
         self._slots: dict[str, dict[Variable, Variable]] = {}
         self._loose: dict[tuple[str, Graph], Variable] = {}
+        self._own_scope: VariableScope | None = None
+        if use_own_namescope_for_non_slot_vars:
+            with variable_scope(None, default_name=name) as self._own_scope:
+                pass
 
     def get_name(self) -> str:
         """The name given to the optimiser."""
@@ -64,7 +72,7 @@ class Optimizer:
         self,
         loss: Tensor,
         global_step: Variable | None = None,
-        var_list: Iterable[Variable] | None = None,
+        var_list: Any = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: Any = None,
         colocate_gradients_with_ops: bool = False,
@@ -76,7 +84,8 @@ class Optimizer:
         Args:
             loss: what is made smaller.
             global_step: a variable to count up after the update.
-            var_list: the variables to change; the trainable ones of the graph if left out.
+            var_list: the variables to change, one of them or a structure; the trainable ones of the
+                graph if left out.
             gate_gradients: ``GATE_GRAPH`` lets no gradient be used before all are there;
                 ``GATE_OP`` and ``GATE_NONE`` are the same here, because a value that was read from
                 a variable never changes.
@@ -110,13 +119,15 @@ class Optimizer:
     def compute_gradients(
         self,
         loss: Tensor,
-        var_list: Iterable[Variable] | None = None,
+        var_list: Any = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: Any = None,
         colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
     ) -> list[tuple[SparseGradient | None, Variable]]:
         """Builds the gradient of ``loss`` for each variable; arguments as those of ``minimize``.
+
+        Tensors may stand beside the variables: their gradients can be had, and not applied.
 
         Returns:
             Pairs of gradient and variable; the gradient is ``None`` where the loss does not depend
@@ -170,6 +181,7 @@ class Optimizer:
         Raises:
             ValueError: if no pair has a gradient.
             TypeError: for a gradient that is no tensor, or something that is no variable.
+            NotImplementedError: for a tensor in the place of a variable.
         """
         pairs = _present(list(grads_and_vars))
         graph = pairs[0][1].graph
@@ -204,8 +216,17 @@ class Optimizer:
     def _update(self, graph: Graph, grad: SparseGradient, variable: Variable) -> Operation:
         with graph.colocate_with(variable.op), graph.name_scope(f"update_{variable.op.name}"):
             if isinstance(grad, IndexedSlices):
-                return self._apply_sparse(grad, variable)
-            return self._apply_dense(grad, variable)
+                update = self._apply_sparse(grad, variable)
+            else:
+                update = self._apply_dense(grad, variable)
+            constraint = getattr(variable, "constraint", None)
+            if constraint is None:
+                return update
+            with graph.control_dependencies([update]):
+                kept: Operation = variable.assign(
+                    constraint(variable.read_value()), read_value=False
+                )
+            return kept
 
     def _finished(
         self, graph: Graph, updates: list[Operation], scope: str, global_step: Variable | None
@@ -232,6 +253,8 @@ class Optimizer:
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         """Builds the update for a gradient of some rows; by default the gradient is made dense."""
+        if grad.dense_shape is None:
+            grad = IndexedSlices(grad.values, grad.indices, dimensions.shape(var.value()))
         return self._apply_dense(to_dense(grad), var)
 
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
@@ -254,8 +277,20 @@ class Optimizer:
         operands = [item.handle if isinstance(item, Variable) else item for item in inputs]
         return var.add_update(op_type, operands, use_locking=self._use_locking, **attrs)
 
-    def _zeros_slot(self, var: Variable, slot_name: str) -> Variable:
-        """The slot of a variable, made of zeros beside it if there is none."""
+    def _zeros_slot(self, var: Variable, slot_name: str, op_name: str | None = None) -> Variable:
+        """The slot of a variable, made of zeros beside it if there is none.
+
+        Args:
+            var: the variable.
+            slot_name: what ``get_slot`` calls it.
+            op_name: what its own name ends in; the optimiser's name if left out.
+        """
+        return self._filled_slot(var, slot_name, 0, op_name)
+
+    def _filled_slot(
+        self, var: Variable, slot_name: str, value: float, op_name: str | None = None
+    ) -> Variable:
+        """The same, made of one number."""
         slots = self._slots.setdefault(slot_name, {})
         if var not in slots:
             with (
@@ -263,7 +298,7 @@ class Optimizer:
                 var.graph.name_scope(None),
                 var.graph.colocate_with(var.op),
             ):
-                slots[var] = _zeros_beside(var, f"{var.op.name}/{self._name}")
+                slots[var] = _filled_beside(var, value, f"{var.op.name}/{op_name or self._name}")
         return slots[var]
 
     def _slot(self, var: Variable, slot_name: str) -> Variable:
@@ -274,18 +309,27 @@ class Optimizer:
         key = (name, beside.graph)
         if key not in self._loose:
             with beside.graph.colocate_with(beside.op):
-                self._loose[key] = Variable(initial_value, trainable=False, name=name)
+                self._loose[key] = self._new_loose(initial_value, name)
         return self._loose[key]
 
+    def _new_loose(self, initial_value: Any, name: str) -> Variable:
+        if self._own_scope is None:
+            return Variable(initial_value, trainable=False, name=name)
+        value = initial_value() if callable(initial_value) else initial_value
+        with name_scope(""), variable_scope(self._own_scope):
+            made: Variable = get_variable(name, initializer=value, trainable=False)
+        return made
 
-def _zeros_beside(var: Variable, name: str) -> Variable:
+
+def _filled_beside(var: Variable, value: float, name: str) -> Variable:
     if not var.shape.is_fully_defined:
-        return Variable(
-            fills.zeros_like(var.initial_value), trainable=False, validate_shape=False, name=name
-        )
-    zeros = zeros_initializer(var.dtype)
-    make_zeros: Callable[[], Tensor] = lambda: zeros(var.shape)  # noqa: E731
-    return Variable(make_zeros, trainable=False, name=name, dtype=var.dtype, shape=var.shape)
+        whole = fills.zeros_like(var.initial_value)
+        if value:
+            whole = whole + convert_to_tensor(value, var.dtype, graph=var.graph)
+        return Variable(whole, trainable=False, validate_shape=False, name=name)
+    first = constant_initializer(value, var.dtype) if value else zeros_initializer(var.dtype)
+    make_first: Callable[[], Tensor] = lambda: first(var.shape)  # noqa: E731
+    return Variable(make_first, trainable=False, name=name, dtype=var.dtype, shape=var.shape)
 
 
 def _check_dtype(what: str, value: Any, dtype: DType) -> None:
@@ -293,36 +337,48 @@ def _check_dtype(what: str, value: Any, dtype: DType) -> None:
         raise ValueError(f"the {what} {value!r} has dtype {dtype.name}; a floating type is needed")
 
 
-def _variables_to_train(graph: Graph, given: Iterable[Variable] | None) -> list[Variable]:
+def _variables_to_train(graph: Graph, given: Any) -> list[Any]:
+    """The variables to change, and tensors of which only the gradient can be had."""
     if given is None:
         variables = graph.get_collection(GraphKeys.TRAINABLE_VARIABLES)
     else:
-        variables = list(given)
+        variables = list(_leaves(given))
     if not variables:
         raise ValueError(
             "there are no variables to train: the graph has no trainable ones and var_list is empty"
         )
     for variable in variables:
-        if not isinstance(variable, Variable):
-            raise TypeError(
-                f"var_list holds variables, got {type(variable).__name__}: {variable!r:.100}"
-            )
         _check_dtype("variable", variable, variable.dtype)
     return variables
 
 
-def _present(pairs: list[tuple[Any, Variable]]) -> list[tuple[SparseGradient, Variable]]:
+def _leaves(given: Any) -> Iterator[Variable | Tensor]:
+    """What a structure holds: a variable itself, or lists and dictionaries (by key) of them."""
+    if isinstance(given, (Variable, Tensor)):
+        yield given
+    elif isinstance(given, Mapping):
+        for key in sorted(given):
+            yield from _leaves(given[key])
+    elif isinstance(given, Iterable) and not isinstance(given, (str, bytes)):
+        for item in given:
+            yield from _leaves(item)
+    else:
+        raise TypeError(f"var_list holds variables, got {type(given).__name__}: {given!r:.100}")
+
+
+def _present(pairs: list[tuple[Any, Any]]) -> list[tuple[SparseGradient, Variable]]:
     if not pairs:
         raise ValueError("apply_gradients needs at least one pair of gradient and variable")
-    for _, variable in pairs:
-        if not isinstance(variable, Variable):
-            raise TypeError(
-                f"expected a variable, got {type(variable).__name__}: {variable!r:.100}"
-            )
     present: list[tuple[SparseGradient, Variable]] = []
     for grad, variable in pairs:
         if grad is None:
             continue
+        if isinstance(variable, Tensor):
+            raise NotImplementedError(f"a tensor has no value that can be changed: {variable!r}")
+        if not isinstance(variable, Variable):
+            raise TypeError(
+                f"expected a variable, got {type(variable).__name__}: {variable!r:.100}"
+            )
         if not isinstance(grad, IndexedSlices):
             grad = convert_to_tensor(grad, variable.dtype, graph=variable.graph)
         present.append((grad, variable))

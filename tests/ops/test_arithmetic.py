@@ -165,7 +165,7 @@ def test_an_integer_power_stays_an_integer() -> None:
 
 
 def test_a_negative_power_of_an_integer_is_an_error() -> None:
-    with pytest.raises(ValueError, match="negative integer powers"):
+    with pytest.raises(InvalidArgumentError, match="negative integer powers"):
         evaluate([constant([2]) ** constant([-1])])
 
 

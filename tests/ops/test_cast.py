@@ -67,9 +67,10 @@ def test_the_imaginary_part_is_dropped_without_a_warning(shape: Any) -> None:
 
 @pytest.mark.parametrize("shape", [(), (2,)], ids=str)
 def test_a_bool_is_whether_a_value_differs_from_zero(shape: Any) -> None:
-    values = [0.5, np.nan, 2j, 0.0]
+    """Of a complex number the real part decides, as in TensorFlow."""
+    values = [0.5, np.nan, 2 + 1j, 2j, 0.0]
     found = [evaluate([cast(constant(v, shape=shape), "bool")])[0] for v in values]
-    for value, expected in zip(found, [True, True, True, False], strict=True):
+    for value, expected in zip(found, [True, True, True, False, False], strict=True):
         np.testing.assert_array_equal(value, np.full(shape, expected))
 
 

@@ -158,9 +158,10 @@ def test_shapes_that_can_never_fit_are_refused() -> None:
         computed(_dense, _labels(3, 5), _logits(3, 4), known=False)
 
 
-def test_no_classes_are_refused_in_the_step() -> None:
+def test_without_classes_the_loss_is_nothing_and_a_label_is_refused_in_the_step() -> None:
+    np.testing.assert_array_equal(computed(_dense, np.zeros((2, 0)), np.zeros((2, 0))), [0.0, 0.0])
     with pytest.raises(InvalidArgumentError, match="at least 1 class"):
-        computed(_dense, np.zeros((2, 0)), np.zeros((2, 0)))
+        computed(_sparse, i32([0, 0]), np.zeros((2, 0)))
 
 
 @pytest.mark.parametrize("dims", [(3, 4), (2, 3, 4), (4,)])

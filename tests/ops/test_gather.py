@@ -213,3 +213,37 @@ def test_the_static_shape_of_gather_nd() -> None:
 def test_the_gradient_of_gather_nd_is_scattered_back() -> None:
     check_gradient(gather_nd, A, i32([[0, 1], [2, 3], [0, 1]]))
     check_gradient(gather_nd, A, i64([[0, 1, 2], [0, 1, 2]]))
+
+
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+def test_gather_nd_in_a_batch_takes_from_each_entry_its_own(index_type: Any) -> None:
+    indices = np.array([[[0], [2]], [[1], [1]], [[3], [0]]], index_type)
+    wanted = np.stack([a[i[:, 0]] for a, i in zip(A, indices, strict=True)])
+    with Graph().as_default():
+        x, found = source("float32", [None, 4, 5]), source("float32")
+        for params in (x, found):
+            result = gather_nd(params, indices, batch_dims=1)
+            [got] = evaluate([result], {params: A})
+            np.testing.assert_array_equal(got, wanted)
+        assert gather_nd(x, indices, batch_dims=1).shape.as_list() == [3, 2, 5]
+        assert gather_nd(x, indices, name="mine", batch_dims=1).op.name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("shape_of_params", "shape_of_indices", "batch"),
+    [
+        ([3, 4], [3, 1], 2),
+        ([3], [3, 1, 1], 1),
+        ([3, 4], None, 1),
+        ([3, 4], [2, 1], 1),
+        ([3], [3, 1], -1),
+    ],
+    ids=str,
+)
+def test_a_batch_of_gather_nd_that_cannot_be_is_refused(
+    shape_of_params: Any, shape_of_indices: Any, batch: int
+) -> None:
+    with Graph().as_default():
+        params, indices = source("float32", shape_of_params), source("int32", shape_of_indices)
+        with pytest.raises(ValueError, match="gather_nd"):
+            gather_nd(params, indices, batch_dims=batch)

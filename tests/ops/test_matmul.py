@@ -142,7 +142,7 @@ def test_inner_dimensions_that_differ_are_a_value_error_naming_both(batch: Any) 
 
 
 def test_batches_that_cannot_be_broadcast_are_a_value_error() -> None:
-    with pytest.raises(ValueError, match="cannot broadcast the batches"):
+    with pytest.raises(ValueError, match="cannot match the batches"):
         matmul(source(float32, [2, 3, 3]), source(float32, [5, 3, 3]))
 
 

@@ -73,10 +73,35 @@ def test_the_gradient_of_brackets_with_tensors_as_bounds() -> None:
     check_gradient(lambda x, i: x[i:, i], A[:, :, :3], i32(1))
 
 
-@pytest.mark.parametrize("index", [1.5, "a", True, [0, 1], (0, slice(1.0))], ids=str)
+@pytest.mark.parametrize(
+    "index", [1.5, "a", (True, 0), np.bool_(True), [0, 1], (0, slice(1.0))], ids=str
+)
 def test_what_is_no_position_is_refused(index: Any) -> None:
     with Graph().as_default(), pytest.raises(TypeError, match="is indexed by integers"):
         source("float32", [3, 4])[index]
+
+
+@pytest.mark.parametrize("mask", [[True, False, True], [[True, False]] * 3], ids=str)
+def test_a_mask_between_brackets_chooses_as_boolean_mask_does(mask: Any) -> None:
+    chosen = np.array(mask)
+    words = np.array([[b"a", b"bc"], [b"", b"d"], [b"e", b"f"]], object)
+    for x in (words, A[:3, :2]):
+        expect(lambda t: t[chosen], x[chosen], x)
+    expect(lambda t: t[constant(mask)], A[:3, :2][chosen], A[:3, :2])
+    with Graph().as_default():
+        found = source("float32", [3, 2])[source("bool", chosen.shape)]
+        assert found.op.type == "GatherV2"
+        assert found.shape.dims == (None, 2)[: 3 - chosen.ndim]
+
+
+def test_one_bool_and_a_mask_of_unknown_rank_are_no_masks() -> None:
+    with Graph().as_default():
+        x = source("float32", [3, 4])
+        for index in (True, source("bool"), source("bool", [])):
+            with pytest.raises(ValueError, match="a mask of known rank, at least 1"):
+                x[index]
+        with pytest.raises(TypeError, match="is indexed by integers"):
+            x[source("bool", [3]), 0]
 
 
 def test_a_vector_or_a_float_tensor_is_no_position() -> None:

@@ -6,9 +6,12 @@ The evaluator is strict about dtypes, static shapes, shared memory and inline ex
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import itertools
 import pkgutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,27 +36,20 @@ FAMILIES = sorted(
 ROWS: list[Row] = [
     row for family in FAMILIES for row in importlib.import_module(f"tests.ops.table.{family}").ROWS
 ]
-CASES = [
-    pytest.param(row, inputs, id=f"{row.id}-{number}")
-    for row in ROWS
-    for number, inputs in enumerate(row.inputs)
-]
-SMOOTH = [
-    pytest.param(row, inputs, id=f"{row.id}-{number}")
-    for row in ROWS
-    for number, inputs in enumerate(row.smooth)
-]
-FAULTS = [
-    pytest.param(row, fault, id=f"{row.id}-{number}")
-    for row in ROWS
-    for number, fault in enumerate(row.faults)
-]
-STATIC_FAULTS = [
-    pytest.param(row, fault, id=f"{row.id}-{number}")
-    for row in ROWS
-    for number, fault in enumerate(row.faults)
-    if fault.static is not None
-]
+# One test for a row and not for a case: there are thousands of cases, and a test costs more than it computes.
+EVERY = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+SMOOTH = pytest.mark.parametrize("row", [r for r in ROWS if r.smooth], ids=lambda row: row.id)
+FAULTY = pytest.mark.parametrize("row", [r for r in ROWS if r.faults], ids=lambda row: row.id)
+
+
+@contextlib.contextmanager
+def noted(*what: object) -> Iterator[None]:
+    """Says of a failure which case it is."""
+    try:
+        yield
+    except BaseException as exc:
+        exc.add_note(f"with {', '.join(map(repr, what))}")
+        raise
 
 
 def ours() -> list[str]:
@@ -98,10 +94,15 @@ def test_a_row_says_where_the_op_is_smooth_or_why_it_has_no_gradient(op: str) ->
 # -- values ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["known", "hidden"])
-@pytest.mark.parametrize(("row", "inputs"), CASES)
-def test_an_op_computes_what_numpy_does(row: Row, inputs: tuple[Any, ...], known: bool) -> None:
+@EVERY
+def test_an_op_computes_what_numpy_does(row: Row) -> None:
     _skip_without(row)
+    for inputs, known in itertools.product(row.inputs, (True, False)):
+        with noted(*inputs, "known shapes" if known else "hidden shapes"):
+            _check_values(row, inputs, known=known)
+
+
+def _check_values(row: Row, inputs: tuple[Any, ...], *, known: bool) -> None:
     with np.errstate(all="ignore"):
         wanted = row.numpy(*inputs)
         made, found = _computed(row, inputs, known=known)
@@ -111,10 +112,12 @@ def test_an_op_computes_what_numpy_does(row: Row, inputs: tuple[Any, ...], known
         assert tensor.shape.is_compatible_with(want.shape)
 
 
-@pytest.mark.parametrize(("row", "inputs"), SMOOTH)
-def test_a_gradient_is_that_of_finite_differences(row: Row, inputs: tuple[Any, ...]) -> None:
+@SMOOTH
+def test_a_gradient_is_that_of_finite_differences(row: Row) -> None:
     _skip_without(row)
-    check_gradient(row.build, *inputs, wrt=row.wrt, step=row.step)
+    for inputs in row.smooth:
+        with noted(*inputs):
+            check_gradient(row.build, *inputs, wrt=row.wrt, step=row.step)
 
 
 @pytest.mark.parametrize("row", [r for r in ROWS if r.no_gradient], ids=lambda row: row.id)
@@ -140,16 +143,28 @@ def test_nothing_flows_back_through_an_op_without_a_gradient(row: Row) -> None:
 # -- what is refused -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("row", "fault"), FAULTS)
-def test_values_that_do_not_fit_are_refused_by_the_kernel(row: Row, fault: Fault) -> None:
+@FAULTY
+def test_values_that_do_not_fit_are_refused_by_the_kernel(row: Row) -> None:
     _skip_without(row)
-    with np.errstate(all="ignore"), pytest.raises(InvalidArgumentError, match=fault.match):
-        _computed(row, fault.inputs, known=False)
+    for fault in row.faults:
+        with (
+            noted(*fault.inputs),
+            np.errstate(all="ignore"),
+            pytest.raises(InvalidArgumentError, match=fault.match),
+        ):
+            _computed(row, fault.inputs, known=False)
 
 
-@pytest.mark.parametrize(("row", "fault"), STATIC_FAULTS)
-def test_shapes_that_do_not_fit_are_refused_by_the_line_that_builds(row: Row, fault: Fault) -> None:
+@FAULTY
+def test_shapes_that_do_not_fit_are_refused_by_the_line_that_builds(row: Row) -> None:
     _skip_without(row)
+    for fault in row.faults:
+        if fault.static is not None:
+            with noted(*fault.inputs):
+                _check_static(row, fault)
+
+
+def _check_static(row: Row, fault: Fault) -> None:
     arrays = [np.asarray(a) for a in fault.inputs]
     with Graph().as_default():
         tensors = [source(as_dtype(a.dtype), a.shape) for a in arrays]

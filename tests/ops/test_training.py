@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,73 +14,14 @@ from actorsession.graph.dtypes import as_dtype, float32, int32
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import Kernel, lookup
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.ops import training
+from actorsession.ops import training_blocks
 from actorsession.ops.build import constant, make, make_one
+from tests.ops.holders import InPlace, Shared, arrays, close, double, kernel
 from tests.ops.interpreter import source
 
 # More than two blocks of float32 in each op, and no whole number of them.
-MANY = 2 * training._SCRATCH_BYTES // 4 + 1001
-
-
-class InPlace:
-    """A holder that updates in place, as the runtime's does when nobody else has the value."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.lock = threading.Lock()
-        self.initialized = True
-
-    def read(self) -> Any:
-        return self.value
-
-    def assign(self, value: Any) -> None:
-        self.value = value
-
-    def update(self, function: Callable[..., Any], *operands: Any) -> None:
-        with self.lock:
-            if isinstance(self.value, np.ndarray):
-                function(self.value, *operands, out=self.value)
-            else:
-                self.value = function(self.value, *operands)
-
-    def access(self, function: Callable[[Any], Any]) -> None:
-        with self.lock:
-            self.value = function(self.value)
-
-
-class Shared(InPlace):
-    """A holder of a value that somebody else has too: it must not be written to."""
-
-    def __init__(self, value: Any) -> None:
-        super().__init__(value)
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
-
-    def update(self, function: Callable[..., Any], *operands: Any) -> None:
-        if isinstance(self.value, np.ndarray):
-            out = np.empty_like(self.value)
-            function(self.value, *operands, out=out)
-            self.value = out
-        else:
-            self.value = function(self.value, *operands)
-
-    def access(self, function: Callable[[Any], Any]) -> None:
-        self.value = function(np.array(self.value))
-
-
-class Context:
-    """As much of a kernel context as these kernels look at."""
-
-    def __init__(self, op: str, **attrs: Any) -> None:
-        self.op = op
-        self.attrs = {**lookup(op).attrs, **attrs}
-
-
-def kernel(op: str, **attrs: Any) -> Kernel:
-    context: Any = Context(op, **attrs)
-    return lookup(op).kernel(context)
+MANY = 2 * training_blocks.SCRATCH_BYTES // 4 + 1001
 
 
 def gradient_descent(var: Any, lr: float, grad: Any) -> Any:
@@ -105,21 +46,6 @@ def adam(*given: Any) -> Any:
 def adam_rates(step: int, dtype: Any = "float32") -> list[Any]:
     values = (0.9**step, 0.999**step, 0.1, 0.9, 0.999, 1e-3)
     return [as_dtype(dtype).np_dtype.type(x) for x in values]
-
-
-def arrays(shape: Sequence[int], dtype: Any, count: int, seed: int = 0) -> list[Any]:
-    rng = np.random.default_rng(seed)
-    return [rng.uniform(0.5, 2, shape).astype(as_dtype(dtype).np_dtype) for _ in range(count)]
-
-
-def close(found: Any, expected: Any, dtype: str) -> None:
-    limit = {"float64": 1e-12, "float32": 2e-5, "float16": 2e-2, "bfloat16": 1e-1}[dtype]
-    assert found.dtype == as_dtype(dtype).np_dtype
-    np.testing.assert_allclose(np.asarray(found, float), expected, rtol=limit, atol=limit)
-
-
-def double(*values: Any) -> list[Any]:
-    return [np.asarray(v, np.float64) for v in values]
 
 
 SHAPES = [(), (1,), (0,), (3, 4), (MANY,)]

@@ -374,3 +374,43 @@ def test_an_update_by_any_op_is_placed_beside_the_variable(graph: Graph) -> None
     update = w.add_update("ResourceApplyGradientDescent", [rate, slope], "step", use_locking=True)
     assert (update.name, update.device) == ("step", "/job:ps/task:1")
     assert evaluate([w.read_after(update)], None, started(w))[0].tolist() == [0.5]
+
+
+def test_the_lists_of_variables_are_collections_that_can_be_narrowed(graph: Graph) -> None:
+    found = {
+        GraphKeys.MODEL_VARIABLES: lists.model_variables,
+        GraphKeys.MOVING_AVERAGE_VARIABLES: lists.moving_average_variables,
+    }
+    for key, function in found.items():
+        a, b = (
+            Variable(1.0, name="a", collections=[key]),
+            Variable(1.0, name="b", collections=[key]),
+        )
+        assert function() == [a, b]
+        assert function("b") == [b]
+
+
+def test_older_names_mean_the_same() -> None:
+    a = Variable(1.0, name="a")
+    local = Variable(1.0, collections=[GraphKeys.LOCAL_VARIABLES], trainable=False)
+    assert lists.all_variables() == lists.global_variables() == [a]
+    initializers = {
+        lists.initialize_all_variables(): a,
+        lists.initialize_local_variables(): local,
+        lists.initialize_variables([a], name="mine"): a,
+    }
+    assert [op.name for op in initializers] == ["init", "init_1", "mine"]
+    for op, variable in initializers.items():
+        state = Variables()
+        evaluate([op], None, state)
+        assert value_of(variable, state) == 1.0
+
+
+def test_a_tensor_of_ranks_fails_while_a_variable_has_no_value() -> None:
+    assert lists.assert_variables_initialized() is None
+    a, b = Variable([1.0]), Variable([[1.0]])
+    both, one = lists.assert_variables_initialized(), lists.assert_variables_initialized([a])
+    with pytest.raises(FailedPreconditionError):
+        evaluate([both], None, started(a))
+    assert evaluate([one], None, started(a)) == [1]
+    assert evaluate([both], None, started(a, b))[0].tolist() == [1, 2]

@@ -8,10 +8,19 @@ import pytest
 
 from actorsession.graph.dtypes import int64
 from actorsession.graph.graph import Graph
+from actorsession.ops import variable_scope
+from actorsession.ops.build import constant
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variable_lists import global_variables, trainable_variables
 from actorsession.ops.variables import Variable
-from actorsession.train import create_global_step, get_global_step, get_or_create_global_step
+from actorsession.session import Session
+from actorsession.train import (
+    assert_global_step,
+    create_global_step,
+    get_global_step,
+    get_or_create_global_step,
+    global_step,
+)
 from tests.ops.interpreter import Variables, evaluate
 
 
@@ -66,3 +75,34 @@ def test_it_is_an_integer_scalar(graph: Graph, value: object) -> None:
     graph.add_to_collection(GraphKeys.GLOBAL_STEP, Variable(value))
     with pytest.raises(TypeError, match="integer scalar"):
         get_global_step()
+
+
+def test_a_variable_of_that_name_is_found(graph: Graph) -> None:
+    Variable(0, name="global_step_2")
+    assert get_global_step() is None
+    step = Variable(0, name="global_step", trainable=False)
+    assert get_global_step() is step
+    assert get_or_create_global_step() is step
+
+
+def test_it_belongs_to_the_variable_scope_in_which_it_is_made() -> None:
+    with variable_scope("a"):
+        step = create_global_step()
+    assert step.name == "a/global_step:0"
+    assert get_global_step() is step
+
+
+def test_what_counts_steps_is_an_integer_scalar() -> None:
+    assert_global_step(Variable(1))
+    assert_global_step(constant(1, int64))
+    for wrong in (Variable([1, 2]), constant(1.0), 3):
+        with pytest.raises(TypeError, match="global step"):
+            assert_global_step(wrong)
+
+
+def test_a_session_tells_how_many_steps_there_were() -> None:
+    step = create_global_step()
+    with Session() as sess:
+        sess.run(step.initializer)
+        sess.run(step.assign_add(3))
+        assert global_step(sess, step) == 3

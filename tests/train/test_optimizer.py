@@ -387,10 +387,31 @@ def test_an_integer_variable_is_refused() -> None:
 
 def test_what_is_no_variable_cannot_be_trained() -> None:
     loss = squares(Variable([1.0]))
-    with pytest.raises(TypeError, match="var_list holds variables, got Tensor"):
+    with pytest.raises(TypeError, match="var_list holds variables, got str"):
+        GradientDescentOptimizer(0.1).minimize(loss, var_list=["w"])
+    with pytest.raises(TypeError, match="expected a variable, got str"):
+        GradientDescentOptimizer(0.1).apply_gradients([(loss, "w")])  # type: ignore[list-item]
+    with pytest.raises(NotImplementedError, match="a tensor has no value that can be changed"):
         GradientDescentOptimizer(0.1).minimize(loss, var_list=[loss])
-    with pytest.raises(TypeError, match="expected a variable, got Tensor"):
-        GradientDescentOptimizer(0.1).apply_gradients([(loss, loss)])
+
+
+def test_gradients_of_tensors_can_be_had_beside_those_of_variables() -> None:
+    w = Variable([3.0])
+    doubled = w.value() * 2.0
+    loss = reduce_sum(doubled * doubled)
+    (slope, _), (none, _) = GradientDescentOptimizer(0.1).compute_gradients(
+        loss, [doubled, w * 2.0]
+    )
+    assert none is None
+    assert evaluate([slope], None, started())[0].tolist() == [12.0]
+
+
+def test_variables_may_come_alone_and_in_structures() -> None:
+    a, b = Variable([1.0]), Variable([1.0])
+    optimizer = GradientDescentOptimizer(0.1)
+    assert [v for _, v in optimizer.compute_gradients(squares(a, b), a)] == [a]
+    structure = {"second": [b], "first": (a,)}
+    assert [v for _, v in optimizer.compute_gradients(squares(a, b), structure)] == [a, b]
 
 
 def test_a_gate_that_does_not_exist_is_refused() -> None:
@@ -419,3 +440,12 @@ def test_the_rate_may_be_fed() -> None:
     state = started()
     evaluate([train], {rate: 0.25}, state)
     assert evaluate([w], None, state)[0].tolist() == [0.75]
+
+
+def test_a_variable_is_held_to_its_constraint_after_each_update() -> None:
+    v = ops.Variable([1.0, -1.0], constraint=lambda x: ops.maximum(x, 0.0))
+    train = GradientDescentOptimizer(0.25).minimize(ops.reduce_sum(v))
+    with Session() as session:
+        session.run(v.initializer)
+        session.run(train)
+        assert session.run(v).tolist() == [0.75, 0.0]

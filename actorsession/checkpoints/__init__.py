@@ -1,0 +1,24 @@
+"""Checkpoints on disk: the formats, without any graph.
+
+Owns our own format (safetensors files, an index where several devices wrote) and the reading of
+TensorFlow's. The save and restore ops stand on it, and ``train`` for what happens in the caller's process. It
+imports the errors and the dtypes of the graph room, and nothing of ops.
+"""
+
+from __future__ import annotations
+
+from actorsession.checkpoints.atomic import file_errors, write_whole
+from actorsession.checkpoints.reader import (
+    MISSING,
+    CheckpointReader,
+    checkpoint_exists,
+    main_file,
+    remove_files,
+)
+from actorsession.checkpoints.sharded import merge, save, sharded_name
+from actorsession.checkpoints.slices import parse_spec, write_spec
+
+__all__ = [
+    "MISSING", "CheckpointReader", "checkpoint_exists", "file_errors", "main_file", "merge",
+    "parse_spec", "remove_files", "save", "sharded_name", "write_spec", "write_whole",
+]  # fmt: skip

@@ -1,0 +1,284 @@
+"""Reading TensorFlow's checkpoints (``V2``, tensor bundles) without TensorFlow.
+
+Owns the format: ``prefix.index`` is a sorted table from tensor name to a protobuf message that says where
+in ``prefix.data-00000-of-00001`` and its like the bytes are; the empty key holds a header. Tensors saved in
+slices have an entry that lists the slices, and one under a key of its own for each. Every checksum is
+verified. ``reader`` calls it; nothing here writes.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import struct
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from actorsession.checkpoints.atomic import file_errors
+from actorsession.checkpoints.crc32c import crc32c, masked
+from actorsession.checkpoints.entry import Entry, Piece, add_piece
+from actorsession.checkpoints.protobuf import Field, fields, read_varint, signed
+from actorsession.checkpoints.slices import Array, Extent, Shape, slice_key
+from actorsession.checkpoints.sorted_table import read_table
+from actorsession.errors import DataLossError, NotFoundError, UnimplementedError
+from actorsession.graph.dtypes import DType, as_dtype, string
+
+__all__ = ["TensorBundle", "data_file"]
+
+# The version of the format that is read here; later readers may be asked for by the header.
+_READS_VERSION = 1
+_LITTLE = 0
+
+# DataType of TensorFlow's types.proto.
+_DTYPES: dict[int, str] = {
+    1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string",
+    8: "complex64", 9: "int64", 10: "bool", 14: "bfloat16", 17: "uint16", 18: "complex128",
+    19: "float16", 22: "uint32", 23: "uint64",
+}  # fmt: skip
+_OTHER_DTYPES: dict[int, str] = {
+    11: "qint8", 12: "quint8", 13: "qint32", 15: "qint16", 16: "quint16", 20: "resource",
+    21: "variant", 24: "float8_e5m2", 25: "float8_e4m3fn", 29: "int4", 30: "uint4",
+}  # fmt: skip
+
+
+def data_file(prefix: str, shard: int, shards: int) -> str:
+    """The file that holds the bytes of one shard."""
+    return f"{prefix}.data-{shard:05d}-of-{shards:05d}"
+
+
+@dataclass(slots=True)
+class _Record:
+    """A BundleEntryProto."""
+
+    dtype: int = 0
+    shape: Shape = ()
+    shard: int = 0
+    offset: int = 0
+    size: int = 0
+    crc: int = 0
+    slices: list[list[tuple[int, int]]] = field(default_factory=list)
+
+
+class TensorBundle:
+    """A checkpoint of TensorFlow that is open; a ``Source``.
+
+    Args:
+        prefix: what its files begin with.
+
+    Raises:
+        DataLossError: if the index is damaged.
+        NotFoundError: if it does not exist.
+        UnimplementedError: if it was written by a big-endian machine, or a later version.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self.path = prefix
+        self.entries: dict[str, Entry] = {}
+        self._maps: dict[int, mmap.mmap] = {}
+        path = prefix + ".index"
+        with file_errors(f"cannot read {path!r}"), open(path, "rb") as file:
+            table = read_table(file.read(), path)
+        try:
+            self._shards = _read_header(table.pop(b"", b""), path)
+            for key, value in table.items():
+                if not key.startswith(b"\0"):  # the keys of slices do
+                    self._add(key.decode(), _read_record(value), table)
+        except ValueError as exc:
+            raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
+
+    def close(self) -> None:
+        """Lets go of the files; may be called twice."""
+        self._maps.clear()
+
+    def _add(self, name: str, record: _Record, table: dict[bytes, bytes]) -> None:
+        kind = _DTYPES.get(record.dtype)
+        dtype = as_dtype(kind) if kind is not None else None
+        stored = kind or _OTHER_DTYPES.get(record.dtype, f"DataType {record.dtype}")
+        if not record.slices:
+            piece = self._piece(name, Extent.whole(record.shape), dtype, record)
+            self.entries[name] = Entry(dtype, stored, record.shape, [piece])
+            return
+        for spans in record.slices:
+            part = table.get(slice_key(name, spans))
+            if part is None:
+                raise ValueError(f"it lists a slice {spans} of {name!r} and does not have it")
+            extent = _extent(name, spans, record.shape)
+            found = self._piece(name, extent, dtype, _read_record(part))
+            add_piece(self.entries, name, Entry(dtype, stored, record.shape, [found]), self.path)
+
+    def _piece(self, name: str, extent: Extent, dtype: DType | None, record: _Record) -> Piece:
+        size = extent.elements * dtype.itemsize if dtype not in (None, string) and dtype else None
+        if size is not None and record.size != size:
+            raise ValueError(f"{name!r} has {record.size} bytes, its shape needs {size}")
+
+        def load() -> Array:
+            assert dtype is not None
+            content = self._content(name, record)
+            if dtype is string:
+                return _strings(content, record, extent.sizes, f"{name!r} in {self.path!r}")
+            self._check(name, record, masked(crc32c(content)))
+            return content.view(dtype.np_dtype).reshape(extent.sizes)
+
+        return Piece(extent, load)
+
+    def _content(self, name: str, record: _Record) -> Array:
+        if not record.size:
+            return np.zeros(0, np.uint8)
+        path = data_file(self.path, record.shard, self._shards)
+        mapped = self._maps.get(record.shard)
+        if mapped is None:
+            mapped = _mapped(path)
+            if mapped is not None:
+                self._maps[record.shard] = mapped
+        held = 0 if mapped is None else len(mapped)
+        if mapped is None or record.offset + record.size > held:
+            raise DataLossError(
+                f"{path!r} was cut off: it has {held} bytes, {name!r} reaches from {record.offset} to "
+                f"{record.offset + record.size}"
+            )
+        return np.frombuffer(mapped, np.uint8, record.size, record.offset)
+
+    def _check(self, name: str, record: _Record, found: int) -> None:
+        if found != record.crc:
+            raise DataLossError(
+                f"the bytes of {name!r} in {self.path!r} have the checksum {found:#010x}, "
+                f"{record.crc:#010x} was stored: the file is damaged"
+            )
+
+
+def _mapped(path: str) -> mmap.mmap | None:
+    """The content of a data file; nothing if it is empty."""
+    try:
+        with file_errors(f"cannot read {path!r}"), open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else None
+    except NotFoundError as exc:
+        # The index is there, so that something has come of a checkpoint that was whole.
+        raise DataLossError(f"the data file {path!r} is missing") from exc
+
+
+# -- messages --------------------------------------------------------------------------------------
+
+
+def _read_header(data: bytes, path: str) -> int:
+    """The number of shards, once the header is known to be one that is read here."""
+    shards, endianness, needs = 0, _LITTLE, 0
+    for number, value in fields(data):
+        if number == 1:
+            shards = _int(value)
+        elif number == 2:
+            endianness = _int(value)
+        elif number == 3:
+            needs = max([_int(v) for n, v in fields(_bytes(value)) if n == 2], default=0)
+    if endianness != _LITTLE:
+        raise UnimplementedError(f"{path!r} was written on a big-endian machine")
+    if needs > _READS_VERSION:
+        raise UnimplementedError(
+            f"{path!r} asks for a reader of version {needs}; this one is of version {_READS_VERSION}"
+        )
+    if not shards:
+        raise ValueError("the header names no shards")
+    return shards
+
+
+def _read_record(data: bytes) -> _Record:
+    record = _Record()
+    for number, value in fields(data):
+        if number == 1:
+            record.dtype = _int(value)
+        elif number == 2:
+            record.shape = _read_shape(_bytes(value))
+        elif number == 3:
+            record.shard = _int(value)
+        elif number == 4:
+            record.offset = _int(value)
+        elif number == 5:
+            record.size = _int(value)
+        elif number == 6:
+            record.crc = _int(value)
+        elif number == 7:
+            record.slices.append(
+                [_read_span(_bytes(v)) for n, v in fields(_bytes(value)) if n == 1]
+            )
+    return record
+
+
+def _read_shape(data: bytes) -> Shape:
+    dims = []
+    for number, value in fields(data):
+        if number == 2:
+            sizes = [signed(_int(v)) for n, v in fields(_bytes(value)) if n == 1]
+            dims.append(sizes[-1] if sizes else 0)
+    if any(dim < 0 for dim in dims):
+        raise ValueError(f"a tensor has the shape {dims}")
+    return tuple(dims)
+
+
+def _read_span(data: bytes) -> tuple[int, int]:
+    """Start and size of one dimension of a slice; size -1 for all of it."""
+    start, size = 0, -1
+    for number, value in fields(data):
+        if number == 1:
+            start = signed(_int(value))
+        elif number == 2:
+            size = signed(_int(value))
+    return start, size
+
+
+def _extent(name: str, spans: list[tuple[int, int]], shape: Shape) -> Extent:
+    starts = tuple(a for a, _ in spans)
+    sizes = tuple(shape[i] if n < 0 and i < len(shape) else n for i, (_, n) in enumerate(spans))
+    extent = Extent(starts, sizes)
+    if not extent.fits(shape):
+        raise ValueError(f"the slice {extent} of {name!r} reaches over its shape {list(shape)}")
+    return extent
+
+
+def _int(value: Field) -> int:
+    if not isinstance(value, int):
+        raise ValueError("a field holds bytes where a number is expected")
+    return value
+
+
+def _bytes(value: Field) -> bytes:
+    if not isinstance(value, bytes):
+        raise ValueError("a field holds a number where bytes are expected")
+    return value
+
+
+# -- strings ---------------------------------------------------------------------------------------
+
+_UINT32, _UINT64 = struct.Struct("<I"), struct.Struct("<Q")
+
+
+def _strings(content: Array, record: _Record, shape: Shape, where: str) -> Array:
+    """A string tensor: the lengths, a checksum of them, then the bytes.
+
+    The checksum of the tensor is over the lengths as fixed numbers, that checksum, and the bytes.
+    """
+    data, count = content.tobytes(), math.prod(shape)
+    try:
+        sizes, position = [], 0
+        for _ in range(count):
+            size, position = read_varint(data, position)
+            sizes.append(size)
+        if position + 4 + sum(sizes) != len(data):
+            raise ValueError("the lengths of its strings do not add up to its size")
+    except ValueError as exc:
+        raise DataLossError(f"{where} is damaged: {exc}") from exc
+    fixed = b"".join((_UINT32 if n < 1 << 32 else _UINT64).pack(n) for n in sizes)
+    crc = crc32c(fixed)
+    stored = data[position : position + 4]
+    if masked(crc) != _UINT32.unpack(stored)[0]:
+        raise DataLossError(f"the checksum of the lengths of {where} is wrong: the file is damaged")
+    position += 4
+    crc = crc32c(data[position:], crc32c(stored, crc))
+    if masked(crc) != record.crc:
+        raise DataLossError(f"the checksum of {where} is wrong: the file is damaged")
+    out = np.empty(count, object)
+    for i, size in enumerate(sizes):
+        out[i] = data[position : position + size]
+        position += size
+    return out.reshape(shape)

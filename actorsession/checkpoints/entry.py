@@ -1,0 +1,121 @@
+"""What every format of checkpoint gives a reader: named tensors made of pieces.
+
+Owns ``Entry``, ``Piece`` and the protocol ``Source``; the formats make them, ``reader`` reads through them.
+A piece is loaded when it is needed and no earlier; it may be a view of a mapped file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from actorsession.checkpoints.slices import Array, Extent, Shape, assemble
+from actorsession.errors import DataLossError, UnimplementedError
+from actorsession.graph.dtypes import DType
+
+__all__ = ["Entry", "Piece", "Source", "add_piece"]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A box of a tensor that is stored in one place.
+
+    Attributes:
+        extent: where it lies in the tensor.
+        load: gives its values, borrowed and perhaps not writable; DataLossError if they are damaged.
+    """
+
+    extent: Extent
+    load: Callable[[], Array]
+
+
+@dataclass(slots=True)
+class Entry:
+    """One tensor of a checkpoint.
+
+    Attributes:
+        dtype: element type; nothing for one that there are no tensors of here.
+        stored: what the format calls the element type.
+        shape: of the whole tensor.
+        pieces: what it is stored as, one piece unless it was saved in slices.
+    """
+
+    dtype: DType | None
+    stored: str
+    shape: Shape
+    pieces: list[Piece] = field(default_factory=list)
+
+    def read(self, name: str, path: str, wanted: Extent | None = None) -> Array:
+        """The values, or those of a box, as a new array.
+
+        Args:
+            name: of the tensor, for messages.
+            path: of the checkpoint, for messages.
+            wanted: the box; all if left out.
+
+        Raises:
+            DataLossError: if what is stored is damaged, or a slice is missing.
+            UnimplementedError: for an element type that there are no tensors of.
+        """
+        if self.dtype is None:
+            raise UnimplementedError(
+                f"{name!r} in {path!r} has the element type {self.stored}, which no tensor here has"
+            )
+        box = wanted or Extent.whole(self.shape)
+        if len(self.pieces) == 1 and self.pieces[0].extent == box:
+            return np.array(self.pieces[0].load())
+        near = [p for p in self.pieces if not box.starts or box.meet(p.extent)]
+        loaded = ((p.extent, p.load()) for p in near)
+        values, missing = assemble(self.shape, self.dtype.np_dtype, box, loaded)
+        if missing:
+            raise DataLossError(
+                f"{path!r} lacks {missing} of the {box.elements} elements of {name!r}{box}: it was "
+                f"saved in {len(self.pieces)} slices, and others are not there"
+            )
+        return values
+
+
+class Source(Protocol):
+    """A checkpoint that is open, of whatever format."""
+
+    @property
+    def path(self) -> str:
+        """Its prefix or file, for messages."""
+
+    @property
+    def entries(self) -> Mapping[str, Entry]:
+        """Its tensors by name."""
+
+    def close(self) -> None:
+        """Lets go of its files; may be called twice."""
+
+
+def add_piece(entries: dict[str, Entry], name: str, entry: Entry, path: str) -> None:
+    """Adds an entry to those that are known, its pieces to those of the same tensor.
+
+    Raises:
+        DataLossError: if what is known of the tensor contradicts it.
+    """
+    known = entries.setdefault(name, entry)
+    if known is entry:
+        return
+    if (known.stored, known.shape) != (entry.stored, entry.shape):
+        raise DataLossError(
+            f"{path!r} has slices of {name!r} as {known.stored} of a whole of {list(known.shape)} and "
+            f"as {entry.stored} of {list(entry.shape)}"
+        )
+    overlap = next(
+        (
+            p
+            for p in entry.pieces
+            for q in known.pieces
+            if not p.extent.starts or p.extent.meet(q.extent)
+        ),
+        None,
+    )
+    if overlap is not None:
+        raise DataLossError(f"{path!r} has {name!r}{overlap.extent} twice")
+    known.pieces.extend(entry.pieces)

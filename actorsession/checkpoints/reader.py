@@ -1,0 +1,223 @@
+"""Reading a checkpoint of either format by its prefix, and which files a prefix stands for.
+
+Owns ``CheckpointReader``, what users and the restore op read through. It finds the format by the files that
+are there: ours (``sharded``) or TensorFlow's (``bundle``); where a prefix has been used for several, the one
+that was written last counts. Nothing is loaded before it is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from actorsession.checkpoints.atomic import file_errors
+from actorsession.checkpoints.entry import Entry, Source
+from actorsession.checkpoints.safetensors import SUFFIX
+from actorsession.checkpoints.sharded import INDEX_SUFFIX, NativeCheckpoint, files_of
+from actorsession.checkpoints.slices import Extent
+from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.graph.dtypes import DType
+
+__all__ = [
+    "MISSING", "CheckpointReader", "checkpoint_exists", "main_file", "open_checkpoint",
+    "remove_files",
+]  # fmt: skip
+
+# How the error for a prefix without files begins; a saver tells it from a missing tensor by that.
+MISSING = "there is no checkpoint "
+
+_TENSORFLOW_SUFFIX = ".index"
+
+
+def _candidates(prefix: str) -> list[tuple[str, Callable[[], Source]]]:
+    """The files that a prefix may lead to, and how each is opened."""
+    found: list[tuple[str, Callable[[], Source]]] = [
+        (path, functools.partial(NativeCheckpoint, path))
+        for path in (prefix + SUFFIX, prefix + INDEX_SUFFIX)
+    ]
+    found.append((prefix + _TENSORFLOW_SUFFIX, functools.partial(_open_bundle, prefix)))
+    if prefix.endswith((SUFFIX, INDEX_SUFFIX)):
+        found.append((prefix, lambda: NativeCheckpoint(prefix)))
+    return found
+
+
+def _open_bundle(prefix: str) -> Source:
+    # Most programs never read one: the import of the library is spared the rest.
+    from actorsession.checkpoints.bundle import TensorBundle
+
+    return TensorBundle(prefix)
+
+
+def _chosen(prefix: str) -> tuple[str, Callable[[], Source]] | None:
+    ages: list[tuple[int, int]] = []
+    candidates = _candidates(prefix)
+    for number, (path, _) in enumerate(candidates):
+        with contextlib.suppress(OSError, ValueError):
+            status = os.stat(path)
+            ages.append((status.st_mtime_ns, -number))
+    return candidates[-max(ages)[1]] if ages else None
+
+
+def main_file(prefix: str) -> str | None:
+    """The file that a prefix leads to; nothing if there is none."""
+    found = _chosen(prefix)
+    return None if found is None else found[0]
+
+
+def checkpoint_exists(prefix: str) -> bool:
+    """Whether a prefix leads to a checkpoint of either format; it is not opened."""
+    return _chosen(prefix) is not None
+
+
+def open_checkpoint(prefix: str) -> Source:
+    """Opens the checkpoint that a prefix leads to.
+
+    Raises:
+        NotFoundError: if there is none.
+        DataLossError: if it is damaged.
+    """
+    found = _chosen(prefix)
+    if found is None:
+        raise NotFoundError(
+            f"{MISSING}{prefix!r}: neither {prefix + SUFFIX!r} nor {prefix + _TENSORFLOW_SUFFIX!r} exists"
+        )
+    return found[1]()
+
+
+def remove_files(prefix: str) -> None:
+    """Removes the files of a checkpoint of either format, that which the prefix leads to first.
+
+    Raises:
+        OpError: if the file system refuses.
+    """
+    paths = files_of(prefix)
+    index = prefix + _TENSORFLOW_SUFFIX
+    if os.path.isfile(index):
+        paths += [index, *_data_files(prefix)]
+    with file_errors(f"cannot remove the checkpoint {prefix!r}"):
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+
+
+def _data_files(prefix: str) -> list[str]:
+    folder, name = os.path.split(prefix)
+    form = re.compile(rf"{re.escape(name)}\.data-\d{{5}}-of-\d{{5}}")
+    with contextlib.suppress(OSError):
+        entries = sorted(os.listdir(folder or "."))
+        return [os.path.join(folder, entry) for entry in entries if form.fullmatch(entry)]
+    return []
+
+
+class CheckpointReader:
+    """Reads the tensors of a checkpoint, of our format or TensorFlow's.
+
+    Files stay mapped until the reader is closed or dropped.
+
+    Args:
+        prefix: what the files of the checkpoint begin with.
+
+    Raises:
+        NotFoundError: if there is no checkpoint of that prefix.
+        DataLossError: if it is damaged.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = os.fspath(prefix)
+        self._source = open_checkpoint(self._prefix)
+
+    def __enter__(self) -> CheckpointReader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the files; may be called twice."""
+        self._source.close()
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        """The shape of each tensor, by name."""
+        return {name: list(entry.shape) for name, entry in self._source.entries.items()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, DType]:
+        """The element type of each tensor, by name; those that no tensor here has are left out."""
+        entries = self._source.entries.items()
+        return {name: entry.dtype for name, entry in entries if entry.dtype is not None}
+
+    def has_tensor(self, tensor_str: str) -> bool:
+        """Whether there is a tensor of that name."""
+        return _text(tensor_str) in self._source.entries
+
+    def get_tensor(self, tensor_str: str) -> Any:
+        """The value of a tensor: a new array; a numpy scalar or bytes for rank 0.
+
+        Raises:
+            NotFoundError: if there is none of that name; the message lists the nearest names.
+            DataLossError: if it is damaged.
+            UnimplementedError: for an element type that no tensor here has.
+        """
+        return self.read(tensor_str)[()]
+
+    def debug_string(self) -> bytes:
+        """One line for each tensor: name, element type and shape."""
+        lines = [
+            f"{name} ({entry.stored}) {list(entry.shape)}\n"
+            for name, entry in sorted(self._source.entries.items())
+        ]
+        return "".join(lines).encode()
+
+    def entry(self, name: str) -> Entry:
+        """What is known of a tensor.
+
+        Raises:
+            NotFoundError: if there is none of that name; the message lists the nearest names.
+        """
+        name = _text(name)
+        found = self._source.entries.get(name)
+        if found is None:
+            import difflib
+
+            near = difflib.get_close_matches(name, self._source.entries, n=3, cutoff=0.5)
+            hint = f"the nearest are {', '.join(map(repr, near))}" if near else "no name is near it"
+            raise NotFoundError(
+                f"the checkpoint {self._prefix!r} has no tensor {name!r}; of its "
+                f"{len(self._source.entries)} {hint}"
+            )
+        return found
+
+    def read(self, name: str, shape_and_slice: tuple[tuple[int, ...], Extent] | None = None) -> Any:
+        """A tensor, or a slice of it, as a new array.
+
+        Args:
+            name: of the tensor.
+            shape_and_slice: shape that the whole must have, and the part that is wanted; all if left out.
+
+        Raises:
+            InvalidArgumentError: if the whole has another shape.
+            NotFoundError: as ``get_tensor``, which also says what else may go wrong.
+        """
+        entry = self.entry(name)
+        if shape_and_slice is None:
+            return entry.read(name, self._prefix)
+        shape, extent = shape_and_slice
+        if shape != entry.shape:
+            raise InvalidArgumentError(
+                f"a slice of {name!r} of shape {list(shape)} was asked for; in the checkpoint "
+                f"{self._prefix!r} it has shape {list(entry.shape)}"
+            )
+        return entry.read(name, self._prefix, extent)
+
+    def __repr__(self) -> str:
+        return f"<CheckpointReader of {self._prefix!r} with {len(self._source.entries)} tensors>"
+
+
+def _text(name: Any) -> str:
+    return name.decode() if isinstance(name, bytes) else str(name)

@@ -1,0 +1,172 @@
+"""Slices of tensors: what a partitioned variable saves of the whole, and how a whole is put together.
+
+Owns ``Extent`` and its two written forms: TensorFlow's ``shape_and_slice`` of the save and restore ops
+(``"5 4 2,2:-"``: of a [5, 4] tensor the rows 2 and 3), and the order-preserving key that a TensorFlow
+checkpoint keeps a slice under.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+
+__all__ = ["Extent", "Shape", "assemble", "parse_spec", "slice_key", "write_spec"]
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+Shape: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """A box in a tensor.
+
+    Attributes:
+        starts: first index of each dimension.
+        sizes: how many indices of each dimension.
+    """
+
+    starts: Shape
+    sizes: Shape
+
+    @classmethod
+    def whole(cls, shape: Sequence[int]) -> Extent:
+        """All of a tensor of that shape."""
+        return cls((0,) * len(shape), tuple(shape))
+
+    @property
+    def elements(self) -> int:
+        """How many elements lie in it."""
+        return math.prod(self.sizes)
+
+    def fits(self, shape: Sequence[int]) -> bool:
+        """Whether it lies in a tensor of that shape."""
+        return len(self.starts) == len(self.sizes) == len(shape) and all(
+            start >= 0 and size >= 0 and start + size <= dim
+            for start, size, dim in zip(self.starts, self.sizes, shape, strict=True)
+        )
+
+    def meet(self, other: Extent) -> Extent | None:
+        """What lies in both; nothing if that is empty."""
+        starts = tuple(map(max, self.starts, other.starts))
+        ends = tuple(
+            min(a + n, b + m)
+            for a, n, b, m in zip(self.starts, self.sizes, other.starts, other.sizes, strict=True)
+        )
+        sizes = tuple(e - s for s, e in zip(starts, ends, strict=True))
+        return Extent(starts, sizes) if all(n > 0 for n in sizes) else None
+
+    def within(self, outer: Extent) -> tuple[slice, ...]:
+        """The index of it in an array that holds ``outer``."""
+        return tuple(
+            slice(a - b, a - b + n)
+            for a, b, n in zip(self.starts, outer.starts, self.sizes, strict=True)
+        )
+
+    def __str__(self) -> str:
+        spans = (f"{a}:{a + n}" for a, n in zip(self.starts, self.sizes, strict=True))
+        return f"[{', '.join(spans)}]"
+
+
+def parse_spec(spec: str) -> tuple[Shape, Extent] | None:
+    """Reads a ``shape_and_slice``: the shape of the whole and the part that is meant.
+
+    Args:
+        spec: sizes of the whole, then ``start,size`` or ``-`` for each dimension joined by colons; empty
+            for a whole tensor.
+
+    Returns:
+        Nothing for the empty text.
+
+    Raises:
+        InvalidArgumentError: for another form, or a part that reaches over the whole.
+    """
+    if not spec:
+        return None
+    *dims, parts = spec.split(" ")
+    try:
+        shape = tuple(int(d) for d in dims)
+        spans = [_span(part, dim) for part, dim in zip(parts.split(":"), shape, strict=True)]
+    except ValueError:
+        raise InvalidArgumentError(
+            f"{spec!r} is no shape_and_slice: write the sizes of the whole, then start,size or - for "
+            "each dimension joined by colons, as in '5 4 2,2:-'"
+        ) from None
+    extent = Extent(tuple(s for s, _ in spans), tuple(n for _, n in spans))
+    if not extent.fits(shape):
+        raise InvalidArgumentError(f"the slice in {spec!r} reaches over the whole of {list(shape)}")
+    return shape, extent
+
+
+def _span(part: str, dim: int) -> tuple[int, int]:
+    if part == "-":
+        return 0, dim
+    start, size = part.split(",")
+    return int(start), int(size)
+
+
+def write_spec(shape: Sequence[int], starts: Sequence[int], sizes: Sequence[int]) -> str:
+    """The ``shape_and_slice`` of a part of a tensor; see ``parse_spec``."""
+    spans = ":".join(f"{a},{n}" for a, n in zip(starts, sizes, strict=True))
+    return " ".join([*map(str, shape), spans])
+
+
+def assemble(
+    shape: Sequence[int], dtype: Any, wanted: Extent, pieces: Iterable[tuple[Extent, Array]]
+) -> tuple[Array, int]:
+    """Puts a box of a tensor together from pieces that do not overlap.
+
+    Args:
+        shape: of the whole tensor.
+        dtype: of its elements, numpy's.
+        wanted: the box.
+        pieces: where each lies in the whole, and its values.
+
+    Returns:
+        A new array, and how many of its elements no piece has.
+    """
+    assert wanted.fits(shape), (shape, wanted)
+    out = np.empty(wanted.sizes, dtype)
+    missing = wanted.elements
+    for extent, values in pieces:
+        common = wanted.meet(extent)
+        if common is not None or not wanted.starts:
+            part = common or wanted
+            out[part.within(wanted)] = values[part.within(extent)]
+            missing -= part.elements
+    return out, missing
+
+
+# -- keys of TensorFlow's index --------------------------------------------------------------------
+
+
+def slice_key(name: str, extents: Sequence[tuple[int, int]]) -> bytes:
+    """The key of one slice in the index of a TensorFlow checkpoint.
+
+    Args:
+        name: of the whole tensor.
+        extents: start and size of each dimension; size -1 for a whole one, with start 0.
+    """
+    # The byte 255 would be escaped too, but UTF-8 has none.
+    text = name.encode().replace(b"\0", b"\0\xff")
+    spans = b"".join(_ordered(a) + _ordered(n) for a, n in extents)
+    return _unsigned(0) + text + b"\x00\x01" + _unsigned(len(extents)) + spans
+
+
+def _unsigned(value: int) -> bytes:
+    """How many bytes, then the bytes, so that longer numbers sort behind shorter ones."""
+    digits = value.to_bytes((value.bit_length() + 7) // 8, "big")
+    return bytes([len(digits)]) + digits
+
+
+def _ordered(value: int) -> bytes:
+    """A signed number as bytes that sort as it does: ones before it say how many bytes follow."""
+    size = (~value if value < 0 else value).bit_length() // 7 + 1
+    # The leading ones, as many as there are bytes; those of a negative number are inverted with it.
+    leading = ((1 << size) - 1) << 7 * size
+    return ((value & (1 << 8 * size) - 1) ^ leading).to_bytes(size, "big")

@@ -1,0 +1,99 @@
+"""Reading sorted tables: the file format of LevelDB, which TensorFlow's checkpoint index is in.
+
+Owns blocks, their checksums and prefix-compressed keys. A table ends in a footer that points to an index
+block, whose entries point to data blocks; a block is followed by one byte for its compression and the
+masked CRC-32C of both. ``bundle`` calls it. Tables are read whole: an index is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from actorsession.checkpoints import snappy
+from actorsession.checkpoints.crc32c import crc32c, masked
+from actorsession.checkpoints.protobuf import read_varint
+from actorsession.errors import DataLossError
+
+__all__ = ["is_table", "read_table"]
+
+_FOOTER = 48
+_MAGIC = bytes.fromhex("57fb808b247547db")
+_TRAILER = 5
+_NONE, _SNAPPY = 0, 1
+
+
+def is_table(data: bytes) -> bool:
+    """Whether bytes end as a table does."""
+    return len(data) >= _FOOTER and data.endswith(_MAGIC)
+
+
+def read_table(data: bytes, path: str) -> dict[bytes, bytes]:
+    """The entries of a table, in the order of their keys.
+
+    Args:
+        data: the whole file.
+        path: where it is from, for messages.
+
+    Raises:
+        DataLossError: if a checksum is wrong or the bytes are no table.
+    """
+    if not is_table(data):
+        raise DataLossError(
+            f"{path!r} is no table, or was cut off: its last 8 bytes are not the ones of a table's end"
+        )
+    try:
+        footer = data[-_FOOTER:]
+        _, _, position = _handle(footer, 0)
+        index = _block(data, *_handle(footer, position)[:2])
+        found: dict[bytes, bytes] = {}
+        for _, pointer in _entries(index):
+            found.update(_entries(_block(data, *_handle(pointer, 0)[:2])))
+    except ValueError as exc:
+        raise DataLossError(f"the table {path!r} is damaged: {exc}") from exc
+    return found
+
+
+def _handle(data: bytes, position: int) -> tuple[int, int, int]:
+    """Offset and size of a block, and the position behind the two."""
+    offset, position = read_varint(data, position)
+    size, position = read_varint(data, position)
+    return offset, size, position
+
+
+def _block(data: bytes, offset: int, size: int) -> bytes:
+    """The content of a block, once its checksum is known to be right."""
+    end = offset + size
+    if end + _TRAILER > len(data) - _FOOTER:
+        raise ValueError(f"a block at {offset} of {size} bytes lies outside of the file")
+    stored = int.from_bytes(data[end + 1 : end + _TRAILER], "little")
+    found = masked(crc32c(data[offset : end + 1]))
+    if stored != found:
+        raise ValueError(
+            f"the block at {offset} has the checksum {found:#010x}, {stored:#010x} was stored"
+        )
+    if data[end] == _NONE:
+        return data[offset:end]
+    if data[end] == _SNAPPY:
+        return snappy.decompress(data[offset:end])
+    raise ValueError(f"the block at {offset} is compressed in the unknown way {data[end]}")
+
+
+def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Keys and values of a block; a key repeats the beginning of the one before."""
+    if len(block) < 4:
+        raise ValueError("a block is too short")
+    restarts = int.from_bytes(block[-4:], "little")
+    end = len(block) - 4 * (restarts + 1)
+    if end < 0:
+        raise ValueError(f"a block says that it has {restarts} restart points")
+    position, key = 0, b""
+    while position < end:
+        shared, position = read_varint(block, position)
+        unshared, position = read_varint(block, position)
+        size, position = read_varint(block, position)
+        if shared > len(key) or position + unshared + size > end:
+            raise ValueError("an entry reaches over the end of its block")
+        key = key[:shared] + block[position : position + unshared]
+        position += unshared
+        yield key, block[position : position + size]
+        position += size

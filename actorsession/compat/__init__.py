@@ -1,0 +1,1 @@
+"""Faces for programs that were written for something else."""

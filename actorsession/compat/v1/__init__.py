@@ -1,0 +1,102 @@
+"""TensorFlow 1's names: ``import actorsession.compat.v1 as tf``.
+
+Names, arguments, defaults and error classes are those of ``tensorflow.compat.v1``; what stands behind them is
+this library. Importing it starts nothing and changes no policy. Layers, datasets, summaries and readers are
+not here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorsession import errors, ops
+from actorsession.compat.v1 import app, flags, gfile, logging, train
+from actorsession.compat.v1 import text as compat
+from actorsession.compat.v1.forms import as_dtype, colocate_with, device, name_scope
+from actorsession.compat.v1.sessions import InteractiveSession, Session
+from actorsession.compat.v1.settings import ConfigProto, GPUOptions, GraphOptions, OptimizerOptions
+from actorsession.compat.v1.text import as_bytes, as_str, as_str_any, as_text
+from actorsession.config import RunMetadata, RunOptions
+from actorsession.errors import UnimplementedError
+from actorsession.graph.defaults import (
+    add_to_collection,
+    add_to_collections,
+    control_dependencies,
+    get_collection,
+    get_collection_ref,
+)
+from actorsession.graph.device import DeviceSpec
+from actorsession.graph.dtypes import (
+    DType,
+    bfloat16,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    resource,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from actorsession.graph.dtypes import bool_ as bool
+from actorsession.graph.evaluation import get_default_session
+from actorsession.graph.graph import Graph, get_default_graph, reset_default_graph
+from actorsession.graph.node import GraphDef, NodeDef
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.graph.static import get_static_value
+from actorsession.ops import *  # noqa: F403 - its __all__ is the list
+
+__all__ = [
+    "VERSION", "ConfigProto", "DType", "DeviceSpec", "GPUOptions", "Graph", "GraphDef", "GraphOptions",
+    "InteractiveSession", "NodeDef", "Operation", "OptimizerOptions", "RunMetadata", "RunOptions",
+    "Session", "Tensor", "TensorShape", "__version__", "add_to_collection", "add_to_collections", "app",
+    "as_bytes", "as_dtype", "as_str", "as_str_any", "as_text", "bfloat16", "bool", "colocate_with",
+    "compat", "complex64", "complex128", "control_dependencies", "device", "disable_control_flow_v2",
+    "disable_eager_execution", "disable_resource_variables", "disable_v2_behavior",
+    "disable_v2_tensorshape", "double", "enable_eager_execution", "errors", "executing_eagerly", "flags",
+    "float16", "float32", "float64", "get_collection", "get_collection_ref", "get_default_graph",
+    "get_default_session", "get_static_value", "gfile", "half", "int8", "int16", "int32", "int64",
+    "logging", "name_scope", "reset_default_graph", "resource", "string", "train", "uint8", "uint16",
+    "uint32", "uint64", *ops.__all__,
+]  # fmt: skip
+
+__version__ = VERSION = "1.15.0"
+"""The interface that the names follow, for programs that ask."""
+
+double, half = float64, float16
+
+
+def disable_v2_behavior() -> None:
+    """Does nothing: graphs are all that there is."""
+
+
+disable_eager_execution = disable_v2_behavior
+disable_control_flow_v2 = disable_v2_behavior
+disable_resource_variables = disable_v2_behavior
+disable_v2_tensorshape = disable_v2_behavior
+
+
+def executing_eagerly() -> Any:
+    """Whether operations run where they are written: never."""
+    return False
+
+
+def enable_eager_execution(
+    config: Any = None, device_policy: Any = None, execution_mode: Any = None
+) -> None:
+    """Refuses: operations are put into a graph, which a session runs.
+
+    Raises:
+        UnimplementedError: always.
+    """
+    raise UnimplementedError(
+        "there is no eager execution here: put operations into a Graph and run it with a Session"
+    )

@@ -1,0 +1,146 @@
+"""Files and folders under TensorFlow's names, on the local file system."""
+
+from __future__ import annotations
+
+import contextlib
+import glob as _glob
+import os
+import shutil
+from collections.abc import Iterator
+from typing import IO, Any
+
+from actorsession.errors import AlreadyExistsError, NotFoundError
+
+__all__ = [
+    "Copy", "DeleteRecursively", "Exists", "FastGFile", "GFile", "Glob", "IsDirectory",
+    "ListDirectory", "MakeDirs", "MkDir", "Open", "Remove", "Rename", "Stat", "Walk",
+]  # fmt: skip
+
+
+@contextlib.contextmanager
+def _known_errors(path: Any) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as exc:
+        raise NotFoundError(f"{path}; No such file or directory") from exc
+    except FileExistsError as exc:
+        raise AlreadyExistsError(f"{path}; File exists") from exc
+
+
+def GFile(name: str, mode: str = "r") -> IO[Any]:
+    """Opens a file.
+
+    Raises:
+        NotFoundError: if it does not exist.
+    """
+    with _known_errors(name):
+        return open(name, mode, encoding=None if "b" in mode else "utf-8")
+
+
+FastGFile = GFile
+Open = GFile
+
+
+def Exists(filename: str) -> bool:
+    """Whether there is a file or folder."""
+    return os.path.exists(filename)
+
+
+def IsDirectory(dirname: str) -> bool:
+    """Whether there is a folder."""
+    return os.path.isdir(dirname)
+
+
+def MakeDirs(dirname: str) -> None:
+    """Makes a folder and those above it; it may be there."""
+    os.makedirs(dirname, exist_ok=True)
+
+
+def MkDir(dirname: str) -> None:
+    """Makes a folder.
+
+    Raises:
+        NotFoundError: if the one above it does not exist.
+        AlreadyExistsError: if it is there.
+    """
+    with _known_errors(dirname):
+        os.mkdir(dirname)
+
+
+def ListDirectory(dirname: str) -> list[str]:
+    """The names in a folder.
+
+    Raises:
+        NotFoundError: if it does not exist.
+    """
+    with _known_errors(dirname):
+        return sorted(os.listdir(dirname))
+
+
+def Glob(filename: str) -> list[str]:
+    """The paths that fit a pattern."""
+    return sorted(_glob.glob(filename))
+
+
+def Walk(top: str, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
+    """What is in a folder and those below it: (folder, folders in it, files in it).
+
+    Args:
+        top: the folder.
+        in_order: whether a folder comes before those in it.
+    """
+    return os.walk(top, topdown=in_order)
+
+
+def Stat(filename: str) -> os.stat_result:
+    """Size and times of a file.
+
+    Raises:
+        NotFoundError: if it does not exist.
+    """
+    with _known_errors(filename):
+        return os.stat(filename)
+
+
+def Remove(filename: str) -> None:
+    """Deletes a file.
+
+    Raises:
+        NotFoundError: if it does not exist.
+    """
+    with _known_errors(filename):
+        os.remove(filename)
+
+
+def DeleteRecursively(dirname: str) -> None:
+    """Deletes a folder with all that is in it.
+
+    Raises:
+        NotFoundError: if it does not exist.
+    """
+    with _known_errors(dirname):
+        shutil.rmtree(dirname)
+
+
+def Copy(oldpath: str, newpath: str, overwrite: bool = False) -> None:
+    """Copies a file.
+
+    Raises:
+        AlreadyExistsError: if the new one is there and is not to be overwritten.
+        NotFoundError: if the old one does not exist.
+    """
+    _check_free(newpath, overwrite)
+    with _known_errors(oldpath):
+        shutil.copyfile(oldpath, newpath)
+
+
+def Rename(oldname: str, newname: str, overwrite: bool = False) -> None:
+    """Gives a file another name; errors as ``Copy``."""
+    _check_free(newname, overwrite)
+    with _known_errors(oldname):
+        os.replace(oldname, newname)
+
+
+def _check_free(path: str, overwrite: bool) -> None:
+    if not overwrite and os.path.exists(path):
+        raise AlreadyExistsError(f"{path} exists; say overwrite=True to replace it")

@@ -1,0 +1,120 @@
+"""``tf.train.Server``: a task of a cluster, in a thread beside the program.
+
+``actorsession.Server`` lives on its program's event loop; programs for TensorFlow have none. The loop's
+thread is a daemon: a program that ends takes its server along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import threading
+from typing import Any
+
+from actorsession import cluster
+from actorsession.actors.loops import new_event_loop
+from actorsession.compat.v1.settings import as_settings
+from actorsession.errors import FailedPreconditionError
+from actorsession.runtime.thread_waits import result_of
+
+__all__ = ["Server"]
+
+_LOCAL = {"localhost": ["127.0.0.1:0"]}
+
+
+class Server:
+    """One task of a cluster.
+
+    Args:
+        server_or_cluster_def: the cluster: a ``ClusterSpec``, or a dictionary from jobs to addresses.
+        job_name: this task's job; may be left out if there is only one.
+        task_index: this task's number; may be left out if there is only one.
+        protocol: ``"grpc"`` stands for ``"tcp"``.
+        config: settings of the process.
+        start: whether to listen at once; else ``start()`` does.
+
+    Raises:
+        InternalError: if the task is not in the cluster.
+        UnknownError: if the address cannot be had.
+    """
+
+    def __init__(
+        self,
+        server_or_cluster_def: Any,
+        job_name: str | None = None,
+        task_index: int | None = None,
+        protocol: str | None = None,
+        config: Any = None,
+        start: bool = True,
+    ) -> None:
+        self._server = cluster.Server(
+            server_or_cluster_def,
+            job_name,
+            task_index,
+            protocol="tcp" if protocol == "grpc" else protocol,
+            config=as_settings(config),
+        )
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ended = threading.Event()
+        if start:
+            self.start()
+
+    @staticmethod
+    def create_local_server(config: Any = None, start: bool = True) -> Server:
+        """A server of a cluster that has no other task, at a port that is free.
+
+        Args:
+            config: settings of the process.
+            start: whether to listen at once.
+        """
+        return Server(_LOCAL, config=config, start=start)
+
+    @property
+    def target(self) -> str:
+        """The address for sessions whose master this is to be."""
+        return self._server.target
+
+    def start(self) -> None:
+        """Listens, and serves from then on; nothing if it does."""
+        if self._ended.is_set():
+            raise FailedPreconditionError("the server was stopped; make a new one")
+        if self._loop is not None:
+            return
+        loop = self._loop = new_event_loop()
+        threading.Thread(
+            target=self._main, args=[loop], name="actorsession-server", daemon=True
+        ).start()
+        try:
+            result_of(asyncio.run_coroutine_threadsafe(self._server.start(), loop))
+        except BaseException:
+            self.stop()
+            raise
+
+    def _main(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()
+            self._ended.set()
+
+    def join(self) -> None:
+        """Waits until the server is stopped, by another thread; Ctrl-C ends the wait."""
+        while self._loop is not None and not self._ended.wait(0.1):
+            pass
+
+    def stop(self) -> None:
+        """Ends the server; what runs on it fails. May be called twice."""
+        loop = self._loop
+        if loop is None or self._ended.is_set():
+            self._ended.set()
+            return
+        try:
+            stopped: concurrent.futures.Future[None] = asyncio.run_coroutine_threadsafe(
+                self._server.stop(), loop
+            )
+            result_of(stopped)
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            self._ended.wait()

@@ -1,0 +1,145 @@
+"""Settings that are filled in after they were made, as TensorFlow's protobuf messages are.
+
+Our own settings never change once made; programs for TensorFlow write
+``config.gpu_options.allow_growth = True``. A ``Message`` takes that, and becomes our settings when a session
+is made of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, ClassVar
+
+from actorsession import config as settings
+
+__all__ = [
+    "ConfigProto", "GPUOptions", "GraphOptions", "Message", "OptimizerOptions", "as_settings",
+]  # fmt: skip
+
+_log = logging.getLogger("actorsession.compat")
+
+
+class Message:
+    """Settings that may be filled in; each field that is not has its default.
+
+    Raises:
+        ValueError: for a field that does not exist.
+    """
+
+    _made_of: ClassVar[Any]
+    _messages: ClassVar[Mapping[str, type[Message]]] = {}
+    _constants: ClassVar[Mapping[str, Any]] = {}
+
+    def __init__(self, **values: Any) -> None:
+        object.__setattr__(self, "_values", {})
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        values: dict[str, Any] = self.__dict__["_values"]
+        self._check(name)
+        if name not in values:
+            kind = self._messages.get(name)
+            values[name] = kind() if kind is not None else _default(self._made_of, name)
+        return values[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._check(name)
+        self.__dict__["_values"][name] = value
+
+    def _check(self, name: str) -> None:
+        known = [f.name for f in fields(self._made_of)]
+        if name not in known:
+            raise ValueError(
+                f'Protocol message {type(self).__name__} has no "{name}" field; it has '
+                f"{', '.join(known)}"
+            )
+
+    def CopyFrom(self, other: Message) -> None:
+        """Takes over all that another message of this kind says."""
+        self.__dict__["_values"] = dict(other.__dict__["_values"])
+
+    def HasField(self, name: str) -> bool:
+        """Whether a field was filled in."""
+        self._check(name)
+        return name in self.__dict__["_values"]
+
+    def frozen(self) -> Any:
+        """Our settings of the same content."""
+        values = self.__dict__["_values"].items()
+        return self._made_of(**{name: as_settings(value) for name, value in values})
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{k}={v!r}" for k, v in self.__dict__["_values"].items())
+        return f"{type(self).__name__}({said})"
+
+
+def _default(kind: Any, name: str) -> Any:
+    value = getattr(kind(), name)
+    # A list or map of its own, which may be filled.
+    return (
+        dict(value)
+        if isinstance(value, Mapping)
+        else list(value)
+        if isinstance(value, tuple)
+        else value
+    )
+
+
+def as_settings(value: Any) -> Any:
+    """A message as our settings; anything else as it is."""
+    return value.frozen() if isinstance(value, Message) else value
+
+
+class GPUOptions:
+    """Settings of GPUs, which are taken and do nothing: there are none here.
+
+    Args:
+        values: any fields of TensorFlow's message.
+    """
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+
+class OptimizerOptions(Message):
+    """How graphs are made faster; fields of ``actorsession.OptimizerOptions``."""
+
+    _made_of = settings.OptimizerOptions
+    L0, L1 = settings.OptLevel.L0, settings.OptLevel.L1
+    OFF, ON_1, ON_2 = settings.JitLevel.OFF, settings.JitLevel.ON_1, settings.JitLevel.ON_2
+
+
+class GraphOptions(Message):
+    """How graphs are planned; fields of ``actorsession.GraphOptions``."""
+
+    _made_of = settings.GraphOptions
+    _messages: ClassVar[Mapping[str, type[Message]]] = {"optimizer_options": OptimizerOptions}
+
+
+class ConfigProto(Message):
+    """How a session is set up; fields of ``actorsession.ConfigProto``."""
+
+    _made_of = settings.ConfigProto
+    _messages: ClassVar[Mapping[str, type[Message]]] = {"graph_options": GraphOptions}
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "gpu_options":
+            values = self.__dict__["_values"]
+            return values.setdefault(name, GPUOptions())
+        return super().__getattr__(name)
+
+    def frozen(self) -> settings.ConfigProto:
+        """Our settings of the same content, without GPUs."""
+        values = dict(self.__dict__["_values"])
+        gpus = values.pop("gpu_options", None)
+        if gpus is not None and vars(gpus):
+            _log.info("there are no GPUs: gpu_options %s do nothing", vars(gpus))
+        made: settings.ConfigProto = self._made_of(
+            **{name: as_settings(value) for name, value in values.items()}
+        )
+        return made

@@ -1,0 +1,33 @@
+"""``compat.as_bytes`` and its kin."""
+
+from __future__ import annotations
+
+__all__ = ["as_bytes", "as_str", "as_str_any", "as_text"]
+
+
+def as_bytes(bytes_or_text: str | bytes | bytearray, encoding: str = "utf-8") -> bytes:
+    """A string as bytes.
+
+    Raises:
+        TypeError: if it is neither text nor bytes.
+    """
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text.encode(encoding)
+    if isinstance(bytes_or_text, (bytes, bytearray)):
+        return bytes(bytes_or_text)
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+def as_text(bytes_or_text: str | bytes | bytearray, encoding: str = "utf-8") -> str:
+    """A string as text; errors as ``as_bytes``."""
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text
+    return as_bytes(bytes_or_text).decode(encoding)
+
+
+as_str = as_text
+
+
+def as_str_any(value: object, encoding: str = "utf-8") -> str:
+    """Anything as text."""
+    return as_str(value, encoding) if isinstance(value, (bytes, bytearray)) else str(value)

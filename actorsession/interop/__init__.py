@@ -1,0 +1,41 @@
+"""Graphs in the formats of other systems: TensorFlow's ``GraphDef`` and what stands around it.
+
+``protos`` has the messages, on a protobuf reader and writer of our own (``message``, ``wire``,
+``text_format``). ``exporting`` and ``importing`` turn graphs into them and back; ``signatures`` knows the
+operation types of TensorFlow. Users call it; nothing below imports it.
+"""
+
+from __future__ import annotations
+
+from actorsession.interop import graph_util, protos, text_format
+from actorsession.interop.collections import (
+    register_proto_function,
+    variable_from_proto,
+    variable_to_proto,
+)
+from actorsession.interop.exporting import graph_def_of, write_graph
+from actorsession.interop.importing import import_graph_def
+from actorsession.interop.meta_graph import (
+    ImportedMetaGraph,
+    export_meta_graph,
+    import_meta_graph,
+    read_meta_graph,
+)
+from actorsession.interop.protos import (
+    AttrValue,
+    GraphDef,
+    MetaGraphDef,
+    NodeDef,
+    TensorProto,
+    TensorShapeProto,
+    VersionDef,
+)
+from actorsession.interop.tensors import make_ndarray, make_tensor_proto
+
+__all__ = [
+    "AttrValue", "GraphDef", "ImportedMetaGraph", "MetaGraphDef", "NodeDef", "TensorProto",
+    "TensorShapeProto", "VersionDef", "export_meta_graph", "graph_def_of", "graph_util",
+    "import_graph_def", "import_meta_graph", "make_ndarray", "make_tensor_proto", "protos",
+    "read_meta_graph", "register_proto_function", "text_format", "variable_from_proto",
+    "variable_to_proto", "write_graph",
+]  # fmt: skip

@@ -1,0 +1,136 @@
+"""Attribute values as messages and as what operations hold here.
+
+Here an attribute is a bool, int, float, string, ``DType``, ``TensorShape``, array, or a tuple of them.
+TensorFlow's strings are bytes; ours are text where they are UTF-8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType
+from actorsession.graph.shape import TensorShape
+from actorsession.interop.enums import dtype_number, dtype_of
+from actorsession.interop.protos import AttrValue
+from actorsession.interop.tensors import make_ndarray, make_tensor_proto, shape_of, shape_proto
+
+__all__ = ["FunctionName", "attr_of", "attr_proto", "is_of_kind"]
+
+# From our value to the one in the message, by TensorFlow's name of the kind.
+_WRITE: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "string": ("s", lambda v: v.encode() if isinstance(v, str) else v),
+    "int": ("i", int),
+    "float": ("f", float),
+    "bool": ("b", bool),
+    "type": ("type", dtype_number),
+    "shape": ("shape", lambda v: shape_proto(TensorShape(v))),
+    "tensor": ("tensor", make_tensor_proto),
+}
+
+
+class FunctionName(str):
+    """The name of a function in the library of the graph."""
+
+    __slots__ = ()
+
+
+def attr_proto(value: Any, kind: str | None = None) -> AttrValue:
+    """An attribute as a message.
+
+    Args:
+        value: what the operation holds.
+        kind: TensorFlow's name of the attribute's type, such as ``list(int)``; found from the value
+            if left out.
+
+    Raises:
+        TypeError: for a value that no message can hold.
+    """
+    if isinstance(value, FunctionName):
+        made = AttrValue()
+        made.func.name = value
+        return made
+    kind = _kind_of(value) if kind is None else kind
+    inner = kind[5:-1] if kind.startswith("list(") else kind
+    if inner not in _WRITE:
+        raise TypeError(f"an attribute of type {kind} cannot be written: {value!r:.100}")
+    name, write = _WRITE[inner]
+    proto = AttrValue()
+    if inner == kind:
+        setattr(proto, name, write(value))
+        return proto
+    getattr(proto.list, name).extend([write(item) for item in value])
+    proto.list.SetInParent()
+    return proto
+
+
+def _kind_of(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        kinds = {_kind_of(item) for item in value} or {"int"}
+        if len(kinds) != 1:
+            raise TypeError(f"a list attribute holds values of one kind, got {value!r:.100}")
+        return f"list({kinds.pop()})"
+    kinds_of: tuple[tuple[str, Any], ...] = (
+        ("bool", (bool, np.bool_)), ("int", (int, np.integer)), ("float", (float, np.floating)),
+        ("string", (str, bytes)), ("type", DType), ("shape", TensorShape), ("tensor", np.ndarray),
+    )  # fmt: skip
+    for kind, types in kinds_of:
+        if isinstance(value, types):
+            return kind
+    raise TypeError(f"an attribute that is a {type(value).__name__} cannot be written")
+
+
+_KINDS = {
+    "s": "string", "i": "int", "f": "float", "b": "bool", "type": "type", "shape": "shape",
+    "tensor": "tensor", "func": "func",
+}  # fmt: skip
+
+
+def is_of_kind(proto: AttrValue, kind: str) -> bool:
+    """Whether an attribute has a value of the type that TensorFlow names; an empty list is one of any."""
+    found = proto.WhichOneof("value")
+    if found != "list":
+        return found is not None and _KINDS.get(found) == kind
+    inner = [f"list({_KINDS[field.name]})" for field, _ in proto.list.ListFields()]
+    return kind.startswith("list(") and inner in ([], [kind])
+
+
+def attr_of(proto: AttrValue) -> Any:
+    """The value of an attribute as operations hold it.
+
+    Raises:
+        ValueError: for an empty message, a placeholder, or a type that does not exist here.
+    """
+    kind = proto.WhichOneof("value")
+    if kind is None:
+        raise ValueError("the attribute has no value")
+    if kind == "list":
+        for field, values in proto.list.ListFields():
+            return tuple([_read(field.name, value) for value in values])
+        return ()
+    return _read(kind, getattr(proto, kind))
+
+
+def _read(kind: str, value: Any) -> Any:
+    if kind in ("i", "f", "b"):
+        return value
+    if kind == "s":
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value
+    if kind == "type":
+        return dtype_of(value)
+    try:
+        if kind == "shape":
+            return shape_of(value)
+        if kind == "tensor":
+            return make_ndarray(value)
+    except (InvalidArgumentError, TypeError) as exc:
+        raise ValueError(f"{exc}") from exc
+    if kind == "func":
+        return FunctionName(value.name)
+    raise ValueError(f"an attribute that is a {kind} has no value here")

@@ -1,0 +1,250 @@
+"""Variables and collections as messages.
+
+A collection is written by the kind of what is in it: variables as ``VariableDef``, operations and tensors by
+name, numbers and strings as they are. ``register_proto_function`` says how a collection of other objects is
+written and read. ``meta_graph`` stands on this module.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.interop import protos
+from actorsession.ops import GraphKeys, Variable
+from actorsession.ops.save_slices import SaveSliceInfo
+from actorsession.ops.variable_creation import VariableAggregation, VariableSynchronization
+
+__all__ = [
+    "collection_proto", "is_restored_by_function", "register_proto_function", "restore_collection",
+    "variable_from_proto", "variable_to_proto", "without_scope",
+]  # fmt: skip
+
+_log = logging.getLogger(__name__)
+
+
+# -- variables -----------------------------------------------------------------------------------
+
+
+def variable_to_proto(variable: Variable, export_scope: str | None = None) -> protos.VariableDef:
+    """A variable as the names of what it is made of.
+
+    Args:
+        variable: the variable.
+        export_scope: a name scope to leave off all names.
+    """
+    names = {
+        "variable_name": variable.name,
+        "initializer_name": variable.initializer.name,
+        "snapshot_name": variable._as_graph_element().name,
+        "initial_value_name": variable.initial_value.name,
+    }
+    made = protos.VariableDef(
+        **{key: without_scope(name, export_scope) for key, name in names.items()},
+        is_resource=True,
+        trainable=variable.trainable,
+        synchronization=int(variable.synchronization.value),
+        aggregation=int(variable.aggregation.value),
+    )
+    info = variable._get_save_slice_info()
+    if info is not None:
+        made.save_slice_info_def = protos.SaveSliceInfoDef(
+            full_name=info.full_name, full_shape=list(info.full_shape),
+            var_offset=list(info.var_offset), var_shape=list(info.var_shape),
+        )  # fmt: skip
+    return made
+
+
+def variable_from_proto(
+    proto: protos.VariableDef, graph: Graph, import_scope: str | None = None
+) -> Variable:
+    """The variable that nodes of a graph make up.
+
+    Args:
+        proto: the names of the nodes.
+        graph: the graph that they are in.
+        import_scope: a name scope to put before all names.
+
+    Raises:
+        ValueError: for a reference variable, or names that are no variable's.
+        KeyError: for names that are not in the graph.
+    """
+
+    def tensor(name: str) -> Tensor:
+        return graph.get_tensor_by_name(_within(name, import_scope))
+
+    handle = tensor(proto.variable_name)
+    if handle.op.type != "VarHandleOp":
+        raise ValueError(
+            f"{proto.variable_name!r} is a {handle.op.type}: a variable here is a resource, made by "
+            "VarHandleOp"
+        )
+    slices = proto.save_slice_info_def
+    parts: Mapping[str, Any] = {
+        "_handle": handle,
+        "_initializer": graph.get_operation_by_name(_within(proto.initializer_name, import_scope)),
+        "_initial_value": tensor(proto.initial_value_name),
+        "_element": tensor(proto.snapshot_name),
+        "_trainable": proto.trainable,
+        "_constraint": None,
+        "_kinds": _kinds(proto),
+        "_known_shape": None,
+        "_cached": None,
+        "_slice_info": SaveSliceInfo(
+            slices.full_name, list(slices.full_shape), list(slices.var_offset), list(slices.var_shape)
+        ) if proto.HasField("save_slice_info_def") else None,
+    }  # fmt: skip
+    # Its nodes are there already, so nothing is built and nobody is asked who makes variables.
+    variable = object.__new__(Variable)
+    for name, value in parts.items():
+        setattr(variable, name, value)
+    return variable
+
+
+def _kinds(proto: protos.VariableDef) -> tuple[Any, ...]:
+    return (
+        True, VariableSynchronization(proto.synchronization), VariableAggregation(proto.aggregation)
+    )  # fmt: skip
+
+
+def _within(name: str, scope: str | None) -> str:
+    return f"{scope.rstrip('/')}/{name}" if scope else name
+
+
+def without_scope(name: str, scope: str | None) -> str:
+    """A name without the scope that it is in."""
+    prefix = f"{scope.rstrip('/')}/" if scope else ""
+    return name.removeprefix(prefix)
+
+
+# -- collections ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Functions:
+    """How the objects of a collection become messages and are made of them."""
+
+    proto_type: type[Any] | None
+    to_proto: Callable[..., Any] | None
+    from_proto: Callable[..., Any] | None
+
+
+_FUNCTIONS: dict[str, _Functions] = {}
+
+
+def register_proto_function(
+    collection_name: str,
+    proto_type: type[Any] | None = None,
+    to_proto: Callable[..., Any] | None = None,
+    from_proto: Callable[..., Any] | None = None,
+) -> None:
+    """Says how the objects of a collection are written and read.
+
+    Args:
+        collection_name: the collection.
+        proto_type: class of the messages, with ``FromString``.
+        to_proto: from an object and ``export_scope=`` to a message, or ``None`` to leave it out.
+        from_proto: from a message and ``import_scope=`` to an object.
+
+    Raises:
+        TypeError: if a function is none.
+    """
+    for function in (to_proto, from_proto):
+        if function is not None and not callable(function):
+            raise TypeError(f"a function is wanted for {collection_name!r}, got {function!r:.100}")
+    _FUNCTIONS[collection_name] = _Functions(proto_type, to_proto, from_proto)
+
+
+_OF_VARIABLES = (
+    GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES,
+    GraphKeys.MODEL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.MOVING_AVERAGE_VARIABLES,
+    GraphKeys.GLOBAL_STEP,
+)  # fmt: skip
+
+
+def _variable_of(handle: Tensor) -> Variable | None:
+    """The variable of a handle, if a collection has it already."""
+    for key in _OF_VARIABLES:
+        for variable in handle.graph.get_collection(key):
+            if isinstance(variable, Variable) and variable.handle is handle:
+                return variable
+    return None
+
+
+def _read_variable(proto: protos.VariableDef, import_scope: str | None = None) -> Variable:
+    # One object however many collections it is in.
+    graph = get_default_graph()
+    made = variable_from_proto(proto, graph, import_scope)
+    known = _variable_of(made.handle)
+    return made if known is None else known
+
+
+for _key in _OF_VARIABLES:
+    register_proto_function(_key, protos.VariableDef, variable_to_proto, _read_variable)
+
+
+def collection_proto(key: str, values: list[Any], scope: str | None) -> protos.CollectionDef:
+    """A collection as a message.
+
+    Args:
+        key: its name.
+        values: what is in it.
+        scope: a name scope to leave off names.
+
+    Raises:
+        TypeError, ValueError: for values of a kind that no message can hold.
+    """
+    made = protos.CollectionDef()
+    functions = _FUNCTIONS.get(key)
+    if functions is not None and functions.to_proto is not None:
+        written = [functions.to_proto(value, export_scope=scope) for value in values]
+        made.bytes_list.value.extend([w.SerializeToString() for w in written if w is not None])
+    elif all(isinstance(v, (Tensor, Operation, Variable)) for v in values):
+        made.node_list.value.extend([without_scope(v.name, scope) for v in values])
+    elif all(isinstance(v, (str, bytes)) for v in values):
+        made.bytes_list.value.extend([v.encode() if isinstance(v, str) else v for v in values])
+    elif all(isinstance(v, float) for v in values):
+        made.float_list.value.extend(values)
+    else:
+        made.int64_list.value.extend(values)
+    return made
+
+
+def restore_collection(
+    key: str, written: protos.CollectionDef, graph: Graph, scope: str | None
+) -> None:
+    """Adds to a graph's collection what a message holds; names are below ``scope``."""
+    kind = written.WhichOneof("kind")
+    if kind is None:
+        return
+    values = list(getattr(written, kind).value)
+    functions = _FUNCTIONS.get(key)
+    if kind == "bytes_list" and functions is not None and functions.from_proto is not None:
+        assert functions.proto_type is not None
+        for value in values:
+            message = functions.proto_type.FromString(value)
+            graph.add_to_collection(key, functions.from_proto(message, import_scope=scope))
+    elif kind == "node_list":
+        for value in values:
+            graph.add_to_collection(key, _element(value, graph, scope))
+    elif kind == "any_list":
+        _log.warning("collection %r holds messages of any type, which nothing here reads", key)
+    else:
+        for value in values:
+            graph.add_to_collection(key, value)
+
+
+def _element(name: str, graph: Graph, scope: str | None) -> Any:
+    """The operation or tensor of a name; the variable, where the name is that of one."""
+    found = graph.as_graph_element(_within(name, scope))
+    variable = _variable_of(found) if isinstance(found, Tensor) else None
+    return found if variable is None else variable
+
+
+def is_restored_by_function(key: str) -> bool:
+    """Whether a collection holds objects of a kind of its own, such as variables."""
+    return key in _FUNCTIONS

@@ -1,0 +1,77 @@
+"""TensorFlow's enumerations, by name and number, and what its element types are here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from actorsession.graph.dtypes import DType, as_dtype
+
+__all__ = ["DATA_TYPES", "ENUMS", "dtype_number", "dtype_of", "label_of"]
+
+# The order is that of the numbers; references to a type stand 100 above it.
+_TYPES = (
+    "INVALID", "FLOAT", "DOUBLE", "INT32", "UINT8", "INT16", "INT8", "STRING", "COMPLEX64", "INT64",
+    "BOOL", "QINT8", "QUINT8", "QINT32", "BFLOAT16", "QINT16", "QUINT16", "UINT16", "COMPLEX128",
+    "HALF", "RESOURCE", "VARIANT", "UINT32", "UINT64", "FLOAT8_E5M2", "FLOAT8_E4M3FN",
+    "FLOAT8_E4M3FNUZ", "FLOAT8_E4M3B11FNUZ", "FLOAT8_E5M2FNUZ", "INT4", "UINT4", "INT2", "UINT2",
+    "FLOAT4_E2M1FN",
+)  # fmt: skip
+
+DATA_TYPES: Mapping[str, int] = {
+    **{f"DT_{name}": number for number, name in enumerate(_TYPES)},
+    **{f"DT_{name}_REF": number + 100 for number, name in enumerate(_TYPES) if number},
+}
+
+ENUMS: Mapping[str, Mapping[str, int]] = {
+    "DataType": DATA_TYPES,
+    "CheckpointFormatVersion": {"LEGACY": 0, "V1": 1, "V2": 2},
+    "VariableSynchronization": {
+        f"VARIABLE_SYNCHRONIZATION_{name}": number
+        for number, name in enumerate(("AUTO", "NONE", "ON_WRITE", "ON_READ"))
+    },
+    "VariableAggregation": {
+        f"VARIABLE_AGGREGATION_{name}": number
+        for number, name in enumerate(("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"))
+    },
+}
+
+_LABELS = {enum: {number: label for label, number in of.items()} for enum, of in ENUMS.items()}
+
+_OURS: Mapping[str, int] = {
+    "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7,
+    "complex64": 8, "int64": 9, "bool": 10, "bfloat16": 14, "uint16": 17, "complex128": 18,
+    "float16": 19, "resource": 20, "uint32": 22, "uint64": 23,
+}  # fmt: skip
+_BY_NUMBER: Mapping[int, DType] = {number: as_dtype(name) for name, number in _OURS.items()}
+
+
+def label_of(enum: str, number: int) -> str | None:
+    """The name of a value of an enumeration, if it has one."""
+    return _LABELS[enum].get(number)
+
+
+def dtype_number(dtype: DType) -> int:
+    """TensorFlow's number of an element type.
+
+    Raises:
+        ValueError: if TensorFlow has no such type.
+    """
+    number = _OURS.get(dtype.name)
+    if number is None:
+        raise ValueError(f"element type {dtype.name} has no number; {', '.join(_OURS)} have one")
+    return number
+
+
+def dtype_of(number: int) -> DType:
+    """The element type of TensorFlow's number; references count as what they refer to.
+
+    Raises:
+        ValueError: for types that do not exist here.
+    """
+    found = _BY_NUMBER.get(number - 100 if number > 100 else number)
+    if found is None:
+        label = label_of("DataType", number) or "an unknown type"
+        raise ValueError(
+            f"element type {number} ({label}) does not exist here; {', '.join(_OURS)} do"
+        )
+    return found

@@ -1,0 +1,221 @@
+"""Graphs as TensorFlow's ``GraphDef``.
+
+``graph_def_of`` writes each node with the attributes that TensorFlow wants and this library derives: types
+and counts of inputs, above all. What only this library has stands in attributes that begin with
+``PRIVATE``, which TensorFlow keeps and never asks about, so that a graph that comes back is the same.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from actorsession.graph import registry
+from actorsession.graph.function import WHILE
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import GraphDef as PlainGraphDef
+from actorsession.graph.node import NodeDef as PlainNodeDef
+from actorsession.graph.node import TensorSpec
+from actorsession.interop import protos, text_format
+from actorsession.interop.attributes import FunctionName, attr_proto
+from actorsession.interop.functions import CONSTRUCTS, function_proto
+from actorsession.interop.signatures import (
+    FROM_HANDLE,
+    GRAPH_DEF_VERSION,
+    PRIVATE,
+    REQUIRED,
+    Signature,
+    bind,
+    signature_of,
+)
+from actorsession.interop.tensors import shape_proto
+
+__all__ = ["graph_def_of", "write_graph"]
+
+
+def graph_def_of(
+    graph: Graph | PlainGraphDef, *, after: int = 0, add_shapes: bool = False
+) -> protos.GraphDef:
+    """A graph in TensorFlow's form.
+
+    Args:
+        graph: a graph, or one as plain data.
+        after: how many operations, in the order they were built, are left out.
+        add_shapes: whether nodes carry the static shapes of their outputs, as ``_output_shapes``.
+
+    Returns:
+        A new message.
+
+    Raises:
+        ValueError: for a node that has no such form.
+    """
+    plain = graph.as_graph_def() if isinstance(graph, Graph) else graph
+    made = protos.GraphDef()
+    made.versions.producer = GRAPH_DEF_VERSION
+    writer = _Writer(made.library, add_shapes)
+    types = {node.name: node.outputs for node in plain.nodes}
+    for node in plain.nodes[after:]:
+        inputs = tuple([types[name][index] for name, index in node.inputs])
+        list.append(made.node, writer.node(node, inputs))
+    return made
+
+
+class _Writer:
+    """Writes nodes, and the functions of loops and branches into a library.
+
+    Args:
+        library: where functions go.
+        add_shapes: whether nodes carry the static shapes of their outputs.
+    """
+
+    def __init__(self, library: protos.FunctionDefLibrary, add_shapes: bool) -> None:
+        self._library = library
+        self._add_shapes = add_shapes
+        self._names: set[str] = set()
+
+    def node(self, node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> protos.NodeDef:
+        """A node; ``inputs`` are the static types of what it reads."""
+        made = protos.NodeDef(name=node.name, op=node.op, device=node.device)
+        made.input.extend([n if index == 0 else f"{n}:{index}" for n, index in node.inputs])
+        made.input.extend([f"^{name}" for name in node.control_inputs])
+        try:
+            is_construct = node.op in CONSTRUCTS
+            attrs = self._construct(node, inputs) if is_construct else _attrs(node, inputs)
+            for name in sorted(attrs):
+                value, kind = attrs[name]
+                made.attr[name] = attr_proto(value, kind)
+        except (TypeError, ValueError) as exc:
+            raise ValueError(
+                f"node {node.name!r} ({node.op}) has no form in a GraphDef: {exc}"
+            ) from exc
+        if self._add_shapes:
+            shapes = made.attr["_output_shapes"].list
+            outputs = _outputs(node, inputs)
+            shapes.shape.extend([shape_proto(spec.shape) for spec in outputs])
+            shapes.SetInParent()
+        return made
+
+    def _construct(
+        self, node: PlainNodeDef, inputs: tuple[TensorSpec, ...]
+    ) -> dict[str, tuple[Any, str | None]]:
+        """The attributes of a loop or branch, whose functions go into the library."""
+        made: dict[str, tuple[Any, str | None]] = {
+            name: (value, None) for name, value in node.attrs.items() if name.startswith("_")
+        }
+        for key in CONSTRUCTS[node.op]:
+            name = self._free_name(f"{node.name}_{key}".replace("/", "_"))
+            function = function_proto(name, node.attrs[key], self.node, carried=key == "body")
+            list.append(self._library.function, function)
+            made[key] = (FunctionName(name), "func")
+        outputs = _outputs(node, inputs)
+        if node.op == WHILE:
+            made["T"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
+        else:
+            made["Tcond"] = (inputs[0].dtype, "type")
+            made["Tin"] = (tuple([spec.dtype for spec in inputs[1:]]), "list(type)")
+            made["Tout"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
+        made["output_shapes"] = (tuple([spec.shape for spec in outputs]), "list(shape)")
+        return made
+
+    def _free_name(self, wanted: str) -> str:
+        name, count = wanted, 0
+        while name in self._names:
+            count += 1
+            name = f"{wanted}_{count}"
+        self._names.add(name)
+        return name
+
+
+def _outputs(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[TensorSpec, ...]:
+    """The outputs that a node has in TensorFlow's form, where loops hand on what they capture."""
+    rest = inputs[len(node.outputs) :] if node.op == WHILE else ()
+    return (*node.outputs, *rest)
+
+
+def _attrs(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> dict[str, tuple[Any, str | None]]:
+    """Attribute values with TensorFlow's names of their types."""
+    signature = signature_of(node.op)
+    if signature is None:
+        return {name: (value, None) for name, value in node.attrs.items() if value is not None}
+    bound = _bound(node, inputs, signature)
+    made: dict[str, tuple[Any, str | None]] = {}
+    for name, attr in signature.attrs.items():
+        value = bound.get(name, node.attrs.get(name, attr.default))
+        if value is REQUIRED:
+            raise ValueError(f"TensorFlow's {node.op} needs attribute {name!r}, which it has not")
+        if value is not None:
+            made[name] = (value, attr.type)
+    defaults = registry.lookup(node.op).attrs if registry.is_registered(node.op) else {}
+    for name, value in node.attrs.items():
+        if name not in made and _is_needed(name, value, node, defaults):
+            made[name if name.startswith("_") else PRIVATE + name] = (value, None)
+    return made
+
+
+def _is_needed(name: str, value: Any, node: PlainNodeDef, defaults: Mapping[str, Any]) -> bool:
+    """Whether an attribute that TensorFlow does not have would otherwise be lost."""
+    if name.startswith("_"):
+        return True
+    if name in FROM_HANDLE and defaults.get("dtype") is registry.REQUIRED and node.inputs:
+        return False
+    return value is not None and not _is_same(value, defaults.get(name))
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)
+
+
+def _bound(
+    node: PlainNodeDef, inputs: tuple[TensorSpec, ...], signature: Signature
+) -> dict[str, Any]:
+    bound: dict[str, Any] = {}
+    for args, specs, what in (
+        (signature.inputs, inputs, "inputs"), (signature.outputs, node.outputs, "outputs")
+    ):  # fmt: skip
+        known = {**node.attrs, **bound}
+        found = bind(args, [spec.dtype for spec in specs], known, signature.attrs)
+        if found is None:
+            raise ValueError(f"it has {len(specs)} {what}, which TensorFlow's {node.op} does not")
+        bound = {**found, **bound}
+    return bound
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def write_graph(
+    graph_or_graph_def: Any, logdir: str | os.PathLike[str], name: str, as_text: bool = True
+) -> str:
+    """Writes a graph to a file, in TensorFlow's form.
+
+    Args:
+        graph_or_graph_def: a graph, one as plain data, or a message.
+        logdir: the folder, made if it does not exist.
+        name: the file's name.
+        as_text: whether the text form is written.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        ValueError: for a graph that has no such form.
+    """
+    message = graph_or_graph_def
+    if isinstance(message, (Graph, PlainGraphDef)):
+        message = graph_def_of(message)
+    folder = Path(logdir)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    content = (
+        text_format.MessageToString(message).encode() if as_text else message.SerializeToString()
+    )
+    # Whole or not at all: a reader never sees half a graph.
+    beside = path.with_name(f"{path.name}.tmp{os.getpid()}")
+    try:
+        beside.write_bytes(content)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+    return str(path)

@@ -1,0 +1,185 @@
+"""The functions of loops and branches as TensorFlow's ``FunctionDef`` and back.
+
+Here a function reads what is outside through captures, which ``While`` and ``If`` take as their last
+inputs. In TensorFlow's form there are arguments alone: a branch takes the captures, and a loop hands each on
+to the next turn as a variable that never changes. So a loop that goes out has more outputs than it had, and
+of one that comes in the variables that never change become captures.
+
+In a function, an output has a name of its own, ``node:output:index``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actorsession.graph.function import ARGUMENT, FunctionDef
+from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.interop import protos
+from actorsession.interop.enums import dtype_number
+from actorsession.interop.planned import Planned, plan_node
+from actorsession.interop.signatures import Arg, signature_of
+
+__all__ = ["CONSTRUCTS", "PlannedFunction", "function_proto", "plan_function"]
+
+# The attributes that hold functions, by operation type in TensorFlow's form.
+CONSTRUCTS: Mapping[str, tuple[str, ...]] = {
+    "While": ("cond", "body"), "StatelessWhile": ("cond", "body"),
+    "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"),
+}  # fmt: skip
+
+WriteNode = Callable[[NodeDef, tuple[TensorSpec, ...]], protos.NodeDef]
+
+
+def _places(args: Sequence[Arg], total: int, attrs: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """For each output of a node the name of the output and the index in it."""
+    places: list[tuple[str, int]] = []
+    for at, arg in enumerate(args):
+        count = 1
+        if arg.number or arg.is_list:
+            known = attrs.get(arg.number or arg.type)
+            rest = total - len(places) - (len(args) - at - 1)
+            count = (
+                len(known) if isinstance(known, (tuple, list)) else rest if known is None else known
+            )
+        places.extend([(arg.name, index) for index in range(count)])
+    return places
+
+
+def _output_places(op: str, total: int, attrs: Mapping[str, Any]) -> list[tuple[str, int]]:
+    signature = signature_of(op)
+    if signature is None:  # of this library alone
+        return [("output", index) for index in range(total)]
+    return _places(signature.outputs, total, attrs)
+
+
+# -- out -----------------------------------------------------------------------------------------
+
+
+def function_proto(
+    name: str, function: FunctionDef, write: WriteNode, *, carried: bool = False
+) -> protos.FunctionDef:
+    """A function in TensorFlow's form.
+
+    Args:
+        name: its name in the library of the graph.
+        function: the function.
+        write: writes a node.
+        carried: whether it also returns its captures, as the body of a loop does.
+    """
+    made = protos.FunctionDef()
+    made.signature.name = name
+    taken = {node.name for node in function.nodes}
+    arguments = []
+    for at, spec in enumerate(function.arguments):
+        argument = f"arg_{at}"
+        while argument in taken:
+            argument += "_"
+        arguments.append(argument)
+        made.signature.input_arg.add(name=argument, type=dtype_number(spec.dtype))
+    specs = {node.name: node.outputs for node in function.nodes}
+    specs[ARGUMENT] = function.arguments
+    refs = {(ARGUMENT, at): argument for at, argument in enumerate(arguments)}
+    for node in function.nodes:
+        proto = write(node, tuple([specs[n][index] for n, index in node.inputs]))
+        data = [refs[ref] for ref in node.inputs]
+        proto.input[:] = [*data, *[f"^{before}" for before in node.control_inputs]]
+        list.append(made.node_def, proto)
+        for at, (output, index) in enumerate(
+            _output_places(node.op, len(node.outputs), node.attrs)
+        ):
+            refs[node.name, at] = f"{node.name}:{output}:{index}"
+    returned = list(function.outputs)
+    if carried:
+        returned += [(ARGUMENT, at) for at in range(len(function.inputs), len(arguments))]
+    for at, (producer, index) in enumerate(returned):
+        made.signature.output_arg.add(
+            name=f"ret_{at}", type=dtype_number(specs[producer][index].dtype)
+        )
+        made.ret[f"ret_{at}"] = refs[producer, index]
+    return made
+
+
+# -- in ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFunction:
+    """A function of a file, ready to be built.
+
+    Attributes:
+        arguments: names of its arguments, which nodes read like outputs of nodes of that name.
+        nodes: its nodes, checked.
+        results: producing node or argument and output index of each result.
+        control: nodes that run whatever the results need.
+    """
+
+    arguments: tuple[str, ...]
+    nodes: tuple[Planned, ...]
+    results: tuple[tuple[str, int], ...]
+    control: tuple[str, ...]
+
+
+def plan_function(function: protos.FunctionDef) -> PlannedFunction:
+    """Reads a function.
+
+    Raises:
+        ValueError: for what is no function.
+    """
+    name = function.signature.name
+    arguments = tuple([arg.name for arg in function.signature.input_arg])
+    layouts = {node.name: _layout(node) for node in function.node_def}
+    if len(layouts) < len(function.node_def) or set(layouts) & set(arguments):
+        raise ValueError(f"function {name!r}: names of nodes and arguments are not unique")
+
+    def flat(text: str) -> tuple[str, int]:
+        producer, _, place = text.partition(":")
+        if producer in arguments and not place:
+            return producer, 0
+        output, _, index = place.partition(":")
+        if producer not in layouts or not index.isascii() or not index.isdigit():
+            raise ValueError(
+                f"function {name!r}: {text!r} is no argument and no 'node:output:index'"
+            )
+        return producer, layouts[producer](output) + int(index)
+
+    nodes = []
+    for proto in function.node_def:
+        node = proto.copy()
+        node.input[:] = [
+            text if text.startswith("^") else "{}:{}".format(*flat(text)) for text in proto.input
+        ]
+        nodes.append(plan_node(node))
+    missing = [arg.name for arg in function.signature.output_arg if arg.name not in function.ret]
+    if missing:
+        raise ValueError(f"function {name!r} does not say what it returns as {missing[0]!r}")
+    results = tuple([flat(function.ret[arg.name]) for arg in function.signature.output_arg])
+    control = tuple(dict.fromkeys(function.control_ret.values()))
+    return PlannedFunction(arguments, tuple(nodes), results, control)
+
+
+def _layout(node: protos.NodeDef) -> Callable[[str], int]:
+    """From the name of an output of a node to the index of its first value."""
+    signature = signature_of(node.op)
+    if signature is None:
+        return lambda output: 0
+    starts: dict[str, int] = {}
+    at = 0
+    for arg in signature.outputs:
+        starts[arg.name] = at
+        if arg.number:
+            at += node.attr[arg.number].i if arg.number in node.attr else 1
+        elif arg.is_list:
+            at += len(node.attr[arg.type].list.type) if arg.type in node.attr else 1
+        else:
+            at += 1
+
+    def first(output: str) -> int:
+        if output not in starts:
+            raise ValueError(
+                f"node {node.name!r} ({node.op}) has no output {output!r}; it has {sorted(starts)}"
+            )
+        return starts[output]
+
+    return first

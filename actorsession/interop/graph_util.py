@@ -1,0 +1,264 @@
+"""Surgery on graphs in TensorFlow's form: parts of them, and variables turned into constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import GraphDef as PlainGraphDef
+from actorsession.interop.exporting import graph_def_of
+from actorsession.interop.planned import split_input
+from actorsession.interop.protos import AttrValue, GraphDef, NodeDef
+from actorsession.interop.tensors import make_tensor_proto
+
+__all__ = ["convert_variables_to_constants", "extract_sub_graph", "remove_training_nodes"]
+
+
+def _message(graph_def: Any) -> GraphDef:
+    if isinstance(graph_def, (Graph, PlainGraphDef)):
+        return graph_def_of(graph_def)
+    if isinstance(graph_def, GraphDef):
+        return graph_def
+    raise TypeError(f"graph_def is a GraphDef, got {type(graph_def).__name__}")
+
+
+def _producer(text: str) -> str:
+    return split_input(text)[0]
+
+
+def _like(graph_def: GraphDef, nodes: Iterable[NodeDef]) -> GraphDef:
+    """A graph of other nodes, with library and versions of a given one."""
+    made = GraphDef()
+    made.node.extend(nodes)
+    made.library.MergeFrom(graph_def.library)
+    made.versions.CopyFrom(graph_def.versions)
+    return made
+
+
+# -- parts ---------------------------------------------------------------------------------------
+
+
+def extract_sub_graph(graph_def: Any, dest_nodes: Sequence[str]) -> GraphDef:
+    """The nodes that some nodes need, and those themselves.
+
+    Args:
+        graph_def: the graph, in TensorFlow's form or the library's own.
+        dest_nodes: names of nodes.
+
+    Returns:
+        A new graph, its nodes in their former order.
+
+    Raises:
+        TypeError: if ``graph_def`` is no graph or ``dest_nodes`` is one string.
+        AssertionError: for a name that is not in the graph.
+    """
+    message = _message(graph_def)
+    if isinstance(dest_nodes, str):
+        raise TypeError(f"dest_nodes is a list of names, got {dest_nodes!r}")
+    by_name = {node.name: node for node in message.node}
+    waiting = list(dest_nodes)
+    needed: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in needed:
+            continue
+        if name not in by_name:
+            raise AssertionError(f"{name} is not in the graph")
+        needed.add(name)
+        waiting.extend([_producer(text) for text in by_name[name].input])
+    return _like(message, [node for node in message.node if node.name in needed])
+
+
+def remove_training_nodes(
+    input_graph: Any, protected_nodes: Iterable[str] | None = None
+) -> GraphDef:
+    """A graph without nodes that only training needs: ``CheckNumerics`` and ``Identity``.
+
+    Args:
+        input_graph: the graph.
+        protected_nodes: names of nodes that stay.
+
+    Returns:
+        A new graph, in which what read such a node reads what it read. Nodes that control
+        dependencies lead to or from stay.
+    """
+    message = _message(input_graph)
+    kept = set(protected_nodes or ())
+    for node in message.node:
+        for text in node.input:
+            if text.startswith("^"):
+                kept.update((node.name, text[1:]))
+    passed = {
+        node.name: node.input[0]
+        for node in message.node
+        if node.op in ("CheckNumerics", "Identity") and node.name not in kept and node.input
+    }
+    made = _like(message, [node for node in message.node if node.name not in passed])
+    for node in made.node:
+        node.input[:] = [_source(text, passed) for text in node.input]
+        groups = node.attr["_class"].list.s if "_class" in node.attr else []
+        groups[:] = [g for g in groups if g.decode("utf-8", "replace")[5:] not in passed]
+        if "_class" in node.attr and not groups:
+            del node.attr["_class"]
+    return made
+
+
+def _source(text: str, passed: Mapping[str, str]) -> str:
+    seen = set()
+    while text not in seen and _producer(text) in passed:
+        seen.add(text)
+        text = passed[_producer(text)]
+    return text
+
+
+# -- constants -----------------------------------------------------------------------------------
+
+
+def convert_variables_to_constants(
+    sess: Any,
+    input_graph_def: Any,
+    output_node_names: Sequence[str],
+    variable_names_whitelist: Iterable[str] | None = None,
+    variable_names_blacklist: Iterable[str] | None = None,
+) -> GraphDef:
+    """A graph in which variables are constants with the values that they have in a session.
+
+    Args:
+        sess: a session of the graph; its ``run`` is called once.
+        input_graph_def: the graph.
+        output_node_names: names of the nodes that the result is for.
+        variable_names_whitelist: names of the variables to convert, all if left out.
+        variable_names_blacklist: names of variables that stay.
+
+    Returns:
+        A new graph of what the nodes named need.
+
+    Raises:
+        AssertionError: for a name that is not in the graph.
+        ValueError: for a variable that the nodes named do not only read.
+        FailedPreconditionError: for a variable without value.
+    """
+    message = extract_sub_graph(input_graph_def, list(output_node_names))
+    frozen = _Frozen(message, variable_names_whitelist, variable_names_blacklist)
+    reads = frozen.reads()
+    fetched = sess.run({name: f"{read}:0" for name, read in reads.items()}) if reads else {}
+    made = GraphDef()
+    for node in message.node:
+        for turned in frozen.turned(node, fetched):
+            list.append(made.node, turned)
+    made.library.MergeFrom(message.library)
+    made.versions.CopyFrom(message.versions)
+    return made
+
+
+class _Frozen:
+    """Which nodes of a graph hand variables on, and what they become.
+
+    Args:
+        message: the graph.
+        only: names of the variables to convert, all if ``None``.
+        never: names of variables that stay.
+    """
+
+    def __init__(
+        self, message: GraphDef, only: Iterable[str] | None, never: Iterable[str] | None
+    ) -> None:
+        self._nodes = {node.name: node for node in message.node}
+        chosen, spared = None if only is None else set(only), set(never or ())
+        # The variable behind each node whose output is a handle.
+        self._behind = {
+            node.name: node.name
+            for node in message.node
+            if node.op == "VarHandleOp"
+            and node.name not in spared
+            and (chosen is None or node.name in chosen)
+        }
+        grew = True
+        while grew:
+            found = {
+                node.name: self._behind[_producer(node.input[0])]
+                for node in message.node
+                if node.op == "Identity" and _producer(node.input[0]) in self._behind
+                and node.name not in self._behind
+            }  # fmt: skip
+            grew = bool(found)
+            self._behind.update(found)
+
+    def _variable(self, node: NodeDef) -> str | None:
+        """The variable that is a node's first input, if it is one to convert."""
+        data = [text for text in node.input if not text.startswith("^")]
+        return self._behind.get(_producer(data[0])) if data else None
+
+    def reads(self) -> dict[str, str]:
+        """For each variable a node that reads it.
+
+        Raises:
+            ValueError: if something else than a read takes a variable.
+        """
+        found: dict[str, str] = {}
+        for node in self._nodes.values():
+            variable = self._variable(node)
+            if variable is None or node.name in self._behind:
+                continue
+            if node.op not in ("ReadVariableOp", "ResourceGather"):
+                raise ValueError(
+                    f"variable {variable!r} cannot become a constant: node {node.name!r} ({node.op}) does "
+                    "more than read it. Name outputs that only read, or put it on the blacklist"
+                )
+            if node.op == "ReadVariableOp":
+                found.setdefault(variable, node.name)
+        unread = {v for v in map(self._variable, self._nodes.values()) if v} - set(found)
+        if unread:
+            raise ValueError(f"no ReadVariableOp among the nodes reads {sorted(unread)}")
+        return found
+
+    def turned(self, node: NodeDef, values: Mapping[str, Any]) -> list[NodeDef]:
+        """What a node becomes."""
+        if self._behind.get(node.name) == node.name:
+            if node.name not in values:
+                return [node.copy()]
+            return [_constant(node.name, np.asarray(values[node.name]), node)]
+        variable = self._variable(node)
+        if variable is None:
+            return [node.copy()]
+        dtype = self._nodes[variable].attr["dtype"]
+        made = node.copy()
+        if node.op == "ResourceGather":
+            return self._gather(made, dtype)
+        made.op = "Identity"
+        _keep_attrs(made, {"T": dtype})
+        return [made]
+
+    def _gather(self, made: NodeDef, dtype: AttrValue) -> list[NodeDef]:
+        axis = _constant(f"{made.name}/axis", np.zeros((), np.int32), made)
+        made.op = "GatherV2"
+        made.input.insert(2, axis.name)
+        indices = made.attr["Tindices"].copy()
+        batch_dims = made.attr["batch_dims"].i if "batch_dims" in made.attr else 0
+        _keep_attrs(made, {
+            "Tparams": dtype, "Tindices": indices, "Taxis": axis.attr["dtype"],
+            "batch_dims": AttrValue(i=batch_dims),
+        })  # fmt: skip
+        return [axis, made]
+
+
+def _constant(name: str, value: Any, like: NodeDef) -> NodeDef:
+    made = NodeDef(name=name, op="Const", device=like.device)
+    proto = make_tensor_proto(value)
+    made.attr["value"].tensor.CopyFrom(proto)
+    made.attr["dtype"].type = proto.dtype
+    return made
+
+
+def _keep_attrs(node: NodeDef, attrs: Mapping[str, AttrValue]) -> None:
+    """Gives a node other attributes; what it says of its device and shapes stays."""
+    kept = {
+        key: value
+        for key, value in node.attr.items()
+        if key in ("_class", "_output_shapes") and key not in attrs
+    }
+    node.attr.clear()
+    node.attr.update({**kept, **attrs})

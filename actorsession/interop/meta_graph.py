@@ -1,0 +1,187 @@
+"""``MetaGraphDef``: a graph with its collections, as ``.meta`` files hold it.
+
+``collections`` knows what is in a collection; what cannot be written is left out, with a warning in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from actorsession.errors import DataLossError
+from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.interop import protos, text_format
+from actorsession.interop.collections import (
+    collection_proto,
+    is_restored_by_function,
+    restore_collection,
+    without_scope,
+)
+from actorsession.interop.exporting import graph_def_of
+from actorsession.interop.importing import import_graph_def
+from actorsession.ops import GraphKeys, Variable
+
+__all__ = ["ImportedMetaGraph", "export_meta_graph", "import_meta_graph", "read_meta_graph"]
+
+_log = logging.getLogger(__name__)
+
+_VERSION = "2.21.0"  # the release of TensorFlow whose signatures are written
+
+
+# -- export --------------------------------------------------------------------------------------
+
+
+def export_meta_graph(
+    filename: str | os.PathLike[str] | None = None,
+    meta_info_def: protos.MetaGraphDef.MetaInfoDef | None = None,
+    graph_def: Any = None,
+    saver_def: protos.SaverDef | None = None,
+    collection_list: list[str] | None = None,
+    as_text: bool = False,
+    graph: Graph | None = None,
+    clear_devices: bool = False,
+) -> protos.MetaGraphDef:
+    """A graph with its collections as a message, and in a file if one is named.
+
+    Args:
+        filename: the file.
+        meta_info_def: who made it, to start from.
+        graph_def: the graph in TensorFlow's form; made of ``graph`` if left out.
+        saver_def: where the operations of a saver are.
+        collection_list: names of the collections to write, all if left out.
+        as_text: whether the file has the text form.
+        graph: the graph; the default graph if left out.
+        clear_devices: whether nodes forget the devices that were asked for.
+
+    Raises:
+        ValueError: for a graph that has no such form.
+    """
+    graph = get_default_graph() if graph is None else graph
+    made = protos.MetaGraphDef()
+    if meta_info_def is not None:
+        made.meta_info_def.CopyFrom(meta_info_def)
+    made.meta_info_def.tensorflow_version = _VERSION
+    made.graph_def.CopyFrom(
+        graph_def_of(graph, add_shapes=True) if graph_def is None else graph_def
+    )
+    if clear_devices:
+        _clear_devices(made.graph_def)
+    _list_ops(made)
+    if saver_def is not None:
+        made.saver_def.CopyFrom(saver_def)
+    keys = graph.get_all_collection_keys() if collection_list is None else collection_list
+    for key in keys:
+        values = graph.get_collection(key)
+        try:
+            if values:
+                made.collection_def[key].CopyFrom(collection_proto(key, values, None))
+        except (TypeError, ValueError) as exc:
+            made.collection_def.pop(key, None)
+            _log.warning("collection %r is not written: %s", key, exc)
+    if filename is not None:
+        _write(made, Path(filename), as_text)
+    return made
+
+
+def _clear_devices(graph_def: protos.GraphDef) -> None:
+    for node in graph_def.node:
+        node.device = ""
+
+
+def _list_ops(made: protos.MetaGraphDef) -> None:
+    """Names the operation types that the graph uses; readers look up what they know of them."""
+    del made.meta_info_def.stripped_op_list.op[:]
+    for op in sorted({node.op for node in made.graph_def.node}):
+        made.meta_info_def.stripped_op_list.op.add(name=op)
+
+
+def _write(message: protos.MetaGraphDef, path: Path, as_text: bool) -> None:
+    content = (
+        text_format.MessageToString(message).encode() if as_text else message.SerializeToString()
+    )
+    beside = path.with_name(f"{path.name}.tmp{os.getpid()}")
+    try:
+        beside.write_bytes(content)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+# -- import --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedMetaGraph:
+    """What an import of a meta graph gave.
+
+    Attributes:
+        meta_graph_def: the message that was read.
+        import_scope: the name scope that it was built in, empty for none.
+        variables: the variables that were restored, by their names in the file.
+    """
+
+    meta_graph_def: protos.MetaGraphDef
+    import_scope: str
+    variables: Mapping[str, Variable]
+
+    @property
+    def saver_def(self) -> protos.SaverDef | None:
+        """Where the operations of the graph's saver are, if it has one."""
+        present = self.meta_graph_def.HasField("saver_def")
+        return self.meta_graph_def.saver_def if present else None
+
+
+def read_meta_graph(filename: str | os.PathLike[str]) -> protos.MetaGraphDef:
+    """Reads a file in either form.
+
+    Raises:
+        OSError: if the file cannot be read; FileNotFoundError if there is none.
+        InvalidArgumentError: if it is in neither form.
+    """
+    content = Path(filename).read_bytes()
+    try:
+        return protos.MetaGraphDef.FromString(content)
+    except DataLossError:
+        return text_format.Parse(content, protos.MetaGraphDef())
+
+
+def import_meta_graph(
+    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None
+) -> ImportedMetaGraph:
+    """Builds a meta graph in the default graph, with its collections.
+
+    Args:
+        meta_graph_or_file: the message, or the path of a file.
+        clear_devices: whether the devices that were asked for are left out.
+        import_scope: a name scope to build it in.
+
+    Returns:
+        What was restored; whoever has savers makes one of its ``saver_def``.
+
+    Raises:
+        ValueError: if the graph cannot be imported.
+        NotFoundError: for operation types that are not registered.
+    """
+    message = meta_graph_or_file
+    if not isinstance(message, protos.MetaGraphDef):
+        message = read_meta_graph(message)
+    graph_def = message.graph_def
+    if clear_devices:
+        graph_def = graph_def.copy()
+        _clear_devices(graph_def)
+    graph = get_default_graph()
+    scope = graph.unique_name(import_scope, mark_as_used=False) if import_scope else ""
+    producer = message.meta_info_def.stripped_op_list
+    import_graph_def(graph_def, name=scope, producer_op_list=producer)
+    # Variables first: other collections may hold them by name.
+    keys = sorted(message.collection_def, key=lambda key: (not is_restored_by_function(key), key))
+    before = {id(v) for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)}
+    for key in keys:
+        restore_collection(key, message.collection_def[key], graph, scope)
+    restored = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    found = {without_scope(v.name, scope): v for v in restored if id(v) not in before}
+    return ImportedMetaGraph(message, scope, found)

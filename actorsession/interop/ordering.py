@@ -1,0 +1,65 @@
+"""Nodes of a file in an order in which each can be built, and the words for a cycle."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+
+from actorsession.interop.planned import Planned
+
+__all__ = ["in_order"]
+
+
+def in_order(planned: Sequence[Planned], cut: Iterable[tuple[str, int]] = ()) -> list[Planned]:
+    """The nodes with producers before consumers, otherwise in the order of the file.
+
+    Args:
+        planned: the nodes.
+        cut: node and output index (-1 for a control input) of edges that come from elsewhere.
+
+    Raises:
+        ValueError: if some nodes stand in a cycle.
+    """
+    elsewhere = set(cut)
+    place = {node.name: at for at, node in enumerate(planned)}
+    waits = [0] * len(planned)
+    readers: dict[int, list[int]] = {}
+    for at, node in enumerate(planned):
+        before = {place[name] for name, index in node.inputs if (name, index) not in elsewhere}
+        before |= {place[name] for name in node.control if (name, -1) not in elsewhere}
+        waits[at] = len(before)
+        for producer in before:
+            readers.setdefault(producer, []).append(at)
+    ready = [at for at, count in enumerate(waits) if count == 0]
+    heapq.heapify(ready)
+    ordered = []
+    while ready:
+        at = heapq.heappop(ready)
+        ordered.append(planned[at])
+        for reader in readers.get(at, ()):
+            waits[reader] -= 1
+            if waits[reader] == 0:
+                heapq.heappush(ready, reader)
+    if len(ordered) < len(planned):
+        raise ValueError(_cycle_words([planned[at] for at, count in enumerate(waits) if count]))
+    return ordered
+
+
+def _cycle_words(left: Sequence[Planned]) -> str:
+    """Names one cycle among nodes that all wait for another of them."""
+    by_name = {node.name: node for node in left}
+    seen: dict[str, None] = {}
+    node = left[0]
+    while node.name not in seen:
+        seen[node.name] = None
+        producers = [*[name for name, _ in node.inputs], *node.control]
+        node = by_name[next(name for name in producers if name in by_name)]
+    names = list(seen)
+    cycle = names[names.index(node.name) :]
+    words = f"{len(cycle)} nodes stand in a cycle: {' <- '.join([*cycle[:8], '...'][: len(cycle)])}"
+    if any(by_name[name].op.endswith("NextIteration") for name in cycle):
+        words += (
+            ". It is a loop of single operations, which a graph here does not hold: write the graph "
+            "with control flow v2, or build the loop with while_loop"
+        )
+    return words

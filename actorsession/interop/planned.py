@@ -1,0 +1,359 @@
+"""What an import is going to build: nodes of a ``GraphDef``, checked and put in order.
+
+Pure: reads messages and the op registry, and touches no graph. Everything that is wrong with a graph as
+such is found here: unknown types, names, inputs, attributes, versions and cycles. What only the building
+shows, such as shapes that do not fit, is left to ``importing``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.graph.node import GraphDef as PlainGraphDef
+from actorsession.graph.registry import is_registered, lookup
+from actorsession.interop import protos
+from actorsession.interop.attributes import attr_of, is_of_kind
+from actorsession.interop.signatures import (
+    GRAPH_DEF_VERSION,
+    PRIVATE,
+    REQUIRED,
+    Signature,
+    signature_of,
+)
+from actorsession.interop.tensors import MAX_REPEATED_BYTES, repeated_bytes
+
+__all__ = [
+    "ALIASES",
+    "Planned",
+    "check_versions",
+    "functions_used",
+    "plan_message",
+    "plan_node",
+    "plan_plain",
+    "split_input",
+]
+
+# Types of TensorFlow that do what another type does here. The second word is that of the type here, if
+# the first is not registered; ``importing`` turns the inputs where they differ.
+ALIASES: Mapping[str, str] = {
+    "StatelessWhile": "While", "StatelessIf": "If",
+    "BatchMatMulV3": "BatchMatMulV2", "Concat": "ConcatV2", "Gather": "GatherV2",
+    "PlaceholderV2": "Placeholder",
+}  # fmt: skip
+
+# Types that make a reference variable, and what has another name where it takes a handle.
+REFERENCES = ("Variable", "VariableV2")
+_SIBLINGS: Mapping[str, str] = {
+    "Assign": "AssignVariableOp", "AssignAdd": "AssignAddVariableOp",
+    "AssignSub": "AssignSubVariableOp", "IsVariableInitialized": "VarIsInitializedOp",
+}  # fmt: skip
+
+# Attributes that have another name here than in TensorFlow, where a type has no attribute of our name.
+RENAMED: Mapping[str, str] = {"dtype": "T", "component_types": "Tcomponents"}
+
+# Attributes that tell TensorFlow how to run a node and not what it computes.
+_HINTS = frozenset({
+    "output_shapes",
+    "use_locking", "parallel_iterations", "swap_memory", "validate_indices", "debug_name",
+    "allowed_devices", "grad_a", "grad_b", "grad_x", "grad_y", "use_cudnn_on_gpu",
+})  # fmt: skip
+_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A node to build.
+
+    Attributes:
+        name: its name in the file.
+        op: its type in the file.
+        type: its type here.
+        inputs: producing node and output index of each data input.
+        control: names of nodes that run first.
+        device: the device asked for.
+        attrs: values of the attributes of the type here, and of those that begin with ``_``.
+        given: all attributes as the file has them, for checks of types; none for plain graphs.
+        shapes: static shapes that the file knows of the outputs.
+    """
+
+    name: str
+    op: str
+    type: str
+    inputs: tuple[tuple[str, int], ...]
+    control: tuple[str, ...]
+    device: str
+    attrs: Mapping[str, Any]
+    given: Mapping[str, Any]
+    shapes: tuple[Any, ...] = ()
+
+    @property
+    def signature(self) -> Signature | None:
+        """What TensorFlow says of its type, if the node came from TensorFlow's form."""
+        return signature_of(self.op) if self.given else None
+
+
+def plan_plain(graph_def: PlainGraphDef) -> list[Planned]:
+    """The nodes of a graph in the library's own form.
+
+    Raises:
+        NotFoundError: for types that are not registered.
+        ValueError: for anything else that makes it no graph.
+    """
+    _check_types([node.op for node in graph_def.nodes], ())
+    planned = [
+        Planned(n.name, n.op, n.op, n.inputs, n.control_inputs, n.device, n.attrs, {},
+                tuple([spec.shape for spec in n.outputs]))
+        for n in graph_def.nodes
+    ]  # fmt: skip
+    _check_names(planned)
+    return planned
+
+
+def plan_message(
+    graph_def: protos.GraphDef, producer_ops: protos.OpList | None = None
+) -> list[Planned]:
+    """The nodes of a graph in TensorFlow's form; see ``plan_plain``.
+
+    Args:
+        graph_def: the graph.
+        producer_ops: signatures of who wrote it: attributes that are unknown here and at their default
+            there are left out without a word.
+    """
+    check_versions(graph_def.versions)
+    functions = {function.signature.name: function for function in graph_def.library.function}
+    used = functions_used(graph_def.node, functions)
+    inside = [node.op for name in used for node in functions[name].node_def]
+    _check_types([*[node.op for node in graph_def.node], *inside], functions)
+    _check_size(graph_def)
+    defaults = _defaults_of(producer_ops)
+    planned = [plan_node(node, defaults.get(node.op, {})) for node in graph_def.node]
+    _check_names(planned)
+    return planned
+
+
+def functions_used(
+    nodes: Iterable[protos.NodeDef], functions: Mapping[str, protos.FunctionDef]
+) -> list[str]:
+    """The functions that attributes of nodes name, and those that these name in turn."""
+    found: dict[str, None] = {}
+    waiting = list(nodes)
+    while waiting:
+        for value in waiting.pop().attr.values():
+            name = value.func.name if value.WhichOneof("value") == "func" else ""
+            if name in functions and name not in found:
+                found[name] = None
+                waiting.extend(functions[name].node_def)
+    return list(found)
+
+
+def check_versions(versions: protos.VersionDef) -> None:
+    """Refuses a graph that says it is not for readers of this version.
+
+    Raises:
+        ValueError: as TensorFlow's own check.
+    """
+    if versions.producer < 0:
+        raise ValueError(
+            f"the graph was written by version {versions.producer}; 0 is the oldest that can be read"
+        )
+    if versions.min_consumer > GRAPH_DEF_VERSION:
+        raise ValueError(
+            f"the graph asks for a reader of version {versions.min_consumer} or later; this one reads "
+            f"as version {GRAPH_DEF_VERSION}"
+        )
+    if GRAPH_DEF_VERSION in versions.bad_consumers:
+        raise ValueError(
+            f"the graph forbids readers of version {GRAPH_DEF_VERSION}, as this one is"
+        )
+
+
+def resource_type(op: str) -> str | None:
+    """The type that does with handles what a type does with references; ``None`` for other types."""
+    if op in REFERENCES:
+        return "VarHandleOp"
+    signature = signature_of(op)
+    if signature is None or not signature.inputs or not signature.inputs[0].is_ref:
+        return None
+    sibling = _SIBLINGS.get(op, f"Resource{op}")
+    return sibling if is_registered(sibling) else None
+
+
+# -- checks --------------------------------------------------------------------------------------
+
+
+def _check_size(graph_def: protos.GraphDef) -> None:
+    """Refuses a small file that asks for large constants: each alone is bounded where it is read."""
+    tensors = [value.tensor for node in graph_def.node for value in node.attr.values()
+               if value.WhichOneof("value") == "tensor"]  # fmt: skip
+    total = sum(repeated_bytes(tensor) for tensor in tensors)
+    if total > 2 * MAX_REPEATED_BYTES:
+        raise InvalidArgumentError(
+            f"the graph's constants in short form take {total} bytes; {2 * MAX_REPEATED_BYTES} are the limit"
+        )
+
+
+def _check_types(ops: Iterable[str], functions: Iterable[str]) -> None:
+    unknown = Counter(op for op in ops if not is_registered(_type_here(op)))
+    if not unknown:
+        return
+    named = set(functions)
+    listed = ", ".join(
+        f"{op!r} ({count} node{'s' * (count > 1)}{', a function of its library' * (op in named)})"
+        for op, count in sorted(unknown.items())
+    )
+    raise NotFoundError(f"operation types that are not registered here: {listed}")
+
+
+def _type_here(op: str) -> str:
+    return op if is_registered(op) else resource_type(op) or ALIASES.get(op, op)
+
+
+def _check_names(planned: Sequence[Planned]) -> None:
+    counted = Counter(node.name for node in planned)
+    twice = sorted(name for name, count in counted.items() if count > 1)
+    if twice:
+        raise ValueError(
+            f"node {twice[0]!r} is not unique: {counted[twice[0]]} nodes have the name"
+        )
+    for node in planned:
+        if not _NAME.fullmatch(node.name):
+            raise ValueError(f"node {node.name!r}: a name must match {_NAME.pattern}")
+        for producer, _ in node.inputs:
+            if producer not in counted:
+                raise ValueError(f"node {node.name!r}: unknown input node {producer!r}")
+        for before in node.control:
+            if before not in counted:
+                raise ValueError(f"node {node.name!r}: unknown control input {before!r}")
+        for group in node.attrs.get("_class", ()):
+            if group.startswith("loc:@") and group[5:] not in counted:
+                raise ValueError(
+                    f"node {node.name!r} is to be colocated with unknown node {group[5:]!r}"
+                )
+
+
+def split_input(text: str, where: str = "an input") -> tuple[str, int]:
+    """Node and output index of ``node``, ``node:index`` or ``^node`` (-1).
+
+    Raises:
+        ValueError: for anything else.
+    """
+    name, colon, index = text.partition(":")
+    if name.startswith("^") and not colon:
+        return name[1:], -1
+    if colon and not (index.isascii() and index.isdigit() and len(index) < 10):
+        raise ValueError(f"{where} is 'node', 'node:index' or '^node', got {text!r:.100}")
+    return name, int(index or 0)
+
+
+# -- one node ------------------------------------------------------------------------------------
+
+
+def plan_node(node: protos.NodeDef, producer: Mapping[str, Any] | None = None) -> Planned:
+    """One node, checked for itself; see ``plan_message``.
+
+    Args:
+        node: the node.
+        producer: defaults that attributes have for who wrote it.
+    """
+    inputs, control = [], []
+    for text in node.input:
+        name, index = split_input(text, f"node {node.name!r}: an input")
+        if index < 0:
+            control.append(name)
+        elif control:
+            raise ValueError(f"node {node.name!r}: control inputs come after all data inputs")
+        else:
+            inputs.append((name, index))
+    type_here = _type_here(node.op)
+    given = _given(node)
+    attrs = _ours(node, type_here, given, producer or {})
+    return Planned(
+        node.name, node.op, type_here, tuple(inputs), tuple(dict.fromkeys(control)), node.device,
+        attrs, given, tuple(given.get("_output_shapes", ())),
+    )  # fmt: skip
+
+
+def _given(node: protos.NodeDef) -> dict[str, Any]:
+    known = signature_of(node.op)
+    wanted = lookup(_type_here(node.op)).attrs
+    given = {}
+    for name, proto in node.attr.items():
+        if (
+            known is not None
+            and name in known.attrs
+            and not is_of_kind(proto, known.attrs[name].type)
+        ):
+            raise ValueError(
+                f"node {node.name!r} ({node.op}): attribute {name!r} is a {known.attrs[name].type}, got "
+                f"{proto.WhichOneof('value')}"
+            )
+        try:
+            given[name] = attr_of(proto)
+        except ValueError as exc:
+            needed = name in wanted or (known is not None and name in known.attrs)
+            if needed or name.startswith(PRIVATE):
+                raise ValueError(
+                    f"node {node.name!r} ({node.op}), attribute {name!r}: {exc}"
+                ) from exc
+    if known is not None:
+        missing = [
+            attr.name for attr in known.attrs.values()
+            if attr.default is REQUIRED and attr.name not in given
+        ]  # fmt: skip
+        if missing:
+            raise ValueError(f"node {node.name!r} ({node.op}) has no attribute {missing[0]!r}")
+    return given
+
+
+def _ours(
+    node: protos.NodeDef, type_here: str, given: Mapping[str, Any], producer: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The attributes that the node gets here; what follows from its inputs is not among them."""
+    wanted = lookup(type_here).attrs
+    known = signature_of(node.op)
+    attrs: dict[str, Any] = {}
+    for name, value in given.items():
+        if name.startswith(PRIVATE):
+            attrs[name[len(PRIVATE) :]] = value
+        elif name in wanted or (name.startswith("_") and name != "_output_shapes"):
+            attrs[name] = value
+        elif known is not None and name in known.attrs:
+            _check_default(node, name, value, known.attrs[name], producer)
+    if known is not None:
+        for attr in known.attrs.values():
+            if attr.name in wanted and attr.name not in attrs and attr.default is not REQUIRED:
+                attrs[attr.name] = attr.default
+        for ours, theirs in RENAMED.items():
+            if ours in wanted and ours not in attrs and theirs in given and theirs in known.attrs:
+                attrs[ours] = given[theirs]
+    return attrs
+
+
+def _check_default(
+    node: protos.NodeDef, name: str, value: Any, attr: Any, producer: Mapping[str, Any]
+) -> None:
+    """Refuses a setting that the operation here does not know: its result would be another."""
+    # Types and counts have no default, or follow from the inputs.
+    if attr.default is REQUIRED or attr.type in ("type", "list(type)") or name in _HINTS:
+        return
+    if value != attr.default and not (name in producer and producer[name] == value):
+        raise ValueError(
+            f"node {node.name!r} ({node.op}): attribute {name!r} is {value!r:.60}; here it can only be "
+            f"{attr.default!r}"
+        )
+
+
+def _defaults_of(ops: protos.OpList | None) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for op in ops.op if ops is not None else ():
+        found[op.name] = {
+            attr.name: attr_of(attr.default_value)
+            for attr in op.attr
+            if attr.HasField("default_value")
+        }
+    return found

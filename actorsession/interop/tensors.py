@@ -1,0 +1,243 @@
+"""Arrays as ``TensorProto`` and back.
+
+``make_tensor_proto`` writes the bytes of the array, and strings one by one. ``make_ndarray`` reads every form
+that TensorFlow writes, also the short one: fewer elements than the shape has mean that the last is repeated.
+What is read may be hostile, so a shape is compared with what is there, and a short form may not grow
+beyond ``MAX_REPEATED_BYTES``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, as_dtype, float32, int32, string
+from actorsession.graph.registry import Array
+from actorsession.graph.shape import TensorShape
+from actorsession.interop.enums import dtype_number, dtype_of
+from actorsession.interop.protos import TensorProto, TensorShapeProto
+
+__all__ = [
+    "MAX_REPEATED_BYTES",
+    "make_ndarray",
+    "make_tensor_proto",
+    "repeated_bytes",
+    "shape_of",
+    "shape_proto",
+]
+
+# protobuf messages end at 2 GiB, so a tensor written out in full never has more.
+MAX_REPEATED_BYTES = 2**31
+_MAX_RANK = 64  # numpy's own
+
+# Where the elements of a type stand, and as what numpy type they are read.
+_LISTS = {
+    "float32": ("float_val", "<f4"), "float64": ("double_val", "<f8"), "int32": ("int_val", "<i8"),
+    "int16": ("int_val", "<i8"), "int8": ("int_val", "<i8"), "uint8": ("int_val", "<i8"),
+    "uint16": ("int_val", "<i8"), "int64": ("int64_val", "<i8"), "uint32": ("uint32_val", "<u8"),
+    "uint64": ("uint64_val", "<u8"), "bool": ("bool_val", "?"),
+    "complex64": ("scomplex_val", "<f4"), "complex128": ("dcomplex_val", "<f8"),
+    "float16": ("half_val", "<i8"), "bfloat16": ("half_val", "<i8"),
+}  # fmt: skip
+
+
+# -- shapes --------------------------------------------------------------------------------------
+
+
+def shape_proto(shape: TensorShape) -> TensorShapeProto:
+    """A static shape as a message."""
+    if shape.dims is None:
+        return TensorShapeProto(unknown_rank=True)
+    proto = TensorShapeProto()
+    for dim in shape.dims:
+        proto.dim.add(size=-1 if dim is None else dim)
+    return proto
+
+
+def shape_of(proto: TensorShapeProto) -> TensorShape:
+    """The static shape that a message stands for.
+
+    Raises:
+        InvalidArgumentError: for a size below -1 or too many dimensions.
+    """
+    if proto.unknown_rank:
+        return TensorShape(None)
+    sizes = [dim.size for dim in proto.dim]
+    if len(sizes) > _MAX_RANK or any(size < -1 for size in sizes):
+        raise InvalidArgumentError(
+            f"a shape has at most {_MAX_RANK} sizes, each at least -1, got {sizes!r:.100}"
+        )
+    return TensorShape([None if size < 0 else size for size in sizes])
+
+
+# -- writing -------------------------------------------------------------------------------------
+
+
+def make_tensor_proto(
+    values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
+) -> TensorProto:
+    """A tensor as a message.
+
+    Args:
+        values: an array, a number, a string, or nested lists of them; a message is returned as it is.
+        dtype: element type; that of the values if left out, float32 and int32 for Python's numbers.
+        shape: wanted shape; fewer values are repeated from the last, as in ``constant``.
+        verify_shape: whether the values must have ``shape`` already.
+
+    Raises:
+        TypeError: for values that are no tensor, or of another type than asked for; with
+            ``verify_shape`` also for another shape.
+        ValueError: for more values than the shape takes.
+    """
+    if isinstance(values, TensorProto):
+        return values
+    array = _array(values, None if dtype is None else as_dtype(dtype))
+    if shape is not None:
+        array = _shaped(array, tuple(int(d) for d in shape), verify_shape)
+    kind = as_dtype(array.dtype)
+    proto = TensorProto(
+        dtype=dtype_number(kind), tensor_shape=shape_proto(TensorShape(array.shape))
+    )
+    proto.tensor_shape.SetInParent()
+    if kind is string:
+        proto.string_val.extend([_as_bytes(item) for item in array.flat])
+    else:
+        proto.tensor_content = array.astype(kind.np_dtype.newbyteorder("<"), copy=False).tobytes()
+    return proto
+
+
+def _array(values: Any, dtype: DType | None) -> Array:
+    if values is None:
+        raise ValueError("None is no tensor")
+    array: Array = np.asarray(values)
+    if array.dtype == object:
+        if not all(isinstance(item, (str, bytes)) for item in array.flat):
+            raise TypeError(f"a tensor holds numbers or strings, got {values!r:.100}")
+    elif not isinstance(values, (np.ndarray, np.generic)) and dtype is None:
+        # Python's own numbers, for which numpy takes the widest types.
+        if array.dtype == np.float64:
+            array = array.astype(float32.np_dtype)
+        elif array.dtype == np.int64 and _fits(array):
+            array = array.astype(int32.np_dtype)
+    wanted = as_dtype(array.dtype) if dtype is None else dtype
+    if (wanted is string) != (array.dtype.kind in "OSU"):
+        raise TypeError(f"values of {array.dtype} are wanted as {wanted.name}: {values!r:.100}")
+    if wanted is string:
+        # Asked for again as objects: numpy's own strings lose zeros at their ends.
+        return np.asarray(values if array.dtype == object else array, dtype=object)
+    return array.astype(wanted.np_dtype, copy=False)
+
+
+def _fits(array: Array) -> bool:
+    return not array.size or bool(array.min() >= -(2**31) and array.max() < 2**31)
+
+
+def _shaped(array: Array, shape: tuple[int, ...], verify: bool) -> Array:
+    if array.shape == shape:
+        return array
+    if verify:
+        raise TypeError(f"values of shape {shape} were asked for, got shape {array.shape}")
+    count, flat = math.prod(shape), array.reshape(-1)
+    if flat.size > count or (count and not flat.size):
+        raise ValueError(f"a tensor of shape {shape} has {count} elements, got {flat.size}")
+    full = np.empty(count, array.dtype)
+    full[: flat.size] = flat
+    full[flat.size :] = flat[-1] if flat.size else 0
+    return full.reshape(shape)
+
+
+def _as_bytes(item: Any) -> bytes:
+    return item.encode() if isinstance(item, str) else bytes(item)
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def make_ndarray(tensor: TensorProto) -> Array:
+    """The array that a message holds; strings come as an object array of bytes.
+
+    Returns:
+        A new, writable array.
+
+    Raises:
+        InvalidArgumentError: if shape and elements do not fit, or the shape is not fully known.
+        TypeError: for an element type that does not exist here.
+    """
+    try:
+        dtype = dtype_of(tensor.dtype)
+    except ValueError as exc:
+        raise TypeError(f"a tensor of another kind: {exc}") from exc
+    shape = _full_shape(tensor)
+    count = math.prod(shape)
+    if tensor.tensor_content:
+        flat = _from_content(tensor.tensor_content, dtype, shape)
+    elif dtype is string:
+        flat = np.empty(len(tensor.string_val), dtype=object)
+        flat[:] = tensor.string_val
+    elif dtype.name in _LISTS:
+        flat = _from_list(tensor, dtype)
+    else:
+        raise TypeError(f"a tensor of {dtype.name} has no elements that could be read")
+    return _repeated(flat, dtype, shape, count).reshape(shape)
+
+
+def repeated_bytes(tensor: TensorProto) -> int:
+    """How many bytes a message takes as an array, where it is in a short form; else nothing."""
+    if tensor.tensor_content or tensor.tensor_shape.unknown_rank or not tensor.tensor_shape.dim:
+        return 0
+    count: int = math.prod([max(dim.size, 0) for dim in tensor.tensor_shape.dim[:_MAX_RANK]])
+    return count * 8  # whatever the type: one element in the file may become so much
+
+
+def _full_shape(tensor: TensorProto) -> tuple[int, ...]:
+    shape = shape_of(tensor.tensor_shape)
+    if not shape.is_fully_defined:
+        raise InvalidArgumentError(f"a tensor's shape is fully known, got {shape}")
+    return shape.as_tuple()
+
+
+def _from_content(content: bytes, dtype: DType, shape: tuple[int, ...]) -> Array:
+    if dtype.kind in "sr":
+        raise InvalidArgumentError(f"a tensor of {dtype.name} does not stand in tensor_content")
+    needed = math.prod(shape) * dtype.itemsize
+    if len(content) != needed:
+        raise InvalidArgumentError(
+            f"a {dtype.name} tensor of shape {shape} takes {needed} bytes, got {len(content)}"
+        )
+    stored = np.frombuffer(content, np.uint8).view(dtype.np_dtype.newbyteorder("<"))
+    return stored.astype(dtype.np_dtype)
+
+
+def _from_list(tensor: TensorProto, dtype: DType) -> Array:
+    name, stored = _LISTS[dtype.name]
+    values = np.array(getattr(tensor, name), np.dtype(stored))
+    if name == "half_val":  # the bits of each, in an integer
+        return values.astype(np.uint16).view(dtype.np_dtype)
+    if dtype.kind == "c":
+        if values.size % 2:
+            raise InvalidArgumentError(f"{dtype.name} takes pairs of values, got {values.size}")
+        return values.view(dtype.np_dtype.newbyteorder("<")).astype(dtype.np_dtype)
+    return values.astype(dtype.np_dtype)
+
+
+def _repeated(flat: Array, dtype: DType, shape: tuple[int, ...], count: int) -> Array:
+    """The elements of the shape, of which the last given one is repeated; zeros if none is given."""
+    if flat.size == count:
+        return flat
+    if flat.size > count:
+        raise InvalidArgumentError(
+            f"a {dtype.name} tensor of shape {shape} has {count} elements, got {flat.size}"
+        )
+    if count * dtype.itemsize > MAX_REPEATED_BYTES:
+        raise InvalidArgumentError(
+            f"a {dtype.name} tensor of shape {shape} is to be made of {flat.size} elements; "
+            f"at most {MAX_REPEATED_BYTES} bytes are"
+        )
+    nothing: Any = b"" if dtype is string else 0
+    full: Array = np.empty(count, dtype.np_dtype)
+    full[: flat.size] = flat
+    full[flat.size :] = flat[-1] if flat.size else nothing
+    return full

@@ -1,0 +1,327 @@
+"""The text form of messages, as in ``.pbtxt`` files, written and read.
+
+The functions have the names of protobuf's own ``text_format``, so that programs change an import. What is
+written is what protobuf writes. What is read may be hostile: nesting is bounded, and whatever is wrong is an
+``InvalidArgumentError`` that names the line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.interop.enums import ENUMS, label_of
+from actorsession.interop.fields import Field
+from actorsession.interop.message import Message, new_entry
+from actorsession.interop.wire import scalar
+
+__all__ = ["Merge", "MessageToString", "Parse"]
+
+M = TypeVar("M", bound=Message)
+
+_MAX_DEPTH = 100
+# Fields that TensorFlow's messages have and ours leave out: skipped, where other names are mistakes.
+_LEFT_OUT = frozenset({
+    "debug_info", "experimental_debug_info", "experimental_type", "experimental_full_type",
+    "object_graph_def", "composite_tensor",
+})  # fmt: skip
+
+
+# -- writing -------------------------------------------------------------------------------------
+
+
+def MessageToString(message: Message) -> str:
+    """The text form of a message, a line per field."""
+    return "".join([line + "\n" for line in _lines(message, "")])
+
+
+def _lines(message: Message, indent: str) -> Iterator[str]:
+    for field, value in message.ListFields():
+        if field.key:
+            for key in sorted(value):
+                yield f"{indent}{field.name} {{"
+                yield f"{indent}  key: {_word(field.key, key)}"
+                yield from _field_lines(field, "value", value[key], indent + "  ")
+                yield f"{indent}}}"
+            continue
+        for item in value if field.repeated else (value,):
+            yield from _field_lines(field, field.name, item, indent)
+
+
+def _field_lines(field: Field, name: str, value: Any, indent: str) -> Iterator[str]:
+    if field.scalar is not None:
+        yield f"{indent}{name}: {_word(field.kind, value)}"
+        return
+    yield f"{indent}{name} {{"
+    yield from _lines(value, indent + "  ")
+    yield f"{indent}}}"
+
+
+def _word(kind: str, value: Any) -> str:
+    if kind in ENUMS:
+        return label_of(kind, value) or str(value)
+    if kind == "bool":
+        return "true" if value else "false"
+    if kind == "string":
+        return f'"{_escaped(value.encode())}"'
+    if kind == "bytes":
+        return f'"{_escaped(value)}"'
+    if kind == "float":
+        return str(_shortest(value))
+    return str(value)
+
+
+def _shortest(value: float) -> float:
+    """The float with the fewest digits that is the same in single precision."""
+    with np.errstate(over="ignore"):
+        for digits in range(6, 9):
+            short = float(f"{value:.{digits}g}")
+            if float(np.float32(short)) == value:
+                return short
+    return float(f"{value:.9g}")
+
+
+_ESCAPES: Mapping[int, str] = {
+    9: r"\t", 10: r"\n", 13: r"\r", 34: r"\"", 39: r"\'", 92: r"\\",
+}  # fmt: skip
+
+
+def _escaped(content: bytes) -> str:
+    return "".join(
+        [_ESCAPES.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in content]
+    )
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def Parse(text: str | bytes, message: M) -> M:
+    """Reads a text form into a message, after clearing it.
+
+    Args:
+        text: the text, UTF-8 if bytes.
+        message: what it is read into.
+
+    Returns:
+        The message.
+
+    Raises:
+        InvalidArgumentError: for text that is no such message.
+    """
+    message.Clear()
+    return Merge(text, message)
+
+
+def Merge(text: str | bytes, message: M) -> M:
+    """Merges a text form into a message; see ``Parse``."""
+    if isinstance(text, bytes):
+        try:
+            text = text.decode()
+        except UnicodeDecodeError as exc:
+            raise InvalidArgumentError(f"the text of a message is UTF-8: {exc}") from exc
+    _Reader(text).message(message, "", 0)
+    return message
+
+
+_TOKEN = re.compile(
+    # Repetitions that give nothing back: tried in all ways they take exponential time where no word follows.
+    r"""(?:\s|\#[^\n]*+)*+
+    (?: (?P<name>[A-Za-z_][A-Za-z0-9_]*)
+      | (?P<number>-?\s*(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[fF]?|inf(?:inity)?|nan))
+      | (?P<string>"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+')
+      | (?P<sign>[{}<>\[\]:,;])
+      | (?P<end>\Z) )""",
+    re.VERBOSE | re.ASCII | re.IGNORECASE,
+)
+_CLOSING = {"{": "}", "<": ">"}
+
+
+class _Reader:
+    """A cursor over the words of a text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._kind, self._token = "", ""
+        self._next()
+
+    def _next(self) -> str:
+        """Steps to the next word and returns the one before."""
+        before = self._token
+        found = _TOKEN.match(self._text, self._at)
+        if found is None:
+            raise self._fault(f"no word of a message: {self._text[self._at : self._at + 20]!r}")
+        self._kind = found.lastgroup or ""
+        self._token = found.group(self._kind)
+        self._at = found.end()
+        return before
+
+    def _fault(self, what: str) -> InvalidArgumentError:
+        line = self._text.count("\n", 0, self._at) + 1
+        return InvalidArgumentError(f"line {line}: {what}")
+
+    def _take(self, sign: str) -> bool:
+        found = self._kind == "sign" and self._token == sign
+        if found:
+            self._next()
+        return found
+
+    def message(self, message: Message, closing: str, depth: int) -> None:
+        """Reads fields up to the closing sign, or the end of the text."""
+        if depth > _MAX_DEPTH:
+            raise self._fault(f"messages are nested more than {_MAX_DEPTH} deep")
+        while True:
+            if closing and self._take(closing):
+                return
+            if self._kind == "end" and not closing:
+                return
+            if self._kind != "name":
+                wanted = f"a field or {closing!r}" if closing else "a field"
+                raise self._fault(f"{wanted} is wanted, found {self._token or 'the end'!r:.60}")
+            self._field(message, depth)
+            if not self._take(","):
+                self._take(";")
+
+    def _field(self, message: Message, depth: int) -> None:
+        name = self._next()
+        field = message.FIELDS.get(name)
+        if field is None:
+            if name not in _LEFT_OUT:
+                known = ", ".join(message.FIELDS)
+                raise self._fault(f"{type(message).__name__} has no field {name!r}; it has {known}")
+            self._skip_value(depth)
+            return
+        colon = self._take(":")
+        if field.scalar is not None and not field.key and not colon:
+            raise self._fault(f"{name!r} is followed by ':', found {self._token!r:.60}")
+        if (field.repeated or field.key) and self._take("["):
+            while not self._take("]"):
+                self._value(message, field, depth)
+                if not self._take(",") and not (self._kind == "sign" and self._token == "]"):
+                    raise self._fault(f"',' or ']' is wanted, found {self._token!r:.60}")
+        else:
+            self._value(message, field, depth)
+
+    def _value(self, message: Message, field: Field, depth: int) -> None:
+        if field.key:
+            self._entry(message, field, depth)
+        elif field.scalar is not None:
+            value = self._scalar(field.kind)
+            if field.repeated:
+                list.append(getattr(message, field.name), value)
+            else:
+                message._set(field, value)
+        elif field.repeated:
+            made = field.message()
+            self._body(made, depth)
+            list.append(getattr(message, field.name), made)
+        else:
+            made = message._submessage(field)
+            self._body(made, depth)
+            made.SetInParent()
+
+    def _body(self, message: Message, depth: int) -> None:
+        opening = self._token
+        if self._kind != "sign" or opening not in _CLOSING:
+            raise self._fault(f"'{{' is wanted, found {opening or 'the end'!r:.60}")
+        self._next()
+        self.message(message, _CLOSING[opening], depth + 1)
+
+    def _entry(self, message: Message, field: Field, depth: int) -> None:
+        entry = new_entry(field)
+        self._body(entry, depth)
+        dict.__setitem__(getattr(message, field.name), entry.key, entry.value)
+
+    def _skip_value(self, depth: int) -> None:
+        """Steps over the value of a field that is not kept."""
+        if depth > _MAX_DEPTH:
+            raise self._fault(f"messages are nested more than {_MAX_DEPTH} deep")
+        self._take(":")
+        closing = {"{": "}", "<": ">", "[": "]"}.get(self._token if self._kind == "sign" else "")
+        if closing is None:
+            if self._kind not in ("name", "number", "string"):
+                raise self._fault(f"a value is wanted, found {self._token or 'the end'!r:.60}")
+            self._next()
+            return
+        self._next()
+        while not self._take(closing):
+            if self._kind == "end":
+                raise self._fault(f"{closing!r} is wanted, found the end")
+            if self._kind == "sign" and self._token in "{<[":
+                self._skip_value(depth + 1)
+            else:
+                self._next()
+
+    # -- values --------------------------------------------------------------------------------
+
+    def _scalar(self, kind: str) -> Any:
+        wanted, word = self._kind, self._token
+        try:
+            if kind in ("string", "bytes"):
+                return self._strings(kind)
+            if kind in ENUMS and wanted == "name":
+                value: Any = ENUMS[kind][word]
+            elif kind == "bool" and wanted == "name":
+                value = _BOOLS[word]
+            elif kind in ("float", "double") and wanted in ("name", "number"):
+                value = float(word.replace(" ", "").rstrip("fF") if _is_decimal(word) else word)
+            elif wanted == "number":
+                value = int(word.replace(" ", ""), 16 if "x" in word.lower() else 10)
+            else:
+                raise ValueError(word)
+            checked = scalar("enum" if kind in ENUMS else kind)
+            assert checked is not None
+            value = checked.check(value)
+        except (KeyError, ValueError, TypeError) as exc:
+            raise self._fault(
+                f"a value of type {kind} is wanted, found {word or 'the end'!r:.60}"
+            ) from exc
+        self._next()
+        return value
+
+    def _strings(self, kind: str) -> Any:
+        if self._kind != "string":
+            raise ValueError(self._token)
+        parts = []
+        while self._kind == "string":
+            parts.append(_unescaped(self._token[1:-1]))
+            self._next()
+        content = b"".join(parts)
+        return content if kind == "bytes" else content.decode()
+
+
+_BOOLS = {"true": True, "True": True, "t": True, "false": False, "False": False, "f": False}
+
+
+def _is_decimal(word: str) -> bool:
+    return word[-1] in "fF" and "inf" not in word.lower()
+
+
+_UNESCAPE = re.compile(
+    r"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))"
+)
+_PLAIN = {
+    "n": b"\n", "r": b"\r", "t": b"\t", "a": b"\a", "b": b"\b", "f": b"\f", "v": b"\v", "?": b"?",
+    '"': b'"', "'": b"'", "\\": b"\\",
+}  # fmt: skip
+
+
+def _unescaped(text: str) -> bytes:
+    """The bytes that a quoted text stands for; ValueError for an escape that there is not."""
+    out, at = [], 0
+    for found in _UNESCAPE.finditer(text):
+        out.append(text[at : found.start()].encode())
+        octal, hexadecimal, short, long, plain = found.groups()
+        if plain is not None:
+            out.append(_PLAIN[plain])
+        elif octal or hexadecimal:
+            out.append(bytes((int(octal, 8) & 0xFF if octal else int(hexadecimal, 16),)))
+        else:
+            out.append(chr(int(short or long, 16)).encode())
+        at = found.end()
+    out.append(text[at:].encode())
+    return b"".join(out)

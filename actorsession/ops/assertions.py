@@ -1,0 +1,255 @@
+"""``Assert``, ``Print`` and ``check_numerics``: nodes that look at values on their way.
+
+Owns the op types and how values are written in a line; ``checks`` builds assertions of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import bool_
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    REQUIRED,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.operands import check_dtype
+
+__all__ = ["Assert", "Print", "check_numerics", "verify_tensor_all_finite"]
+
+# How many elements are written unless the program says otherwise, as in TensorFlow.
+_FEW = 3
+
+
+def Assert(
+    condition: Any, data: Sequence[Any], summarize: int | None = None, name: str | None = None
+) -> Operation:
+    """Refuses values: the step ends with InvalidArgumentError unless the condition is true.
+
+    It has to be run, as a target or by a control dependency.
+
+    Args:
+        condition: a bool tensor; all elements have to be true.
+        data: what the error tells: tensors and texts.
+        summarize: how many elements of each; 3 if left out.
+        name: wanted name.
+    """
+    shown = [convert_to_tensor(item) for item in data]
+    wanted = convert_to_tensor(condition, bool_)
+    attrs = {"summarize": _FEW if summarize is None else summarize}
+    return make("Assert", [wanted, *shown], attrs, name)
+
+
+def Print(
+    input_: Any,
+    data: Sequence[Any],
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Hands a tensor on, and writes others to standard error whenever it does.
+
+    Args:
+        input_: what is handed on.
+        data: what is written: tensors and texts.
+        message: what is written in front.
+        first_n: how many times in a session; always if left out.
+        summarize: how many elements of each; 3 if left out.
+        name: wanted name.
+    """
+    attrs = {
+        "message": message or "", "first_n": -1 if first_n is None else first_n,
+        "summarize": _FEW if summarize is None else summarize,
+    }  # fmt: skip
+    shown = [convert_to_tensor(item) for item in data]
+    return make_one("Print", [convert_to_tensor(input_), *shown], attrs, name)
+
+
+def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
+    """Hands floating-point numbers on; InvalidArgumentError in the step if one is NaN or infinite.
+
+    Args:
+        tensor: the numbers.
+        message: what the error begins with.
+        name: wanted name.
+    """
+    return make_one("CheckNumerics", [convert_to_tensor(tensor)], {"message": message}, name)
+
+
+def verify_tensor_all_finite(
+    t: Any = None,
+    msg: str | None = None,
+    name: str | None = None,
+    x: Any = None,
+    message: str | None = None,
+) -> Tensor:
+    """``check_numerics`` under its older name.
+
+    Args:
+        t: the numbers.
+        msg: what the error begins with.
+        name: wanted name; ``VerifyFinite`` if left out.
+        x: newer name of ``t``.
+        message: newer name of ``msg``.
+
+    Raises:
+        ValueError: if there is no tensor, or no message.
+    """
+    tensor, said = x if t is None else t, message if msg is None else msg
+    if tensor is None or said is None:
+        raise ValueError("verify_tensor_all_finite takes a tensor and a message")
+    tensor = convert_to_tensor(tensor)
+    with tensor.graph.name_scope(name or "VerifyFinite"):
+        return check_numerics(tensor, said)
+
+
+# -- values in a line --------------------------------------------------------------------------------
+
+
+def summary(value: Any, few: int) -> str:
+    """A value in brackets, with its first elements; all if ``few`` is less than 0."""
+    array = np.asarray(value)
+    limit = array.size if few < 0 else few
+    if not array.ndim:
+        return f"[{_element(value)}]"
+    return (
+        f"[{''.join(_dimension(array, itertools.count(), limit, 0))}{'...' * (array.size > limit)}]"
+    )
+
+
+def _dimension(array: Any, taken: Iterator[int], limit: int, depth: int) -> Iterator[str]:
+    """The text of one dimension, as long as fewer elements than the limit were written."""
+    if array.ndim == 1:
+        for i, item in enumerate(array):
+            if next(taken) >= limit:
+                if depth:
+                    yield "..."
+                return
+            yield f" {_element(item)}" if i else _element(item)
+        return
+    for part in array:
+        inner = list(_dimension(part, taken, limit, depth + 1))
+        if not inner or inner == ["..."]:
+            return
+        yield f"[{''.join(inner)}]"
+
+
+def _element(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, (bool, np.bool_)):
+        return str(int(value))
+    if isinstance(value, np.ndarray):
+        return _element(value[()])
+    kind = np.asarray(value).dtype
+    if kind.kind == "c":
+        return f"({_element(value.real)},{_element(value.imag)})"
+    if kind.kind in "iu" or not np.issubdtype(kind, np.number):
+        return str(value)
+    short = f"{float(value):.6g}"
+    exact = "17" if kind == np.float64 else "9"
+    return short if kind.type(short) == value or value != value else f"{float(value):.{exact}g}"
+
+
+# -- op types ----------------------------------------------------------------------------------------
+
+
+def _infer_assert(ctx: InferContext) -> list[TensorSpec]:
+    check_dtype(ctx, "b", [0])
+    return []
+
+
+def _assert_kernel(ctx: KernelContext) -> Kernel:
+    few = ctx.attrs["summarize"]
+
+    def check(condition: Any, *data: Any) -> None:
+        if not np.all(condition):
+            said = " ".join([summary(value, few) for value in data])
+            raise InvalidArgumentError(f"assertion failed: {said}")
+
+    return check
+
+
+def _print_kernel(ctx: KernelContext) -> Kernel:
+    message, few, first = ctx.attrs["message"], ctx.attrs["summarize"], ctx.attrs["first_n"]
+    numbers: Iterator[int] = ctx.state(itertools.count)
+
+    def write(value: Any, *data: Any) -> Any:
+        if first < 0 or next(numbers) < first:
+            said = "".join([summary(item, few) for item in data])
+            sys.stderr.write(f"{message}{said}\n")
+            sys.stderr.flush()
+        return value
+
+    return write
+
+
+def _numerics_kernel(ctx: KernelContext) -> Kernel:
+    message = ctx.attrs["message"]
+
+    def check(value: Any) -> Any:
+        if not np.isfinite(value).all():
+            found = [
+                word for word, test in (("Inf", np.isinf), ("NaN", np.isnan)) if test(value).any()
+            ]
+            raise InvalidArgumentError(f"{message} : Tensor had {' and '.join(found)} values")
+        return value
+
+    return check
+
+
+def _infer_floating(ctx: InferContext) -> list[TensorSpec]:
+    check_dtype(ctx, "f")
+    return [ctx.inputs[0]]
+
+
+register(
+    OpDef(
+        name="Assert",
+        infer=_infer_assert,
+        kernel=_assert_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"summarize": _FEW},
+        stateful=True,
+    )
+)
+register(
+    OpDef(
+        name="Print",
+        infer=lambda ctx: [ctx.inputs[0]],
+        kernel=_print_kernel,
+        gradient=lambda op, grad: [grad, *[None] * (len(op.inputs) - 1)],
+        attrs={"message": "", "first_n": -1, "summarize": _FEW},
+        stateful=True,
+        aliases=True,
+    )
+)
+register(
+    OpDef(
+        name="CheckNumerics",
+        infer=_infer_floating,
+        kernel=_numerics_kernel,
+        gradient=lambda op, grad: [
+            check_numerics(
+                grad, "Not a number (NaN) or infinity (Inf) values detected in gradient."
+            )
+        ],
+        attrs={"message": REQUIRED},
+        stateful=True,  # never dropped, nor moved to where it is not asked for
+        aliases=True,
+    )
+)

@@ -1,0 +1,117 @@
+"""Distributions over classes, and how samples of them are drawn and counted: arrays only, no graph.
+
+Called by ``candidate_sampling``, whose op types have the attributes that are read here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.registry import Array
+
+__all__ = [
+    "Classes", "different_classes", "expected_counts", "fixed_unigram", "log_uniform", "uniform",
+]  # fmt: skip
+
+# Draws in one go while looking for different classes: enough to be worth a call, and 8 MiB at most.
+_LEAST_DRAWS, _MOST_DRAWS = 64, 1 << 20
+
+
+class Classes(NamedTuple):
+    """A distribution over classes.
+
+    Attributes:
+        size: how many there are.
+        drawable: how many of them have a probability above 0.
+        draw: from a generator and a count to that many classes.
+        chance: from classes to their probabilities, in float64.
+    """
+
+    size: int
+    drawable: int
+    draw: Callable[[np.random.Generator, int], Array]
+    chance: Callable[[Array], Array]
+
+
+def uniform(attrs: Mapping[str, Any]) -> Classes:
+    """Classes that are all equally likely."""
+    size = int(attrs["range_max"])
+    return Classes(
+        size,
+        size,
+        lambda generator, count: generator.integers(0, size, count),
+        lambda classes: np.full(classes.shape, 1.0 / size),
+    )
+
+
+def log_uniform(attrs: Mapping[str, Any]) -> Classes:
+    """Classes that are the less likely the greater their number."""
+    size = int(attrs["range_max"])
+    scale = math.log1p(size)
+
+    def draw(generator: np.random.Generator, count: int) -> Array:
+        drawn: Array = np.expm1(generator.random(count) * scale).astype(np.int64)
+        return drawn % size  # rounding may give size itself
+
+    return Classes(size, size, draw, lambda classes: np.log1p(1.0 / (classes + 1.0)) / scale)
+
+
+def fixed_unigram(attrs: Mapping[str, Any]) -> Classes:
+    """Classes of one shard by their weights, numbered from 0 in the shard.
+
+    Raises:
+        InvalidArgumentError: for a shard that does not exist, weights that are negative or all 0, or
+            another number of classes than ``range_max``.
+    """
+    step, first, size = attrs["num_shards"], attrs["shard"], int(attrs["range_max"])
+    if step < 1 or not 0 <= first < step:
+        raise InvalidArgumentError(f"a shard lies in [0, num_shards), got shard {first} of {step}")
+    given = np.asarray(attrs["unigrams"], np.float64) ** attrs["distortion"]
+    every = np.concatenate([np.zeros(attrs["num_reserved_ids"]), given])
+    own = every[first::step]
+    if own.size != size or not own.sum() > 0 or own.min() < 0:
+        raise InvalidArgumentError(
+            f"range_max is the number of classes in the shard, and their weights are at least 0, one "
+            f"of them above; got range_max {size} for {own.size} classes of weights {own}"
+        )
+    share = own / own.sum()
+    ends = np.cumsum(share)
+
+    def draw(generator: np.random.Generator, count: int) -> Array:
+        # Rounding may leave the last end below 1; the last class that can be drawn takes the rest.
+        last = int(np.flatnonzero(share)[-1])
+        found = np.searchsorted(ends, generator.random(count), side="right")
+        return np.minimum(found, last).astype(np.int64)
+
+    return Classes(size, int(np.count_nonzero(share)), draw, lambda classes: share[classes])
+
+
+def different_classes(
+    classes: Classes, generator: np.random.Generator, count: int
+) -> tuple[Array, int]:
+    """So many different classes in the order drawn, and how many draws that took."""
+    found, tries = np.zeros(0, np.int64), 0
+    while True:
+        missing = count - found.size
+        drawn = classes.draw(generator, min(max(2 * missing, _LEAST_DRAWS), _MOST_DRAWS))
+        places = np.unique(drawn, return_index=True)[1]
+        fresh = np.sort(places[~np.isin(drawn[places], found)])
+        if fresh.size >= missing:
+            fresh = fresh[:missing]
+            return np.concatenate([found, drawn[fresh]]), tries + int(fresh[-1]) + 1
+        found, tries = np.concatenate([found, drawn[fresh]]), tries + drawn.size
+
+
+def expected_counts(chance: Array, count: int, tries: int) -> Array:
+    """How often classes of such chances are expected in a sample."""
+    if tries == count:
+        return (chance * count).astype(np.float32)
+    # 1 - (1 - chance)**tries, without losing the digits of small chances.
+    with np.errstate(divide="ignore"):
+        expected: Array = -np.expm1(tries * np.log1p(-chance))
+    return expected.astype(np.float32)

@@ -1,0 +1,185 @@
+"""Diagonals of whole tensors, and bands of matrices: ``diag``, ``diag_part`` and ``matrix_band_part``.
+
+Each op stands here whole. ``matrix_diagonals`` owns what is done with the diagonals of many matrices.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import InferContext, OpDef, register
+from actorsession.graph.shape import unknown_shape
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.operands import check_dtype
+from actorsession.ops.shape_operands import constant_ints, require_index, same_dtype
+
+__all__ = ["diag", "diag_part", "matrix_band_part"]
+
+
+# -- Diag, DiagPart --------------------------------------------------------------------------------
+
+
+def diag(diagonal: Any, name: str | None = None) -> Tensor:
+    """A tensor with the given one on its diagonal and zeros elsewhere.
+
+    Args:
+        diagonal: numbers of shape ``s``, of rank at least 1.
+        name: wanted name.
+
+    Returns:
+        A tensor of shape ``s + s``; its entry at ``i + i`` is that of ``diagonal`` at ``i``.
+
+    Raises:
+        ValueError: for a scalar.
+    """
+    return make_one("Diag", [convert_to_tensor(diagonal)], None, name)
+
+
+def diag_part(input: Any, name: str | None = None) -> Tensor:
+    """The diagonal of a tensor: what undoes ``diag``.
+
+    Args:
+        input: numbers of shape ``s + s``.
+        name: wanted name.
+
+    Raises:
+        ValueError: if the second half of the shape is not the first.
+    """
+    return make_one("DiagPart", [convert_to_tensor(input)], None, name)
+
+
+def _infer_diag(ctx: InferContext) -> list[TensorSpec]:
+    dtype, shape = check_dtype(ctx, "iufc"), ctx.inputs[0].shape
+    if shape.rank == 0:
+        raise ValueError("Diag: the diagonal has rank at least 1, got a scalar")
+    return [TensorSpec(dtype, shape.concatenate(shape))]
+
+
+def _spread(x: Any) -> Any:
+    if not x.ndim:
+        raise InvalidArgumentError("Diag: the diagonal has rank at least 1, got a scalar")
+    out = np.zeros(x.size * x.size, x.dtype)
+    out[:: x.size + 1] = x.reshape(-1)
+    return out.reshape(x.shape + x.shape)
+
+
+def _diag_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    return [None if grad is None else diag_part(grad)]
+
+
+def _infer_diag_part(ctx: InferContext) -> list[TensorSpec]:
+    dtype, shape = check_dtype(ctx, "iufc"), ctx.inputs[0].shape
+    if shape.rank is None:
+        return [TensorSpec(dtype, unknown_shape)]
+    half = shape.rank // 2
+    if shape.rank != 2 * half or not half or not shape[:half].is_compatible_with(shape[half:]):
+        raise ValueError(f"DiagPart: a shape is taken whose halves are equal, got {shape}")
+    return [TensorSpec(dtype, shape[:half].merge_with(shape[half:]))]
+
+
+def _taken(x: Any) -> Any:
+    half = x.ndim // 2
+    if not half or x.shape[:half] != x.shape[half:]:
+        raise InvalidArgumentError(
+            f"DiagPart: a shape is taken whose halves are equal, got {list(x.shape)}"
+        )
+    count = prod(x.shape[:half])
+    return x.reshape(-1)[:: count + 1].reshape(x.shape[:half]).copy()
+
+
+def _diag_part_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    return [None if grad is None else diag(grad)]
+
+
+register(OpDef(name="Diag", infer=_infer_diag, kernel=lambda ctx: _spread, gradient=_diag_gradient))
+register(
+    OpDef(
+        name="DiagPart",
+        infer=_infer_diag_part,
+        kernel=lambda ctx: _taken,
+        gradient=_diag_part_gradient,
+    )
+)
+
+
+# -- MatrixBandPart --------------------------------------------------------------------------------
+
+
+def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Tensor:
+    """Matrices with zeros outside a band around the diagonal.
+
+    Args:
+        input: matrices of any dtype, in the last two axes.
+        num_lower: how many diagonals below the main one are kept, all if negative; an int32 or int64
+            scalar of at most the number of rows.
+        num_upper: the same above, of the same dtype, at most the number of columns.
+        name: wanted name.
+
+    Raises:
+        ValueError: for a rank below 2.
+    """
+    value = convert_to_tensor(input)
+    with value.graph.name_scope(name or "MatrixBandPart") as scope:
+        lower = convert_to_tensor(num_lower, name="num_lower", graph=value.graph)
+        upper = convert_to_tensor(num_upper, name="num_upper", graph=value.graph)
+        return make_one("MatrixBandPart", [value, lower, upper], None, scope)
+
+
+def _infer_band(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1, 2, rank=0)
+    same_dtype(ctx, 1, 2)
+    value = ctx.inputs[0]
+    check_dtype(ctx, "biufc", [0])
+    if value.shape.rank is not None and value.shape.rank < 2:
+        raise ValueError(f"MatrixBandPart takes matrices, got shape {value.shape}")
+    if value.shape.rank is not None:
+        for index, axis in ((1, -2), (2, -1)):
+            width, extent = constant_ints(ctx, index), value.shape[axis]
+            if width is not None and extent is not None:
+                _check_width(width[0], extent, ValueError)
+    return [value]
+
+
+def _check_width(width: int, extent: int, error: type[Exception]) -> None:
+    if width > extent:
+        raise error(f"MatrixBandPart: {width} diagonals are kept of matrices with {extent}")
+
+
+def _banded(x: Any, num_lower: Any, num_upper: Any) -> Any:
+    if x.ndim < 2:
+        raise InvalidArgumentError(f"MatrixBandPart takes matrices, got shape {list(x.shape)}")
+    lower, upper = int(num_lower), int(num_upper)
+    rows, columns = x.shape[-2:]
+    _check_width(lower, rows, InvalidArgumentError)
+    _check_width(upper, columns, InvalidArgumentError)
+    distance = np.arange(columns) - np.arange(rows)[:, None]
+    outside = np.zeros([rows, columns], np.bool_)
+    if lower >= 0:
+        outside |= distance < -lower
+    if upper >= 0:
+        outside |= distance > upper
+    out = np.array(x)
+    out[..., outside] = 0
+    return out
+
+
+def _band_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None, None, None]
+    return [matrix_band_part(grad, op.inputs[1], op.inputs[2]), None, None]
+
+
+register(
+    OpDef(
+        name="MatrixBandPart",
+        infer=_infer_band,
+        kernel=lambda ctx: _banded,
+        gradient=_band_gradient,
+    )
+)

@@ -1,0 +1,66 @@
+"""What initialisers have in common: settings, dtype, and how they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from actorsession.graph.dtypes import DType, as_dtype, float32
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import ShapeLike, TensorShape
+
+__all__ = ["FloatingInitializer", "Initializer"]
+
+
+class Initializer:
+    """Base class of initialisers; a subclass overrides ``build``.
+
+    Args:
+        dtype: element type unless the call names one.
+    """
+
+    # What ``get_config`` tells beside the dtype: arguments and attributes of one name.
+    _settings: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, dtype: Any = float32) -> None:
+        self.dtype: DType = as_dtype(dtype)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments that make an initialiser like this one."""
+        return {**{key: getattr(self, key) for key in self._settings}, "dtype": self.dtype.name}
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Any]) -> Self:
+        """The initialiser that ``get_config`` told of."""
+        return cls(**config)
+
+    def __call__(self, shape: ShapeLike, dtype: Any = None, partition_info: Any = None) -> Tensor:
+        """Builds a first value.
+
+        Args:
+            shape: a fully known shape.
+            dtype: element type; the initialiser's own if left out.
+            partition_info: where in a larger variable the value lies, with ``full_shape`` and
+                ``var_offset``; most initialisers do not care.
+
+        Raises:
+            ValueError: if the shape is not fully known.
+            TypeError: if the initialiser cannot make values of that dtype.
+        """
+        dims = TensorShape(shape).as_tuple()
+        return self.build(dims, self.dtype if dtype is None else as_dtype(dtype))
+
+    def build(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+        """Builds the value; what a subclass overrides."""
+        raise NotImplementedError(f"{type(self).__name__} must override build")
+
+
+class FloatingInitializer(Initializer):
+    """Initialisers that make real numbers only."""
+
+    def __init__(self, dtype: Any = float32) -> None:
+        super().__init__(dtype)
+        if not self.dtype.is_floating:
+            raise ValueError(
+                f"{type(self).__name__} makes values of floating types, got {self.dtype.name}"
+            )

@@ -1,0 +1,14 @@
+"""TensorFlow's ``manip`` namespace: names of other op files under one roof, nothing of its own."""
+
+from __future__ import annotations
+
+from actorsession.ops.batch_blocks import batch_to_space_nd, space_to_batch_nd
+from actorsession.ops.gather import gather_nd, scatter_nd
+from actorsession.ops.layout import tile
+from actorsession.ops.reversal import reverse, roll
+from actorsession.ops.shape import reshape
+
+__all__ = [
+    "batch_to_space_nd", "gather_nd", "reshape", "reverse", "roll", "scatter_nd", "space_to_batch_nd",
+    "tile",
+]  # fmt: skip

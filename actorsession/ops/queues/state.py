@@ -1,0 +1,362 @@
+"""What is in a queue, and who waits to put something in or take something out.
+
+Owns the state behind queue handles; ``kernels`` calls it. Nothing here waits: each attempt is a future, which
+is completed in whichever thread makes it possible. Elements are tuples of components; they come out in the
+order that the kind of queue says, and attempts are served in the order in which they came.
+
+Invariants: an attempt whose future was cancelled takes nothing and leaves nothing, except that the elements
+which an ``enqueue_many`` put in before stay. A ``dequeue_many`` collects elements as they come, for it may
+want more than the queue can hold; what it has collected goes back to the front if it comes to nothing.
+(TensorFlow loses those elements when such a step times out.) Futures are completed outside the lock.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from actorsession.errors import CancelledError, OutOfRangeError
+
+__all__ = ["Element", "FifoElements", "PriorityElements", "QueueState", "ShuffledElements"]
+
+Element: TypeAlias = tuple[Any, ...]
+
+
+class FifoElements:
+    """Elements in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._elements: deque[Element] = deque()
+
+    def __len__(self) -> int:
+        return len(self._elements)
+
+    def add(self, element: Element) -> None:
+        """Puts an element in."""
+        self._elements.append(element)
+
+    def take(self) -> Element:
+        """Takes the next element out."""
+        return self._elements.popleft()
+
+    def put_back(self, elements: Sequence[Element]) -> None:
+        """Puts elements back that were taken, as if they had not been."""
+        self._elements.extendleft(reversed(elements))
+
+    def available(self, *, closed: bool) -> int:
+        """How many may be taken."""
+        return len(self._elements)
+
+    def clear(self) -> None:
+        """Drops all elements."""
+        self._elements.clear()
+
+
+class ShuffledElements:
+    """Elements of which a random one comes out.
+
+    Args:
+        least: how many must stay while the queue is open, so that they mix.
+        seed: of the choice; chosen by the system if both parts are 0.
+    """
+
+    def __init__(self, least: int, seed: tuple[int, int]) -> None:
+        self._least = least
+        self._elements: list[Element] = []
+        self._random = np.random.Generator(np.random.Philox(seed if any(seed) else None))
+
+    def __len__(self) -> int:
+        return len(self._elements)
+
+    def add(self, element: Element) -> None:
+        """Puts an element in."""
+        self._elements.append(element)
+
+    def take(self) -> Element:
+        """Takes a random element out."""
+        elements = self._elements
+        index = int(self._random.integers(len(elements)))
+        elements[index], elements[-1] = elements[-1], elements[index]
+        return elements.pop()
+
+    def put_back(self, elements: Sequence[Element]) -> None:
+        """Puts elements back that were taken."""
+        self._elements.extend(elements)
+
+    def available(self, *, closed: bool) -> int:
+        """How many may be taken."""
+        return len(self._elements) if closed else max(0, len(self._elements) - self._least)
+
+    def clear(self) -> None:
+        """Drops all elements."""
+        self._elements.clear()
+
+
+class PriorityElements:
+    """Elements of which the one with the lowest first component comes out, of equals the oldest."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, Element]] = []
+        self._numbers = itertools.count()
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def add(self, element: Element) -> None:
+        """Puts an element in."""
+        heapq.heappush(self._heap, (int(element[0]), next(self._numbers), element))
+
+    def take(self) -> Element:
+        """Takes the element with the lowest priority number out."""
+        return heapq.heappop(self._heap)[2]
+
+    def put_back(self, elements: Sequence[Element]) -> None:
+        """Puts elements back that were taken."""
+        for k, element in enumerate(elements):
+            # Before all equals that are there, in the order in which they were taken.
+            heapq.heappush(self._heap, (int(element[0]), k - len(elements) - (1 << 62), element))
+
+    def available(self, *, closed: bool) -> int:
+        """How many may be taken."""
+        return len(self._heap)
+
+    def clear(self) -> None:
+        """Drops all elements."""
+        self._heap.clear()
+
+
+Elements: TypeAlias = FifoElements | ShuffledElements | PriorityElements
+# From the elements that were taken to the values of the node.
+Join: TypeAlias = Callable[[Sequence[Element]], Any]
+
+
+@dataclass(slots=True, eq=False)
+class _Enqueue:
+    """Somebody who wants to put elements in."""
+
+    left: deque[Element]
+    future: Future[Any] = field(default_factory=Future)
+
+
+@dataclass(slots=True, eq=False)
+class _Dequeue:
+    """Somebody who wants elements."""
+
+    wanted: int
+    join: Join
+    up_to: bool
+    taken: list[Element] = field(default_factory=list)
+    future: Future[Any] = field(default_factory=Future)
+
+
+_Outcome: TypeAlias = tuple["Future[Any]", Any, BaseException | None]
+
+
+class QueueState:
+    """One queue; callable from any thread.
+
+    Args:
+        label: what it is called in messages, such as ``FIFOQueue 'q'``.
+        capacity: how many elements it holds; less than 0 for no bound.
+        elements: those that it has, none yet.
+    """
+
+    def __init__(self, label: str, capacity: int, elements: Elements) -> None:
+        self.label = label
+        self._capacity = capacity
+        self._elements = elements
+        self._closed = False
+        self._lock = threading.Lock()
+        self._enqueues: deque[_Enqueue] = deque()
+        self._dequeues: deque[_Dequeue] = deque()
+
+    # -- what the nodes ask for ----------------------------------------------------------------
+
+    def enqueue(self, elements: Sequence[Element]) -> Future[Any]:
+        """Puts elements in, in their order, as there is room.
+
+        Returns:
+            Done when the last one is in; CancelledError if the queue is closed.
+        """
+        attempt = _Enqueue(deque(elements))
+        with self._lock:
+            if self._closed:
+                attempt.future.set_exception(CancelledError(f"{self.label} is closed."))
+                return attempt.future
+            self._enqueues.append(attempt)
+            outcomes = self._serve()
+        self._tell(outcomes)
+        if not attempt.future.done():
+            attempt.future.add_done_callback(lambda future: self._forget_enqueue(attempt))
+        return attempt.future
+
+    def dequeue(self, wanted: int, join: Join, *, up_to: bool = False) -> Future[Any]:
+        """Takes elements out, as soon as there are so many.
+
+        Args:
+            wanted: how many.
+            join: makes the node's values of them.
+            up_to: whether fewer, but at least one, will do once the queue is closed.
+
+        Returns:
+            Of the node's values; OutOfRangeError if the queue is closed and has not so many.
+        """
+        attempt = _Dequeue(wanted, join, up_to)
+        with self._lock:
+            self._dequeues.append(attempt)
+            outcomes = self._serve()
+        self._tell(outcomes)
+        if not attempt.future.done():
+            attempt.future.add_done_callback(lambda future: self._forget_dequeue(attempt))
+        return attempt.future
+
+    def close(self, *, cancel_pending: bool) -> None:
+        """Takes nothing in any more.
+
+        Args:
+            cancel_pending: whether those who wait to put elements in give up, with CancelledError; may be
+                asked for later as well.
+
+        Raises:
+            CancelledError: if it is closed already, and that is all that was asked for.
+        """
+        outcomes: list[_Outcome] = []
+        with self._lock:
+            if self._closed and not cancel_pending:
+                raise CancelledError(f"{self.label} is already closed.")
+            self._closed = True
+            if cancel_pending:
+                error = f"Enqueue operation was cancelled: {self.label} is closed."
+                outcomes = [(e.future, None, CancelledError(error)) for e in self._enqueues]
+                self._enqueues.clear()
+            outcomes += self._serve()
+        self._tell(outcomes)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes nothing in any more."""
+        return self._closed
+
+    @property
+    def size(self) -> int:
+        """How many elements are in it."""
+        with self._lock:
+            return len(self._elements)
+
+    def clear(self) -> None:
+        """Leaves the queue as if it were new; who waits for it gets a CancelledError."""
+        with self._lock:
+            error = f"{self.label} was reset"
+            attempts: list[_Enqueue | _Dequeue] = [*self._enqueues, *self._dequeues]
+            outcomes = [(a.future, None, CancelledError(error)) for a in attempts]
+            self._enqueues.clear()
+            self._dequeues.clear()
+            self._elements.clear()
+            self._closed = False
+        self._tell(outcomes)
+
+    # -- serving, under the lock -----------------------------------------------------------------
+
+    def _serve(self) -> list[_Outcome]:
+        """Does what can be done now; what is to be told when the lock is free."""
+        outcomes: list[_Outcome] = []
+        while self._serve_enqueue(outcomes) or self._serve_dequeue(outcomes):
+            pass
+        return outcomes
+
+    def _serve_enqueue(self, outcomes: list[_Outcome]) -> bool:
+        """Moves the first of those who put in forward; whether that changed anything."""
+        if not self._enqueues:
+            return False
+        attempt = self._enqueues[0]
+        moved = False
+        while len(attempt.left) > 1 and self._has_room() and not attempt.future.cancelled():
+            self._elements.add(attempt.left.popleft())
+            moved = True
+        if attempt.left and not self._has_room() and not attempt.future.cancelled():
+            return moved
+        self._enqueues.popleft()
+        if attempt.future.set_running_or_notify_cancel():
+            if attempt.left:
+                self._elements.add(attempt.left.popleft())
+            outcomes.append((attempt.future, (), None))
+        return True
+
+    def _serve_dequeue(self, outcomes: list[_Outcome]) -> bool:
+        """Moves the first of those who take out forward; whether that changed anything."""
+        if not self._dequeues:
+            return False
+        attempt = self._dequeues[0]
+        moved = False
+        if not attempt.future.cancelled():
+            while len(attempt.taken) < attempt.wanted and self._available():
+                attempt.taken.append(self._elements.take())
+                moved = True
+        error = None
+        if len(attempt.taken) < attempt.wanted and not attempt.future.cancelled():
+            if not self._closed or self._enqueues:
+                return moved
+            if not (attempt.up_to and attempt.taken):
+                error = OutOfRangeError(
+                    f"{self.label} is closed and has insufficient elements (requested "
+                    f"{attempt.wanted}, current size {len(attempt.taken) + len(self._elements)})"
+                )
+        self._dequeues.popleft()
+        if attempt.future.set_running_or_notify_cancel() and error is None:
+            outcomes.append((attempt.future, attempt, None))
+            return True
+        self._elements.put_back(attempt.taken)
+        attempt.taken = []
+        if error is not None:
+            outcomes.append((attempt.future, None, error))
+        return True
+
+    def _has_room(self) -> bool:
+        return self._capacity < 0 or len(self._elements) < self._capacity
+
+    def _available(self) -> int:
+        return self._elements.available(closed=self._closed)
+
+    # -- telling ---------------------------------------------------------------------------------
+
+    def _tell(self, outcomes: Sequence[_Outcome]) -> None:
+        for future, value, error in outcomes:
+            if future.cancelled():
+                continue
+            try:
+                if error is not None:
+                    raise error
+                found = value.join(value.taken) if isinstance(value, _Dequeue) else value
+            except BaseException as exc:
+                if future.running() or future.set_running_or_notify_cancel():
+                    future.set_exception(exc)
+            else:
+                future.set_result(found)
+
+    def _forget_enqueue(self, attempt: _Enqueue) -> None:
+        if not attempt.future.cancelled():
+            return
+        with self._lock:
+            if attempt in self._enqueues:
+                self._enqueues.remove(attempt)
+            outcomes = self._serve()
+        self._tell(outcomes)
+
+    def _forget_dequeue(self, attempt: _Dequeue) -> None:
+        if not attempt.future.cancelled():
+            return
+        with self._lock:
+            if attempt in self._dequeues:
+                self._dequeues.remove(attempt)
+                self._elements.put_back(attempt.taken)
+                attempt.taken = []
+            outcomes = self._serve()
+        self._tell(outcomes)

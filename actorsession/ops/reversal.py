@@ -1,0 +1,277 @@
+"""The same elements in another order along axes: ``reverse``, ``reverse_sequence`` and ``roll``.
+
+Each op stands here whole. A reversal is a view; the others copy. Axes are constants in nearly every
+graph and are then checked while it is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    REQUIRED,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.shape_operands import (
+    Ints,
+    constant_ints,
+    ints,
+    normal_axis,
+    one_spelling,
+    require_index,
+    shape_operand,
+    vector_length,
+    with_boxed,
+)
+
+__all__ = ["reverse", "reverse_sequence", "reverse_v2", "roll"]
+
+
+# -- ReverseV2 -------------------------------------------------------------------------------------
+
+
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+    """The tensor read backwards along some axes.
+
+    Args:
+        tensor: any tensor.
+        axis: which axes, an int32 or int64 vector without repetitions; negative ones count from the end.
+        name: wanted name.
+
+    Returns:
+        A view.
+
+    Raises:
+        ValueError: for an axis that there is not, or one given twice.
+    """
+    value = convert_to_tensor(tensor)
+    with value.graph.name_scope(name or "ReverseV2") as scope:
+        return make_one("ReverseV2", [value, _integers(axis, value, "axis")], None, scope)
+
+
+def _integers(entries: Any, value: Tensor, name: str) -> Tensor:
+    """Integers as they were given: a scalar stays one; an empty list is no list of floats."""
+    if isinstance(entries, (list, tuple)):
+        return shape_operand(entries, value.graph, name)
+    return convert_to_tensor(entries, name=name, graph=value.graph)
+
+
+reverse_v2 = reverse
+
+
+def _reversed_axes(axes: Ints, rank: int, error: Callable[[str], Exception]) -> Ints:
+    found = tuple(normal_axis(a, rank, "ReverseV2", error) for a in axes)
+    if len(set(found)) < len(found):
+        raise error(f"ReverseV2: each axis is given once, got {list(axes)}")
+    return found
+
+
+def _infer_reverse(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1, rank=1)
+    value, axes = ctx.inputs[0], constant_ints(ctx, 1)
+    if value.shape.rank is not None and axes is not None:
+        _reversed_axes(axes, value.shape.rank, ValueError)
+    return [value]
+
+
+def _reverse_kernel(ctx: KernelContext) -> Kernel:
+    fixed = constant_ints(ctx, 1)
+
+    def backwards(x: Any, axis: Any) -> Any:
+        if axis.ndim != 1:
+            raise InvalidArgumentError(f"axes are a vector, got shape {list(axis.shape)}")
+        axes = ints(axis) if fixed is None else fixed
+        found = _reversed_axes(axes, x.ndim, InvalidArgumentError)
+        return x[tuple([slice(None, None, -1 if i in found else None) for i in range(x.ndim)])]
+
+    return with_boxed(backwards, ctx.inputs[0])
+
+
+def _reverse_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    return [None if grad is None else reverse(grad, op.inputs[1]), None]
+
+
+register(
+    OpDef(
+        name="ReverseV2",
+        infer=_infer_reverse,
+        kernel=_reverse_kernel,
+        gradient=_reverse_gradient,
+        aliases=True,
+    )
+)
+
+
+# -- ReverseSequence -------------------------------------------------------------------------------
+
+
+def reverse_sequence(
+    input: Any,
+    seq_lengths: Any,
+    seq_axis: int | None = None,
+    batch_axis: int | None = None,
+    name: str | None = None,
+    seq_dim: int | None = None,
+    batch_dim: int | None = None,
+) -> Tensor:
+    """The tensor with the beginning of each sequence read backwards, and its rest as it was.
+
+    Args:
+        input: sequences beside each other.
+        seq_lengths: how much of each sequence is reversed, int32 or int64; one entry per position of
+            the batch axis.
+        seq_axis: the axis along which a sequence runs.
+        batch_axis: the axis on which sequences stand beside each other, 0 if left out.
+        name: wanted name.
+        seq_dim: TensorFlow's older spelling of ``seq_axis``.
+        batch_dim: TensorFlow's older spelling of ``batch_axis``.
+
+    Raises:
+        TypeError: without an axis for the sequences.
+        ValueError: for an axis that there is not, two equal axes, both spellings of one argument, or
+            lengths that are not one per sequence.
+    """
+    along = one_spelling(seq_axis, seq_dim, "seq_axis", "seq_dim")
+    batch = one_spelling(batch_axis, batch_dim, "batch_axis", "batch_dim")
+    if along is None:
+        raise TypeError("reverse_sequence needs seq_axis, an int; got None")
+    value = convert_to_tensor(input)
+    with value.graph.name_scope(name or "ReverseSequence") as scope:
+        lengths = _integers(seq_lengths, value, "seq_lengths")
+        attrs = {"seq_dim": int(along), "batch_dim": int(batch or 0)}
+        return make_one("ReverseSequence", [value, lengths], attrs, scope)
+
+
+def _infer_reverse_sequence(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1, rank=1)
+    value, length = ctx.inputs[0], vector_length(ctx.inputs[1])
+    along, batch = ctx.attrs["seq_dim"], ctx.attrs["batch_dim"]
+    rank = value.shape.rank
+    if along == batch:
+        raise ValueError(f"ReverseSequence: sequences and batch are two axes, got {along} for both")
+    for axis in (along, batch):
+        if axis < 0 or (rank is not None and axis >= rank):
+            raise ValueError(f"ReverseSequence: axis {axis} is not in [0, {rank or 'rank'})")
+    if rank is None or length is None:
+        return [value]
+    dims = value.shape.as_list()
+    if dims[batch] not in (None, length):
+        raise ValueError(
+            f"ReverseSequence: {length} lengths for axis {batch} of the shape {value.shape}"
+        )
+    dims[batch] = length
+    return [TensorSpec(value.dtype, TensorShape(dims))]
+
+
+def _reverse_sequence_kernel(ctx: KernelContext) -> Kernel:
+    along, batch = ctx.attrs["seq_dim"], ctx.attrs["batch_dim"]
+
+    def backwards(x: Any, lengths: Any) -> Any:
+        if x.ndim <= max(along, batch) or lengths.shape != (x.shape[batch],):
+            raise InvalidArgumentError(
+                f"ReverseSequence: lengths of shape {list(lengths.shape)} for axes {batch} (batch) "
+                f"and {along} (sequence) of a tensor of shape {list(x.shape)}"
+            )
+        extent = x.shape[along]
+        if lengths.size and not (lengths.min() >= 0 and lengths.max() <= extent):
+            raise InvalidArgumentError(
+                f"ReverseSequence: lengths are in [0, {extent}], got {lengths.tolist()}"
+            )
+        places = np.arange(extent)
+        ends = lengths.astype(np.intp)[:, None]
+        places = np.where(places < ends, ends - 1 - places, places)
+        moved = np.moveaxis(x, (batch, along), (0, 1))
+        rows = np.arange(x.shape[batch])[:, None]
+        return np.moveaxis(moved[rows, places], (0, 1), (batch, along))
+
+    return backwards
+
+
+def _reverse_sequence_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None, None]
+    along, batch = op.attrs["seq_dim"], op.attrs["batch_dim"]
+    return [reverse_sequence(grad, op.inputs[1], seq_axis=along, batch_axis=batch), None]
+
+
+register(
+    OpDef(
+        name="ReverseSequence",
+        infer=_infer_reverse_sequence,
+        kernel=_reverse_sequence_kernel,
+        gradient=_reverse_sequence_gradient,
+        attrs={"seq_dim": REQUIRED, "batch_dim": 0},
+    )
+)
+
+
+# -- Roll ------------------------------------------------------------------------------------------
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+    """The tensor with elements moved along axes; what leaves at one end comes in at the other.
+
+    Args:
+        input: a tensor of rank at least 1.
+        shift: by how many positions, an integer or a vector of them; negative moves to the front.
+        axis: along which axis each shift goes, of the shape of ``shift``; shifts along one axis add up.
+        name: wanted name.
+
+    Raises:
+        ValueError: for a scalar, an axis that there is not, or shapes of ``shift`` and ``axis`` that
+            differ.
+    """
+    value = convert_to_tensor(input)
+    with value.graph.name_scope(name or "Roll") as scope:
+        places, axes = _integers(shift, value, "shift"), _integers(axis, value, "axis")
+        return make_one("Roll", [value, places, axes], None, scope)
+
+
+def _infer_roll(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1, 2)
+    value, shift, axis = ctx.inputs
+    if value.shape.rank == 0:
+        raise ValueError("Roll: the tensor has rank at least 1, got a scalar")
+    if max(shift.shape.rank or 0, axis.shape.rank or 0) > 1 or not (
+        shift.shape.is_compatible_with(axis.shape)
+    ):
+        raise ValueError(
+            f"Roll: shift and axis are scalars or vectors of one length, got shapes {shift.shape} "
+            f"and {axis.shape}"
+        )
+    for entry in constant_ints(ctx, 2) or ():
+        if value.shape.rank is not None:
+            normal_axis(entry, value.shape.rank, "Roll")
+    return [value]
+
+
+def _rolled(x: Any, shift: Any, axis: Any) -> Any:
+    if not x.ndim or shift.shape != axis.shape or shift.ndim > 1:
+        raise InvalidArgumentError(
+            f"Roll: shifts of shape {list(shift.shape)} and axes of shape {list(axis.shape)} for a "
+            f"tensor of shape {list(x.shape)}: shifts and axes have one shape, and the tensor an axis"
+        )
+    axes = [normal_axis(a, x.ndim, "Roll", InvalidArgumentError) for a in ints(axis)]
+    return np.roll(x, ints(shift), axes)
+
+
+def _roll_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None, None, None]
+    shift, axis = op.inputs[1:]
+    return [roll(grad, make_one("Neg", [shift]), axis), None, None]
+
+
+register(OpDef(name="Roll", infer=_infer_roll, kernel=lambda ctx: _rolled, gradient=_roll_gradient))

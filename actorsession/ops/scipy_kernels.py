@@ -1,0 +1,86 @@
+"""Kernels that scipy computes: what neither numpy nor Python's ``math`` can give.
+
+scipy is an extra. It is imported when a plan is linked that needs it, never with the package; an op
+that cannot do without says so when its node is built, through ``require_scipy`` in its shape
+function.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.registry import Kernel, KernelContext
+from actorsession.ops.shape_operands import elements
+
+__all__ = ["cost_of_each", "in_own_dtype", "require_scipy", "scipy_function", "scipy_kernel"]
+
+
+@functools.cache
+def _installed() -> bool:
+    return importlib.util.find_spec("scipy") is not None
+
+
+def require_scipy(op: str) -> None:
+    """Checks that scipy is there.
+
+    Raises:
+        ImportError: if it is not, naming the extra.
+    """
+    if not _installed():
+        raise ImportError(f"{op} is computed by scipy: pip install 'actorsession[scipy]'")
+
+
+def scipy_function(name: str) -> Kernel | None:
+    """A function of ``scipy.special``, or ``None`` without scipy."""
+    if not _installed():
+        return None
+    found: Kernel = getattr(importlib.import_module("scipy.special"), name)
+    return found
+
+
+def scipy_kernel(ctx: KernelContext, name: str) -> Kernel:
+    """The kernel of an op that is a function of ``scipy.special``, element by element.
+
+    Args:
+        ctx: what the kernel factory got.
+        name: what scipy calls it.
+
+    Raises:
+        ImportError: without scipy.
+    """
+    function = scipy_function(name)
+    if function is None:
+        require_scipy(ctx.op)
+        raise ImportError(f"scipy.special has no {name}")
+    return in_own_dtype(ctx, function)
+
+
+def cost_of_each(microseconds: float) -> Callable[..., float]:
+    """An estimate of cost by the number of elements, for functions far dearer than a sum."""
+
+    def cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
+        return microseconds * elements(outputs[0])
+
+    return cost
+
+
+def in_own_dtype(ctx: KernelContext, function: Kernel) -> Kernel:
+    """``function`` of float32 or float64, for the floating dtype of the node.
+
+    16-bit floats are computed in float32 and rounded once.
+    """
+    dtype = ctx.inputs[0].dtype.np_dtype
+    if dtype.itemsize == 2:
+        return lambda *values: function(*[v.astype(np.float32) for v in values]).astype(dtype)
+
+    def kernel(*values: Any) -> Any:
+        return function(*values).astype(dtype, copy=False)
+
+    return kernel

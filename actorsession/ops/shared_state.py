@@ -1,0 +1,121 @@
+"""How nodes make the state that a handle stands for: queues, barriers, staging areas, accumulators.
+
+State without a shared name belongs to the session whose node made it; with one, to the device, under its
+container, and whoever asks for it again must ask for the same. It outlives all plans; clearing its container
+only empties it. Variables are older and have their own way (``state``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from actorsession.graph.dtypes import DType, as_dtype, resource
+from actorsession.graph.graph import get_default_graph
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.scopes import scope_of
+from actorsession.graph.shape import scalar_shape
+from actorsession.ops.build import make_one
+
+__all__ = ["check_handle_of", "dtypes_of", "make_handle", "register_op", "register_state"]
+
+
+def register_state(
+    op_type: str,
+    kind: str,
+    label: str,
+    make: Callable[[str, Mapping[str, Any]], Any],
+    attrs: Mapping[str, Any],
+) -> None:
+    """Registers the op type of a node that stands for some state.
+
+    Args:
+        op_type: operation type.
+        kind: as what the state is used; a shared name may be taken once in each kind.
+        label: what the state is called in messages, before its name.
+        make: from what it is called in messages and the node's attributes to the state.
+        attrs: attributes beside ``container`` and ``shared_name``; all that share it must agree on them.
+    """
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        name = ctx.attrs["shared_name"] or ctx.name
+
+        def new() -> Any:
+            return make(f"{label} {name!r}", ctx.attrs)
+
+        if ctx.attrs["shared_name"]:
+            said = [f"{key} {_text(ctx.attrs[key])}" for key in attrs if not key.startswith("seed")]
+            spec = f"a {label} of {', '.join(said)}"
+            state = ctx.resources.lookup_or_create(ctx.attrs["container"], name, kind, new, spec)
+        else:
+            state = ctx.state(new)
+        return lambda: state
+
+    register(
+        OpDef(
+            name=op_type,
+            infer=lambda ctx: [TensorSpec(resource, scalar_shape)],
+            kernel=kernel,
+            gradient=NOT_DIFFERENTIABLE,
+            attrs={"container": "", "shared_name": "", **attrs},
+            stateful=True,
+            aliases=True,
+            once=True,
+        )
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_text(v) for v in value)}]"
+    return value.name if isinstance(value, DType) else str(value)
+
+
+def register_op(
+    name: str,
+    infer: Callable[[InferContext], Sequence[TensorSpec]],
+    kernel: Callable[[KernelContext], Kernel],
+    **more: Any,
+) -> None:
+    """Registers an op that acts on such state."""
+    register(
+        OpDef(
+            name=name, infer=infer, kernel=kernel, gradient=NOT_DIFFERENTIABLE, stateful=True, **more
+        )
+    )  # fmt: skip
+
+
+def check_handle_of(ctx: InferContext, what: str) -> None:
+    """Refuses a node whose first input is no handle.
+
+    Raises:
+        TypeError: naming what it should be the handle of.
+    """
+    found = ctx.inputs[0].dtype
+    if found is not resource:
+        raise TypeError(
+            f"{ctx.op} takes the handle of {what} as input 0, got a {found.name} tensor"
+        )
+
+
+def make_handle(
+    op_type: str, name: str, shared_name: str | None, attrs: Mapping[str, Any]
+) -> Tensor:
+    """Adds the node of some state to the default graph."""
+    graph = get_default_graph()
+    common = {"container": scope_of(graph).container, "shared_name": shared_name or ""}
+    return make_one(op_type, (), {**common, **attrs}, name, graph)
+
+
+def dtypes_of(types: Any) -> list[DType]:
+    """Dtypes of a list of them, or of one alone."""
+    return [as_dtype(t) for t in (types if isinstance(types, (list, tuple)) else [types])]

@@ -1,0 +1,136 @@
+"""What string ops share: kernels that go through strings one at a time, and the shape of those ops.
+
+A string is ``bytes``. An array of them has dtype object; one of rank 0 travels as plain ``bytes``. Text is
+UTF-8 where an op asks for characters. Called by the other ``string_`` files; imports ``build`` and below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import DType, string
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.shape_operands import boxed
+
+__all__ = [
+    "boxed_all", "each", "each_number", "one_string", "register_each", "require_string", "string_array",
+    "string_unary", "text_of",
+]  # fmt: skip
+
+
+def text_of(value: Any) -> str:
+    """An attribute that TensorFlow takes as ``str`` or ``bytes``, as ``str``."""
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def string_unary(
+    op_type: str, value: Any, name: str | None, attrs: Mapping[str, Any] | None = None
+) -> Tensor:
+    """Adds a node with one operand of strings."""
+    return make_one(op_type, [convert_to_tensor(value, string)], attrs, name)
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def string_array(values: list[bytes], shape: tuple[int, ...]) -> Any:
+    """Strings in row-major order as a value of that shape; plain ``bytes`` for rank 0."""
+    if not shape:
+        return values[0]
+    out = np.empty(len(values), object)
+    out[:] = values
+    return out.reshape(shape)
+
+
+def each(function: Callable[[bytes], bytes], value: Any) -> Any:
+    """``function`` of each string."""
+    if isinstance(value, bytes):
+        return function(value)
+    return string_array([function(v) for v in value.flat], value.shape)
+
+
+def each_number(function: Callable[[bytes], Any], value: Any, dtype: np.dtype[Any]) -> Any:
+    """``function`` of each string, as an array of numbers."""
+    array = boxed(value)
+    out = np.fromiter((function(v) for v in array.flat), dtype, array.size).reshape(array.shape)
+    return out[()]
+
+
+def one_string(value: Any) -> bytes:
+    """The string that a value of rank 0 holds."""
+    found = value if isinstance(value, bytes) else value.item()
+    assert isinstance(found, bytes)
+    return found
+
+
+def boxed_all(values: Any) -> list[Any]:
+    """Strings as arrays, those of rank 0 too."""
+    return [boxed(v) for v in values]
+
+
+# -- registration ----------------------------------------------------------------------------------
+
+
+def require_string(ctx: InferContext, *operands: int, rank: int | None = None) -> None:
+    """Checks that operands are strings, and of the given rank.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for another rank.
+    """
+    for i in operands:
+        spec = ctx.inputs[i]
+        if spec.dtype is not string:
+            raise TypeError(f"{ctx.op}: input {i} is a string tensor, got {spec.dtype.name}")
+        if rank is not None and spec.shape.rank not in (None, rank):
+            raise ValueError(f"{ctx.op}: input {i} has rank {rank}, got shape {spec.shape}")
+
+
+def register_each(
+    name: str,
+    function: Callable[[KernelContext], Callable[[bytes], Any]],
+    dtype: DType = string,
+    attrs: Mapping[str, Any] | None = None,
+    check: Callable[[InferContext], None] | None = None,
+) -> None:
+    """Registers an op of one string tensor whose result has its shape.
+
+    Args:
+        name: operation type.
+        function: makes the function of one string.
+        dtype: of the result.
+        attrs: attributes with defaults.
+        check: looks at attributes while the node is built.
+    """
+
+    def infer(ctx: InferContext) -> list[TensorSpec]:
+        require_string(ctx, 0)
+        if check is not None:
+            check(ctx)
+        return [TensorSpec(dtype, TensorShape(ctx.inputs[0].shape))]
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        one = function(ctx)
+        if dtype is string:
+            return lambda value: each(one, value)
+        return lambda value: each_number(one, value, dtype.np_dtype)
+
+    register(
+        OpDef(
+            name=name, infer=infer, kernel=kernel, gradient=NOT_DIFFERENTIABLE, attrs=attrs or {}
+        )
+    )  # fmt: skip

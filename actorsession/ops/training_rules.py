@@ -1,0 +1,147 @@
+"""The formulas of the optimisers with rates of their own for each element, and of the proximal ones.
+
+Called by ``training_updates``, which makes op types of them. A **rule** computes, from pieces of the
+variable, of its slots and of the gradient, all vectors of one length, the new piece of the variable.
+Slots change in place; everything else is only read.
+
+Whole numbers in a rule are ints: a Python float would make float32 of bfloat16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from actorsession.graph.registry import Array
+
+__all__ = [
+    "Rule", "adadelta", "adagrad", "adagrad_da", "centered_rms_prop", "ftrl", "ftrl_v2",
+    "proximal_adagrad", "proximal_gradient_descent", "rms_prop",
+]  # fmt: skip
+
+Attrs: TypeAlias = Mapping[str, Any]
+Arrays: TypeAlias = Sequence[Array]
+# From attributes, variable, slots, gradient and the scalar inputs, as rank-0 arrays of the variable's
+# dtype, to the new value of the variable.
+Rule: TypeAlias = Callable[[Attrs, Array, Arrays, Array, Arrays], Array]
+
+
+def adagrad(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """``accum += grad**2``, then ``var - lr * grad / sqrt(accum)``."""
+    (accum,), (lr,) = slots, rates
+    if attrs["update_slots"]:
+        accum += grad * grad
+    return var - grad * lr / np.sqrt(accum)
+
+
+def adagrad_da(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """Dual averaging: the new value follows from the sums of gradients and squares alone."""
+    total, squares = slots
+    lr, l1, l2, step = rates
+    total += grad
+    squares += grad * grad
+    below = l2 * step * lr + np.sqrt(squares)
+    if l1 > 0:
+        total = np.sign(total) * np.maximum(np.abs(total) - l1 * step, 0)
+    moved: Array = -lr * total / below
+    return moved
+
+
+def adadelta(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """Steps of the size of the last steps, over the size of the last gradients."""
+    accum, accum_update = slots
+    lr, rho, epsilon = rates
+    accum *= rho
+    accum += (1 - rho) * grad * grad
+    update = np.sqrt(accum_update + epsilon) / np.sqrt(accum + epsilon) * grad
+    accum_update *= rho
+    accum_update += (1 - rho) * update * update
+    moved: Array = var - lr * update
+    return moved
+
+
+def rms_prop(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """``ms`` follows ``grad**2``; ``mom = momentum * mom + lr * grad / sqrt(ms + epsilon)``."""
+    ms, mom = slots
+    lr, rho, momentum, epsilon = rates
+    ms += (grad * grad - ms) * (1 - rho)
+    mom *= momentum
+    mom += lr * grad / np.sqrt(ms + epsilon)
+    return var - mom
+
+
+def centered_rms_prop(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """The same with the variance of gradients, ``ms - mg**2``, in place of their square."""
+    mg, ms, mom = slots
+    lr, rho, momentum, epsilon = rates
+    ms += (grad * grad - ms) * (1 - rho)
+    mg += (grad - mg) * (1 - rho)
+    mom *= momentum
+    mom += lr * grad / np.sqrt(ms - mg * mg + epsilon)
+    return var - mom
+
+
+def ftrl(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """Follow the regularised leader: the value is what the sums of the past make best."""
+    lr, l1, l2, power = rates
+    return _led(attrs, var, slots, grad, (lr, l1, l2, power), grad)
+
+
+def ftrl_v2(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """The same with ``2 * l2_shrinkage * var`` added to the gradient, but not to its square."""
+    lr, l1, l2, shrinkage, power = rates
+    return _led(attrs, var, slots, grad, (lr, l1, l2, power), grad + 2 * shrinkage * var)
+
+
+def _led(
+    attrs: Attrs,
+    var: Array,
+    slots: Arrays,
+    grad: Array,
+    rates: Arrays,
+    slope: Array,
+) -> Array:
+    accum, linear = slots
+    lr, l1, l2, power = rates
+    before = _powered(accum, power)
+    accum += grad * grad
+    after = _powered(accum, power)
+    if attrs["multiply_linear_by_lr"]:
+        # All of it times the rate, so that a rate of 0 divides nothing.
+        linear += slope * lr - (after - before) * var
+        l1, below = l1 * lr, after + 2 * l2 * lr
+    else:
+        linear += slope - (after - before) / lr * var
+        below = after / lr + 2 * l2
+    return np.where(np.abs(linear) > l1, (np.sign(linear) * l1 - linear) / below, 0)
+
+
+def _powered(accum: Array, power: Array) -> Array:
+    """``accum ** -power``, whose usual power is that of a square root."""
+    found: Array = np.sqrt(accum) if power == -0.5 else accum**-power
+    return found
+
+
+def proximal_gradient_descent(
+    attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays
+) -> Array:
+    """A step of gradient descent, then the nearest value that the two norms allow."""
+    lr, l1, l2 = rates
+    return _proximal(var - grad * lr, lr, l1, l2)
+
+
+def proximal_adagrad(attrs: Attrs, var: Array, slots: Arrays, grad: Array, rates: Arrays) -> Array:
+    """The same after a step of Adagrad, by its rate for each element."""
+    (accum,), (lr, l1, l2) = slots, rates
+    accum += grad * grad
+    each = lr / np.sqrt(accum)
+    return _proximal(var - grad * each, each, l1, l2)
+
+
+def _proximal(moved: Array, lr: Array, l1: Array, l2: Array) -> Array:
+    if l1 > 0:
+        moved = np.sign(moved) * np.maximum(np.abs(moved) - lr * l1, 0)
+    shrunk: Array = moved / (1 + l2 * lr)
+    return shrunk

@@ -1,0 +1,120 @@
+"""How a variable comes into being: who may change what is asked for, and what is asked for by default.
+
+Owns the creators of ``variable_creator_scope``, which see each ``Variable(...)`` of the graph before it is
+built, and the two enumerations that TensorFlow's signatures name. ``variables`` stands on it. Creators live
+in a context variable, as all scopes do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from typing import Any, TypeAlias
+
+from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.ops.graph_keys import GraphKeys
+
+__all__ = [
+    "CreatedByScope", "VariableAggregation", "VariableSynchronization", "joined_collections",
+    "trainable_by_default", "variable_creator_scope",
+]  # fmt: skip
+
+Creator: TypeAlias = "Callable[..., Any]"
+_CREATORS: ContextVar[Mapping[Graph, tuple[Creator, ...]]] = ContextVar("actorsession_creators")
+_EMPTY: Mapping[Graph, tuple[Creator, ...]] = {}
+
+# What a creator is called with, in TensorFlow's order; those that the program did not name have these values.
+_ASKED: Mapping[str, Any] = {
+    "initial_value": None, "trainable": None, "collections": None, "validate_shape": True,
+    "caching_device": None, "name": None, "variable_def": None, "dtype": None, "expected_shape": None,
+    "import_scope": None, "constraint": None, "use_resource": None,
+}  # fmt: skip
+
+
+class VariableSynchronization(enum.Enum):
+    """When the copies of a variable are brought together; there is one copy, so all mean the same."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(enum.Enum):
+    """How updates of the copies of a variable become one; there is one copy, so all mean the same."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+    ONLY_FIRST_TOWER = 3  # noqa: PIE796 - TensorFlow's older name of the same thing
+
+
+class CreatedByScope(type):
+    """The metaclass of ``Variable``: calling the class asks the creators of the scope first."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """A new variable, or what a creator of the scope makes instead."""
+        creators = _CREATORS.get(_EMPTY).get(get_default_graph(), ())
+        if (
+            not creators or "_asks_creators" not in cls.__dict__
+        ):  # subclasses are asked for as they are
+            return super().__call__(*args, **kwargs)
+        create: Creator = super().__call__
+        for creator in creators:
+            create = functools.partial(creator, create)
+        rest = {
+            **_ASKED,
+            "synchronization": VariableSynchronization.AUTO,
+            "aggregation": VariableAggregation.NONE,
+            "shape": None,
+        }
+        return create(**{**rest, **dict(zip(rest, args, strict=False)), **kwargs})
+
+
+@contextlib.contextmanager
+def variable_creator_scope(variable_creator: Creator) -> Iterator[None]:
+    """Lets a function make, or change, the variables of the default graph that a block asks for.
+
+    Args:
+        variable_creator: called as ``variable_creator(next_creator, **kwargs)`` with all arguments of
+            ``Variable`` by name; returns the variable, usually that of ``next_creator(**kwargs)``. The
+            innermost creator is asked first, and its next one is the creator around it.
+    """
+    graph = get_default_graph()
+    known = _CREATORS.get(_EMPTY)
+    token = _CREATORS.set({**known, graph: (*known.get(graph, ()), variable_creator)})
+    try:
+        yield
+    finally:
+        _CREATORS.reset(token)
+
+
+def trainable_by_default(
+    trainable: bool | None, synchronization: VariableSynchronization | None
+) -> bool:
+    """Whether optimisers change a variable: as asked, else unless copies are only read together."""
+    if trainable is not None:
+        return bool(trainable)
+    return synchronization is not VariableSynchronization.ON_READ
+
+
+def joined_collections(given: Iterable[str] | None, trainable: bool) -> list[str]:
+    """The collections that a new variable joins.
+
+    Args:
+        given: names of collections, that of the global variables if left out.
+        trainable: whether it joins the trainable ones as well.
+
+    Raises:
+        ValueError: if ``given`` is no list, tuple or set.
+    """
+    if given is not None and not isinstance(given, (list, tuple, set)):
+        raise ValueError(f"collections is a list, tuple or set of names, got {given!r:.100}")
+    joined = [GraphKeys.GLOBAL_VARIABLES] if given is None else list(dict.fromkeys(given))
+    if trainable and GraphKeys.TRAINABLE_VARIABLES not in joined:
+        joined.append(GraphKeys.TRAINABLE_VARIABLES)
+    return joined

@@ -1,0 +1,365 @@
+"""The ``checkpoint`` file of a folder: which checkpoints are there, and which is the latest.
+
+Owns its form, protobuf text of TensorFlow's CheckpointState, which TensorFlow reads and writes as well, and
+what is asked of it. Savers keep it up to date; the file is replaced in one go. Paths in it may be relative to
+its folder. These functions work in the process that calls them, whatever a session runs on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from actorsession import checkpoints
+from actorsession.checkpoints import file_errors
+
+__all__ = [
+    "CheckpointState", "checkpoint_exists", "generate_checkpoint_state_proto",
+    "get_checkpoint_mtimes", "get_checkpoint_state", "latest_checkpoint", "meta_graph_filename",
+    "remove_checkpoint", "update_checkpoint_state",
+]  # fmt: skip
+
+_log = logging.getLogger("actorsession.train")
+
+DEFAULT_FILENAME = "checkpoint"
+
+
+@dataclass(slots=True)
+class CheckpointState:
+    """Which checkpoints a folder has.
+
+    Attributes:
+        model_checkpoint_path: prefix of the latest.
+        all_model_checkpoint_paths: prefixes of all that are kept, the oldest first.
+        all_model_checkpoint_timestamps: when each was written, seconds since 1970; may be empty.
+        last_preserved_timestamp: when the last was written that is kept for good; 0 if unknown.
+    """
+
+    model_checkpoint_path: str = ""
+    all_model_checkpoint_paths: list[str] = field(default_factory=list)
+    all_model_checkpoint_timestamps: list[float] = field(default_factory=list)
+    last_preserved_timestamp: float = 0.0
+
+    def to_text(self) -> str:
+        """The state as protobuf text."""
+        lines = []
+        if self.model_checkpoint_path:
+            lines.append(f"model_checkpoint_path: {_quoted(self.model_checkpoint_path)}")
+        paths = self.all_model_checkpoint_paths
+        lines += [f"all_model_checkpoint_paths: {_quoted(path)}" for path in paths]
+        times = self.all_model_checkpoint_timestamps
+        lines += [f"all_model_checkpoint_timestamps: {float(time)!r}" for time in times]
+        if self.last_preserved_timestamp:
+            lines.append(f"last_preserved_timestamp: {float(self.last_preserved_timestamp)!r}")
+        return "".join(line + "\n" for line in lines)
+
+    @classmethod
+    def from_text(cls, text: str) -> CheckpointState:
+        """Reads protobuf text.
+
+        Raises:
+            ValueError: for text of another form.
+        """
+        state = cls()
+        for name, value in _text_fields(text):
+            if name == "model_checkpoint_path":
+                state.model_checkpoint_path = _as_text(name, value)
+            elif name == "all_model_checkpoint_paths":
+                state.all_model_checkpoint_paths.append(_as_text(name, value))
+            elif name == "all_model_checkpoint_timestamps":
+                state.all_model_checkpoint_timestamps.append(_as_number(name, value))
+            elif name == "last_preserved_timestamp":
+                state.last_preserved_timestamp = _as_number(name, value)
+            else:
+                raise ValueError(f"a checkpoint state has no field {name!r}")
+        return state
+
+
+# -- protobuf text ---------------------------------------------------------------------------------
+
+_SPACE = r"(?:\s|#[^\n]*(?:\n|\Z))*"
+_STRING = r"""(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+_FIELD = re.compile(
+    rf"{_SPACE}(?P<name>[A-Za-z_]\w*){_SPACE}:{_SPACE}"
+    rf"(?P<value>{_STRING}(?:{_SPACE}{_STRING})*|[-+.\w]+){_SPACE}[,;]?{_SPACE}"
+)
+_ESCAPE = re.compile(rb"\\(?:([0-7]{1,3})|[xX]([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
+_ESCAPES = {
+    b"n": b"\n",
+    b"r": b"\r",
+    b"t": b"\t",
+    b"a": b"\a",
+    b"b": b"\b",
+    b"f": b"\f",
+    b"v": b"\v",
+}
+
+
+def _quoted(text: str) -> str:
+    """A string as protobuf text: bytes beyond ASCII as octal escapes, as TensorFlow writes them."""
+    simple = {9: "\\t", 10: "\\n", 13: "\\r", 34: '\\"', 39: "\\'", 92: "\\\\"}
+    data = os.fsencode(text)
+    return (
+        '"'
+        + "".join(simple.get(b) or (chr(b) if 32 <= b < 127 else f"\\{b:03o}") for b in data)
+        + '"'
+    )
+
+
+def _text_fields(text: str) -> Iterator[tuple[str, str]]:
+    position = 0
+    while position < len(text) and text[position:].strip():
+        match = _FIELD.match(text, position)
+        if match is None:
+            if re.fullmatch(_SPACE, text[position:]):
+                return
+            line = text.count("\n", 0, position) + 1
+            raise ValueError(f"line {line} is no field of a protobuf text: {text[position:]!r:.60}")
+        yield match["name"], match["value"]
+        position = match.end()
+
+
+def _as_text(name: str, value: str) -> str:
+    if value[0] not in "\"'":
+        raise ValueError(f"{name} is a string, got {value!r:.60}")
+    parts = re.findall(_STRING, value)
+    return os.fsdecode(b"".join(_ESCAPE.sub(_unescaped, os.fsencode(p[1:-1])) for p in parts))
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    octal, hexadecimal, plain = match.groups()
+    if octal is not None:
+        return bytes([int(octal, 8) & 255])
+    if hexadecimal is not None:
+        return bytes([int(hexadecimal, 16)])
+    return _ESCAPES.get(plain, plain)
+
+
+def _as_number(name: str, value: str) -> float:
+    try:
+        return float(value.rstrip("fF") if value[-1:] in "fF" and "n" not in value else value)
+    except ValueError:
+        raise ValueError(f"{name} is a number, got {value!r:.60}") from None
+
+
+# -- the file --------------------------------------------------------------------------------------
+
+
+def generate_checkpoint_state_proto(
+    save_dir: str,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+) -> CheckpointState:
+    """The state of a folder, with paths relative to it where the folder's own is relative.
+
+    Args:
+        save_dir: the folder.
+        model_checkpoint_path: prefix of the latest checkpoint; added to the others unless it is the last
+            of them.
+        all_model_checkpoint_paths: prefixes of all that are kept.
+        all_model_checkpoint_timestamps: when each was written, the latest included.
+        last_preserved_timestamp: when the last was written that is kept for good.
+
+    Raises:
+        ValueError: if there are timestamps, and not one for each path.
+    """
+    paths = list(all_model_checkpoint_paths or ())
+    times = list(all_model_checkpoint_timestamps or ())
+    if not paths or paths[-1] != model_checkpoint_path:
+        paths.append(model_checkpoint_path)
+    if times and len(times) != len(paths):
+        raise ValueError(
+            f"timestamps, where given, are one for each checkpoint: {len(paths)} checkpoints, "
+            f"{len(times)} timestamps"
+        )
+    if not os.path.isabs(save_dir):
+        model_checkpoint_path = _relative(model_checkpoint_path, save_dir)
+        paths = [_relative(path, save_dir) for path in paths]
+    return CheckpointState(model_checkpoint_path, paths, times, last_preserved_timestamp or 0.0)
+
+
+def _relative(path: str, folder: str) -> str:
+    return path if os.path.isabs(path) else os.path.relpath(path, folder or ".")
+
+
+def update_checkpoint_state(
+    save_dir: str,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
+    latest_filename: str | None = None,
+    all_model_checkpoint_timestamps: Sequence[float] | None = None,
+    last_preserved_timestamp: float | None = None,
+) -> None:
+    """Writes the state file of a folder, whole or not at all.
+
+    Args:
+        save_dir: the folder; made if it is missing.
+        model_checkpoint_path: as for ``generate_checkpoint_state_proto``.
+        all_model_checkpoint_paths: likewise.
+        latest_filename: name of the state file; ``checkpoint`` if left out.
+        all_model_checkpoint_timestamps: as for ``generate_checkpoint_state_proto``.
+        last_preserved_timestamp: likewise.
+
+    Raises:
+        ValueError: if the timestamps do not fit the paths.
+        RuntimeError: if the checkpoint has the name of the state file.
+        OpError: if the file system refuses.
+    """
+    write_state(
+        save_dir, model_checkpoint_path, all_model_checkpoint_paths, latest_filename,
+        all_model_checkpoint_timestamps, last_preserved_timestamp, relative=False,
+    )  # fmt: skip
+
+
+def write_state(
+    save_dir: str,
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None,
+    latest_filename: str | None,
+    timestamps: Sequence[float] | None,
+    last_preserved_timestamp: float | None,
+    *,
+    relative: bool,
+) -> None:
+    """As ``update_checkpoint_state``; with ``relative`` also absolute paths are made relative."""
+    file = _state_file(save_dir, latest_filename)
+    paths = list(all_model_checkpoint_paths or ())
+    if relative:
+        folder = os.path.abspath(save_dir)
+        model_checkpoint_path = os.path.relpath(os.path.abspath(model_checkpoint_path), folder)
+        paths = [os.path.relpath(os.path.abspath(path), folder) for path in paths]
+        state = generate_checkpoint_state_proto(
+            folder, model_checkpoint_path, paths, timestamps, last_preserved_timestamp
+        )
+    else:
+        state = generate_checkpoint_state_proto(
+            save_dir, model_checkpoint_path, paths, timestamps, last_preserved_timestamp
+        )
+    if file == model_checkpoint_path:
+        raise RuntimeError(
+            f"the checkpoint {model_checkpoint_path!r} has the name of the state file beside it: choose "
+            "another name, or another latest_filename"
+        )
+    text = state.to_text().encode("ascii")
+
+    def write(out: Any) -> None:
+        out.write(text)
+
+    checkpoints.write_whole(file, write)
+
+
+def _state_file(folder: str, latest_filename: str | None) -> str:
+    return os.path.join(folder, latest_filename or DEFAULT_FILENAME)
+
+
+def get_checkpoint_state(
+    checkpoint_dir: str, latest_filename: str | None = None
+) -> CheckpointState | None:
+    """The state of a folder, with paths that the caller can open.
+
+    Args:
+        checkpoint_dir: the folder.
+        latest_filename: name of the state file; ``checkpoint`` if left out.
+
+    Returns:
+        Nothing if there is no state file, or it cannot be read; the log then says why.
+    """
+    file = _state_file(os.fspath(checkpoint_dir), latest_filename)
+    try:
+        with open(file, "rb") as opened:
+            state = CheckpointState.from_text(opened.read().decode("utf-8", "surrogateescape"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError) as exc:
+        _log.warning("the state file %r is passed over: %s", file, exc)
+        return None
+
+    def placed(path: str) -> str:
+        return path if os.path.isabs(path) else os.path.join(checkpoint_dir, path)
+
+    state.model_checkpoint_path = placed(state.model_checkpoint_path)
+    state.all_model_checkpoint_paths = [placed(p) for p in state.all_model_checkpoint_paths]
+    return state
+
+
+def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -> str | None:
+    """The prefix of a folder's latest checkpoint.
+
+    Args:
+        checkpoint_dir: the folder.
+        latest_filename: name of the state file; ``checkpoint`` if left out.
+
+    Returns:
+        Nothing if no state file names one, or its files are not there.
+    """
+    state = get_checkpoint_state(checkpoint_dir, latest_filename)
+    if state is None or not state.model_checkpoint_path:
+        return None
+    if checkpoint_exists(state.model_checkpoint_path):
+        return state.model_checkpoint_path
+    _log.error("the files of the checkpoint %r are not there", state.model_checkpoint_path)
+    return None
+
+
+# -- the files of a checkpoint ---------------------------------------------------------------------
+
+
+def checkpoint_exists(checkpoint_prefix: str) -> bool:
+    """Whether a prefix leads to a checkpoint, of our format or of TensorFlow's.
+
+    Args:
+        checkpoint_prefix: what its files begin with, as ``Saver.save`` returns it.
+    """
+    return checkpoints.checkpoint_exists(os.fspath(checkpoint_prefix))
+
+
+def get_checkpoint_mtimes(checkpoint_prefixes: Sequence[str]) -> list[float]:
+    """When checkpoints were written, in seconds since 1970; those that are not there are left out.
+
+    Args:
+        checkpoint_prefixes: of the checkpoints.
+    """
+    found = []
+    for prefix in checkpoint_prefixes:
+        path = checkpoints.main_file(os.fspath(prefix))
+        if path is not None:
+            with contextlib.suppress(FileNotFoundError):
+                found.append(os.stat(path).st_mtime)
+    return found
+
+
+def remove_checkpoint(
+    checkpoint_prefix: str, checkpoint_format_version: int = 2, meta_graph_suffix: str = "meta"
+) -> None:
+    """Removes the files of a checkpoint; those that are not there are no error.
+
+    Args:
+        checkpoint_prefix: what they begin with.
+        checkpoint_format_version: accepted for TensorFlow's sake.
+        meta_graph_suffix: how the graph beside the checkpoint is called.
+
+    Raises:
+        OpError: if the file system refuses.
+    """
+    prefix = os.fspath(checkpoint_prefix)
+    checkpoints.remove_files(prefix)
+    meta = meta_graph_filename(prefix, meta_graph_suffix)
+    with file_errors(f"cannot remove {meta!r}"), contextlib.suppress(FileNotFoundError):
+        os.unlink(meta)
+
+
+def meta_graph_filename(checkpoint_filename: str, meta_graph_suffix: str = "meta") -> str:
+    """The file beside a checkpoint that holds its graph.
+
+    Args:
+        checkpoint_filename: prefix of the checkpoint, or of a shard of it.
+        meta_graph_suffix: what the file ends in, behind a dot.
+    """
+    return f"{re.sub('-[0-9?]+-of-[0-9]+$', '', checkpoint_filename)}.{meta_graph_suffix}"

@@ -1,0 +1,217 @@
+"""Looking into checkpoints without a session, and starting variables from one.
+
+Owns what ``tf.train`` has for that: readers by folder or prefix, lists of what is there, and
+``init_from_checkpoint``, which changes how variables get their first value. Files are read in the process
+that calls, except by the nodes that ``init_from_checkpoint`` makes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from actorsession.checkpoints import CheckpointReader, write_spec
+from actorsession.graph.graph import get_default_graph
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.checkpointing import restore_v2
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.train.checkpoint_state import latest_checkpoint
+
+__all__ = [
+    "NewCheckpointReader", "init_from_checkpoint", "list_variables", "load_checkpoint",
+    "load_variable",
+]  # fmt: skip
+
+
+def NewCheckpointReader(filepattern: str) -> CheckpointReader:
+    """A reader of a checkpoint, of our format or of TensorFlow's.
+
+    Args:
+        filepattern: what its files begin with, as ``Saver.save`` returns it.
+
+    Raises:
+        NotFoundError: if there is no such checkpoint.
+        DataLossError: if it is damaged.
+    """
+    return CheckpointReader(filepattern)
+
+
+def load_checkpoint(ckpt_dir_or_file: str) -> CheckpointReader:
+    """A reader of a checkpoint, or of the latest in a folder.
+
+    Args:
+        ckpt_dir_or_file: a prefix or a folder.
+
+    Raises:
+        ValueError: if the folder has none.
+        NotFoundError: if there is no such checkpoint.
+        DataLossError: if it is damaged.
+    """
+    return CheckpointReader(_prefix(ckpt_dir_or_file))
+
+
+def _prefix(given: Any) -> str:
+    path = str(os.fspath(given))
+    if not os.path.isdir(path):
+        return path
+    found = latest_checkpoint(path)
+    if found is None:
+        raise ValueError(
+            f"the folder {path!r} has no checkpoint, or no 'checkpoint' file that names one"
+        )
+    return found
+
+
+def load_variable(ckpt_dir_or_file: str, name: str) -> Any:
+    """The value of one tensor of a checkpoint.
+
+    Args:
+        ckpt_dir_or_file: a prefix, or a folder whose latest checkpoint is meant.
+        name: of the tensor; ``:0`` behind it is passed over.
+
+    Returns:
+        A new array; a numpy scalar or bytes for rank 0.
+
+    Raises:
+        NotFoundError: if there is no such checkpoint, or no such tensor in it.
+        ValueError: as ``load_checkpoint``.
+        DataLossError: likewise.
+    """
+    with load_checkpoint(ckpt_dir_or_file) as reader:
+        return reader.get_tensor(name.removesuffix(":0"))
+
+
+def list_variables(ckpt_dir_or_file: str) -> list[tuple[str, list[int]]]:
+    """Name and shape of each tensor of a checkpoint, ordered by name.
+
+    Args:
+        ckpt_dir_or_file: a prefix, or a folder whose latest checkpoint is meant.
+
+    Raises:
+        NotFoundError: as ``load_checkpoint``.
+        ValueError: likewise.
+        DataLossError: likewise.
+    """
+    with load_checkpoint(ckpt_dir_or_file) as reader:
+        return sorted(reader.get_variable_to_shape_map().items())
+
+
+# -- first values ----------------------------------------------------------------------------------
+
+
+def init_from_checkpoint(ckpt_dir_or_file: str, assignment_map: Any) -> None:
+    """Makes initialisers of variables read a checkpoint; nothing is read before they run.
+
+    Args:
+        ckpt_dir_or_file: a prefix, or a folder whose latest checkpoint is meant.
+        assignment_map: from names in the checkpoint to variables of the default graph: a variable, its name,
+            a partitioned variable or the list of its parts. A name that ends in a slash stands for all below
+            it and goes to another such name; ``/`` alone for all there are. A dict, or pairs.
+
+    Raises:
+        ValueError: if a tensor or variable does not exist, their shapes differ, or a name that ends in a
+            slash does not go to such a name.
+        NotFoundError: if there is no such checkpoint.
+        DataLossError: if it is damaged.
+    """
+    prefix = _prefix(ckpt_dir_or_file)
+    pairs = assignment_map.items() if isinstance(assignment_map, Mapping) else assignment_map
+    with CheckpointReader(prefix) as reader:
+        shapes = reader.get_variable_to_shape_map()
+    known = _variables_by_name()
+    chosen: list[tuple[str, list[Any]]] = []
+    for source, target in pairs:
+        chosen += _assignments(source, target, shapes, known)
+    for source, parts in chosen:
+        if source not in shapes:
+            raise ValueError(f"the checkpoint {prefix!r} has no tensor {source!r}")
+        _check_shape(source, shapes[source], parts)
+    for source, parts in chosen:
+        for part in parts:
+            _start_from(prefix, source, part)
+
+
+def _variables_by_name() -> dict[str, list[Any]]:
+    """The variables of the default graph, parts of one under the name of the whole too."""
+    graph = get_default_graph()
+    found: dict[str, list[Any]] = {}
+    for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
+        for variable in graph.get_collection(key):
+            info = _slice_info(variable)
+            name = variable.op.name if info is None else info.full_name
+            parts = found.setdefault(name, [])
+            if variable not in parts:
+                parts.append(variable)
+    return found
+
+
+def _assignments(
+    source: str, target: Any, shapes: Mapping[str, Any], known: Mapping[str, list[Any]]
+) -> Iterator[tuple[str, list[Any]]]:
+    """Pairs of a tensor of the checkpoint and the variable, or its parts, that start from it."""
+    if isinstance(target, str) and (target.endswith("/") or source.endswith("/")):
+        yield from _scope_assignments(source, target, shapes, known)
+    elif isinstance(target, str):
+        if target not in known:
+            raise ValueError(f"the graph has no variable {target!r}, which {source!r} is to go to")
+        yield source, known[target]
+    elif hasattr(target, "_get_variable_list"):
+        yield source, target._get_variable_list()
+    else:
+        yield source, list(target) if isinstance(target, (list, tuple)) else [target]
+
+
+def _scope_assignments(
+    source: str, target: str, shapes: Mapping[str, Any], known: Mapping[str, list[Any]]
+) -> Iterator[tuple[str, list[Any]]]:
+    if not (source.endswith("/") and target.endswith("/")):
+        raise ValueError(
+            f"a scope goes to a scope, as in {{'old/': 'new/'}}; got {source!r} to {target!r}"
+        )
+    below, inside = source.removeprefix("/"), target.removeprefix("/")
+    names = [name for name in known if name.startswith(inside)]
+    if not names:
+        raise ValueError(f"the graph has no variables in {target!r}, which {source!r} is to go to")
+    for name in names:
+        wanted = below + name[len(inside) :]
+        if wanted not in shapes:
+            raise ValueError(
+                f"the checkpoint has no tensor {wanted!r} for the variable {name!r} in {target!r}"
+            )
+        yield wanted, known[name]
+
+
+def _check_shape(source: str, shape: Sequence[int], parts: Sequence[Any]) -> None:
+    info = _slice_info(parts[0])
+    wanted = parts[0].shape if info is None else TensorShape(info.full_shape)
+    if not wanted.is_compatible_with(tuple(shape)):
+        raise ValueError(
+            f"the variable {parts[0].op.name!r} has shape {wanted}, the tensor {source!r} of the "
+            f"checkpoint has {list(shape)}"
+        )
+
+
+def _slice_info(variable: Any) -> Any:
+    get = getattr(variable, "_get_save_slice_info", None)
+    return None if get is None else get()
+
+
+def _start_from(prefix: str, source: str, variable: Any) -> None:
+    """Gives a variable another initialiser: one that reads the checkpoint."""
+    info = _slice_info(variable)
+    spec = "" if info is None else write_spec(info.full_shape, info.var_offset, info.var_shape)
+    graph = variable.graph
+    with (
+        graph.as_default(),
+        graph.control_dependencies(None),
+        graph.name_scope("init_from_checkpoint"),
+        # The file is read beside the variable, so that its value does not travel.
+        graph.colocate_with(variable.op),
+    ):
+        [value] = restore_v2(
+            prefix, [source], [spec], [variable.dtype], name="checkpoint_initializer"
+        )
+        value.set_shape(variable.shape)
+        variable._initializer = variable.assign(value, read_value=False)
+        variable._initial_value = value

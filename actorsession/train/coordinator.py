@@ -1,0 +1,238 @@
+"""``Coordinator``: how threads of a program agree to stop, and who hears why.
+
+The semantics are TensorFlow's. It knows nothing of graphs or sessions; queue runners and the user's own
+threads share one. Asyncio programs need none of it: see ``running_queues``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, TypeAlias
+
+from actorsession.errors import OutOfRangeError
+
+__all__ = ["Coordinator", "LooperThread"]
+
+_ExcInfo: TypeAlias = "tuple[type[BaseException], BaseException, TracebackType | None]"
+_log = logging.getLogger("actorsession.train")
+# Seconds between two looks whether threads that were told to stop have ended.
+_LOOK = 0.05
+
+
+class Coordinator:
+    """Tells threads when to stop.
+
+    A thread asks ``should_stop()`` in its loop and calls ``request_stop(exception)`` when it fails; whoever
+    started the threads calls ``join``, which raises the first such exception.
+
+    Args:
+        clean_stop_exception_types: exceptions that end threads without being errors; OutOfRangeError, by
+            which queues say that they have come to their end, if left out.
+    """
+
+    def __init__(
+        self, clean_stop_exception_types: Sequence[type[BaseException]] | None = None
+    ) -> None:
+        self._clean = (
+            (OutOfRangeError,)
+            if clean_stop_exception_types is None
+            else tuple(clean_stop_exception_types)
+        )
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._failure: BaseException | None = None
+        self._joined = False
+        self._registered: set[threading.Thread] = set()
+
+    # -- stopping ------------------------------------------------------------------------------
+
+    def request_stop(self, ex: BaseException | _ExcInfo | None = None) -> None:
+        """Tells all threads to stop; the first exception is kept for ``join``.
+
+        Args:
+            ex: why, if something failed: an exception, or what ``sys.exc_info()`` returned. Once stopped by
+                another, it is only logged.
+
+        Raises:
+            BaseException: ``ex`` itself, if ``join`` has returned already and would not tell of it.
+        """
+        failure = ex[1] if isinstance(ex, tuple) else ex
+        if failure is not None and not isinstance(failure, BaseException):
+            raise TypeError(f"ex is an exception or sys.exc_info(), got {type(failure).__name__}")
+        with self._lock:
+            if isinstance(failure, self._clean):
+                failure = None
+            if self._joined:
+                if failure is not None:
+                    raise failure
+                return
+            if self._stop.is_set():
+                if failure is not None:
+                    _log.info("an exception came after the request to stop: %r", failure)
+                return
+            self._failure = failure
+            self._stop.set()
+
+    def clear_stop(self) -> None:
+        """Takes the request to stop back, with its exception."""
+        with self._lock:
+            self._joined = False
+            self._failure = None
+            self._stop.clear()
+
+    def should_stop(self) -> bool:
+        """Whether a stop was requested."""
+        return self._stop.is_set()
+
+    def wait_for_stop(self, timeout: float | None = None) -> bool:
+        """Waits until a stop is requested.
+
+        Args:
+            timeout: seconds; without limit if left out.
+
+        Returns:
+            Whether one was.
+        """
+        return self._stop.wait(timeout)
+
+    @contextlib.contextmanager
+    def stop_on_exception(self) -> Iterator[None]:
+        """A block whose exceptions request a stop and go no further."""
+        try:
+            yield
+        except BaseException as exc:
+            self.request_stop(exc)
+
+    # -- joining -------------------------------------------------------------------------------
+
+    def register_thread(self, thread: threading.Thread) -> None:
+        """Adds a thread that ``join`` waits for."""
+        with self._lock:
+            self._registered.add(thread)
+
+    def join(
+        self,
+        threads: Sequence[threading.Thread] | None = None,
+        stop_grace_period_secs: float = 120,
+        ignore_live_threads: bool = False,
+    ) -> None:
+        """Waits until a stop is requested or all threads have ended, then until they have.
+
+        Args:
+            threads: those to wait for, beside the registered ones.
+            stop_grace_period_secs: how long threads may take once a stop was requested.
+            ignore_live_threads: whether those that still run then are left to themselves.
+
+        Raises:
+            BaseException: the exception that stop was requested with.
+            RuntimeError: if threads still run when their time is over; it names them.
+        """
+        with self._lock:
+            everyone = [*self._registered, *(threads or ())]
+        while any(t.is_alive() for t in everyone) and not self._stop.wait(_LOOK):
+            pass
+        end = time.monotonic() + stop_grace_period_secs
+        for thread in everyone:
+            while thread.is_alive() and time.monotonic() < end:
+                thread.join(_LOOK)
+        with self._lock:
+            self._joined = True
+            self._registered.clear()
+            failure = self._failure
+        alive = sorted({t.name for t in everyone if t.is_alive()})
+        if failure is not None:
+            if alive:
+                _log.info("threads that have not stopped yet: %s", ", ".join(alive))
+            raise failure
+        if alive and not ignore_live_threads:
+            raise RuntimeError(
+                f"Coordinator stopped with threads still running after {stop_grace_period_secs} s: "
+                f"{' '.join(alive)}"
+            )
+
+    @property
+    def joined(self) -> bool:
+        """Whether ``join`` has returned."""
+        return self._joined
+
+    def raise_requested_exception(self) -> None:
+        """Raises the exception that stop was requested with, if there is one."""
+        with self._lock:
+            failure = self._failure
+        if failure is not None:
+            raise failure
+
+
+class LooperThread(threading.Thread):
+    """A thread that calls a function again and again until its coordinator says stop.
+
+    Args:
+        coord: the coordinator; an exception of the function requests its stop.
+        timer_interval_secs: seconds from one call to the next; without pause if ``None``.
+        target: the function.
+        args: what it takes.
+        kwargs: what it takes by name.
+
+    Raises:
+        ValueError: if ``coord`` is no coordinator.
+    """
+
+    def __init__(
+        self,
+        coord: Coordinator,
+        timer_interval_secs: float | None,
+        target: Callable[..., Any] | None = None,
+        args: Sequence[Any] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        if not isinstance(coord, Coordinator):
+            raise ValueError(f"'coord' argument must be a Coordinator: {coord!r}")
+        super().__init__(daemon=True)
+        self._coord = coord
+        self._interval = timer_interval_secs
+        self._function = target
+        self._arguments = tuple(args or ())
+        self._named = dict(kwargs or {})
+        coord.register_thread(self)
+
+    @staticmethod
+    def loop(
+        coord: Coordinator,
+        timer_interval_secs: float | None,
+        target: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> LooperThread:
+        """Makes such a thread and starts it."""
+        looper = LooperThread(coord, timer_interval_secs, target, args, kwargs)
+        looper.start()
+        return looper
+
+    def run(self) -> None:
+        """Calls the function until the coordinator says stop."""
+        with self._coord.stop_on_exception():
+            self.start_loop()
+            due = time.monotonic()
+            while not self._coord.should_stop():
+                if self._interval is not None:
+                    due += self._interval
+                self.run_loop()
+                if self._interval is not None:
+                    self._coord.wait_for_stop(max(0.0, due - time.monotonic()))
+            self.stop_loop()
+
+    def start_loop(self) -> None:
+        """Called once before the first call; for subclasses."""
+
+    def stop_loop(self) -> None:
+        """Called once after the last call; for subclasses."""
+
+    def run_loop(self) -> None:
+        """One call of the function; subclasses may do something else."""
+        if self._function is not None:
+            self._function(*self._arguments, **self._named)

@@ -1,0 +1,84 @@
+"""Which checkpoints of a saver are kept: the latest few, and one in some hours for good.
+
+Owns the list and its rules, which are TensorFlow's. Calls may come from several threads, and from coroutines
+that overlap; the ``checkpoint`` file is written under the same lock as the list, so that the two agree.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from actorsession.errors import OpError
+from actorsession.train.checkpoint_state import remove_checkpoint
+
+__all__ = ["KeptCheckpoints"]
+
+_log = logging.getLogger("actorsession.train")
+
+
+class KeptCheckpoints:
+    """The checkpoints of one saver.
+
+    Args:
+        count: how many of the latest are kept; 0 for all, of which no list is held then.
+        every_n_hours: one in so many hours is kept for good.
+    """
+
+    def __init__(self, count: int, every_n_hours: float) -> None:
+        self.count = count
+        self.every_n_hours = every_n_hours
+        self._lock = threading.Lock()
+        self._last: list[tuple[str, float]] = []
+        self._next_for_good = time.time() + every_n_hours * 3600
+
+    @property
+    def prefixes(self) -> list[str]:
+        """Those that are kept for now, the oldest first."""
+        return [prefix for prefix, _ in self._last]
+
+    def set(self, checkpoints: Sequence[tuple[str, float]]) -> None:
+        """Says what was written before.
+
+        Args:
+            checkpoints: prefix and seconds since 1970 of each, the oldest first.
+        """
+        with self._lock:
+            self._last = [(os.fspath(prefix), float(when)) for prefix, when in checkpoints]
+
+    def enter(
+        self, prefix: str, meta_graph_suffix: str, tell: Callable[[Sequence[str]], None]
+    ) -> None:
+        """Enters a checkpoint as the latest, and removes the one that is too many.
+
+        Args:
+            prefix: of the checkpoint.
+            meta_graph_suffix: how graphs beside checkpoints are called.
+            tell: gets the prefixes that are kept, before anything is removed.
+        """
+        with self._lock:
+            leaving = self._record(prefix)
+            tell(self.prefixes)
+            if leaving is not None:
+                self._let_go(*leaving, meta_graph_suffix)
+
+    def _record(self, prefix: str) -> tuple[str, float] | None:
+        if not self.count:
+            return None
+        self._last = [item for item in self._last if item[0] != prefix]
+        self._last.append((prefix, time.time()))
+        # A negative number keeps the one just written alone.
+        return self._last.pop(0) if len(self._last) > max(self.count, 1) else None
+
+    def _let_go(self, prefix: str, written: float, meta_graph_suffix: str) -> None:
+        if written > self._next_for_good:
+            self._next_for_good += self.every_n_hours * 3600
+            return
+        try:
+            remove_checkpoint(prefix, meta_graph_suffix=meta_graph_suffix)
+        except OpError as exc:
+            # The new checkpoint is there: training should not end because an old one cannot go.
+            _log.warning("the old checkpoint %r is not removed: %s", prefix, exc)

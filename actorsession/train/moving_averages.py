@@ -1,0 +1,185 @@
+"""Moving averages of variables and tensors, kept by updates beside the training steps.
+
+Owns ``ExponentialMovingAverage``. An average is a variable named after what it averages, on its device
+and not trainable; savers restore it in place of the variable by ``variables_to_restore``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from actorsession.graph.dtypes import float32
+from actorsession.graph.graph import get_default_graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops import arithmetic, control
+from actorsession.ops.build import convert_to_tensor, graph_of
+from actorsession.ops.cast import cast
+from actorsession.ops.control_flow import cond
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.initializers import zeros_initializer
+from actorsession.ops.variables import Variable
+
+__all__ = ["ExponentialMovingAverage"]
+
+
+class ExponentialMovingAverage:
+    """Keeps ``average = decay * average + (1 - decay) * value`` for variables and tensors.
+
+    The average of a variable starts from the variable's value, that of a tensor from 0.
+
+    Args:
+        decay: close to 1: a number, tensor or variable.
+        num_updates: how many updates there were; if given, the decay is at most ``(1 + num_updates) /
+            (10 + num_updates)``, so that averages move faster in the beginning.
+        zero_debias: whether averages of tensors are divided by ``1 - decay ** updates``, which takes
+            away the share of the 0 that they start from.
+        name: what the names of averages end in.
+    """
+
+    def __init__(
+        self,
+        decay: Any,
+        num_updates: Any = None,
+        zero_debias: bool = False,
+        name: str = "ExponentialMovingAverage",
+    ) -> None:
+        self._decay = decay
+        self._num_updates = num_updates
+        self._zero_debias = zero_debias
+        self._name = name
+        self._averages: dict[Variable | Tensor, Variable] = {}
+        # Per average that is debiased: the plain average, and the number of updates.
+        self._biased: dict[Variable, tuple[Variable, Variable]] = {}
+
+    @property
+    def name(self) -> str:
+        """What the names of averages end in."""
+        return self._name
+
+    def apply(self, var_list: Iterable[Variable | Tensor] | None = None) -> Operation:
+        """Builds one update of averages, and the averages themselves on the first call for each.
+
+        Args:
+            var_list: floating variables and tensors; the trainable variables of the default graph if
+                left out.
+
+        Returns:
+            The operation that updates all of them.
+
+        Raises:
+            TypeError: for something that is not floating.
+        """
+        given = list(_trainable() if var_list is None else var_list)
+        for value in given:
+            if not value.dtype.is_floating:
+                raise TypeError(f"averages are kept of floating types, got {value!r}")
+        graph = graph_of(*given)
+        with graph.as_default():
+            with graph.control_dependencies(None), graph.name_scope(None):
+                for value in given:
+                    if value not in self._averages:
+                        self._averages[value] = self._start(value)
+            with graph.name_scope(self._name) as scope:
+                decay = self._tensor_of_decay()
+                updates = [self._update(self._averages[v], v, decay) for v in given]
+                return control.group(*updates, name=scope)
+
+    def average(self, var: Variable | Tensor) -> Variable | None:
+        """The average of a variable or tensor, or ``None`` if there is none."""
+        return self._averages.get(var)
+
+    def average_name(self, var: Variable | Tensor) -> str:
+        """The name that the average of a variable or tensor has, or would get."""
+        if var in self._averages:
+            return self._averages[var].op.name
+        graph = var.graph
+        return graph.unique_name(f"{var.op.name}/{self._name}", mark_as_used=False)
+
+    def variables_to_restore(
+        self, moving_avg_variables: Iterable[Variable] | None = None
+    ) -> dict[str, Variable]:
+        """The variables of the default graph by the names under which a checkpoint has their values.
+
+        Args:
+            moving_avg_variables: variables that take the value of their average; the trainable ones
+                and those of the collection ``MOVING_AVERAGE_VARIABLES`` if left out.
+        """
+        graph = get_default_graph()
+        if moving_avg_variables is None:
+            collected = graph.get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES)
+            moving_avg_variables = [*_trainable(), *collected]
+        averaged = dict.fromkeys(moving_avg_variables)
+        found = {self.average_name(var): var for var in averaged}
+        for var in graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
+            if var not in averaged and var.op.name not in found:
+                found[var.op.name] = var
+        return found
+
+    # -- one average ---------------------------------------------------------------------------
+
+    def _start(self, value: Variable | Tensor) -> Variable:
+        name = f"{value.op.name}/{self._name}"
+        graph = value.graph
+        if isinstance(value, Variable):
+            variable = value
+            with graph.colocate_with(variable.op):
+                # A variable that has a value by then, say from a checkpoint, is averaged from there.
+                first = cond(
+                    variable.is_initialized(), variable.read_value, lambda: variable.initial_value
+                )
+                first.set_shape(variable.shape)
+                fixed = variable.shape.is_fully_defined
+                average = Variable(first, trainable=False, name=name, validate_shape=fixed)
+            graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, variable)
+            return average
+        average = _zeros(value, name)
+        if self._zero_debias:
+            base = average.op.name
+            with graph.colocate_with(average.op):
+                updates = Variable(
+                    zeros_initializer(value.dtype)(()), trainable=False, name=f"{base}/local_step"
+                )
+                self._biased[average] = (_zeros(value, f"{base}/biased"), updates)
+        return average
+
+    def _tensor_of_decay(self) -> Tensor:
+        decay = convert_to_tensor(self._decay, float32, name="decay")
+        if self._num_updates is None:
+            return decay
+        seen = cast(self._num_updates, float32)
+        return arithmetic.minimum(decay, (1.0 + seen) / (10.0 + seen))
+
+    def _update(self, average: Variable, value: Variable | Tensor, decay: Tensor) -> Operation:
+        graph = average.graph
+        with graph.name_scope("AssignMovingAvg"), graph.colocate_with(average.op):
+            moved = cast(1.0 - decay, average.dtype)
+            now = value.value() if isinstance(value, Variable) else value
+            if average not in self._biased:
+                delta = (average.value() - now) * moved
+                done: Operation = average.assign_sub(delta, read_value=False)
+                return done
+            biased, updates = self._biased[average]
+            plain = biased.assign_sub((biased.value() - now) * moved)
+            share = 1.0 - arithmetic.pow(1.0 - moved, updates.assign_add(1.0))
+            debiased: Operation = average.assign(plain / share, read_value=False)
+            return debiased
+
+
+def _zeros(like: Tensor, name: str) -> Variable:
+    """A variable of zeros for a tensor, whose shape must be known.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    if not like.shape.is_fully_defined:
+        raise ValueError(f"the average of {like!r} needs a shape that is known")
+    zeros = zeros_initializer(like.dtype)
+    return Variable(
+        lambda: zeros(like.shape), trainable=False, name=name, dtype=like.dtype, shape=like.shape
+    )
+
+
+def _trainable() -> Sequence[Variable]:
+    found: list[Variable] = get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES)
+    return found

@@ -1,0 +1,324 @@
+"""Queue runners: what fills queues beside the program that empties them.
+
+A ``QueueRunner`` says which operations fill a queue; ``start_queue_runners`` runs them in threads with a
+``Session``, as TensorFlow does, and ``running_queues`` as children of an ``AsyncSession``, without threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import weakref
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from actorsession.actors.supervision import Children
+from actorsession.errors import CancelledError, OutOfRangeError
+from actorsession.graph.evaluation import get_default_session
+from actorsession.graph.graph import get_default_graph
+from actorsession.graph.operation import Operation
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.queues import QueueBase
+from actorsession.session import AsyncSession, Session
+from actorsession.train.coordinator import Coordinator
+
+__all__ = ["QueueRunner", "add_queue_runner", "running_queues", "start_queue_runners"]
+
+_log = logging.getLogger("actorsession.train")
+
+
+class QueueRunner:
+    """The operations that fill one queue, each run in a loop of its own.
+
+    Args:
+        queue: the queue.
+        enqueue_ops: what puts elements in; the same operation several times for several loops.
+        close_op: run when all loops have come to their end; closes the queue if left out.
+        cancel_op: run when the program stops; closes the queue and gives pending enqueues up if left out.
+        queue_closed_exception_types: exceptions that say that a loop has come to its end; OutOfRangeError
+            if left out.
+
+    Raises:
+        ValueError: if the queue or the operations are missing.
+        TypeError: if the exception types are no exceptions.
+    """
+
+    def __init__(
+        self,
+        queue: QueueBase | None = None,
+        enqueue_ops: Sequence[Operation] | None = None,
+        close_op: Operation | None = None,
+        cancel_op: Operation | None = None,
+        queue_closed_exception_types: Sequence[type[BaseException]] | None = None,
+    ) -> None:
+        if queue is None or not enqueue_ops:
+            raise ValueError("Must provide queue and enqueue_ops.")
+        types = (
+            (OutOfRangeError,)
+            if queue_closed_exception_types is None
+            else tuple(queue_closed_exception_types)
+        )
+        if not types or not all(
+            isinstance(t, type) and issubclass(t, BaseException) for t in types
+        ):
+            raise TypeError(
+                "queue_closed_exception_types, when provided, must be a tuple of exceptions, got "
+                f"{queue_closed_exception_types!r}"
+            )
+        self._queue = queue
+        self._enqueue_ops = list(enqueue_ops)
+        self._close_op = close_op if close_op is not None else queue.close()
+        self._cancel_op = (
+            cancel_op if cancel_op is not None else queue.close(cancel_pending_enqueues=True)
+        )
+        self._closed_types = types
+        self._lock = threading.Lock()
+        # How many loops of each session are under way.
+        self._runs: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._exceptions: list[BaseException] = []
+
+    @property
+    def queue(self) -> QueueBase:
+        """The queue."""
+        return self._queue
+
+    @property
+    def enqueue_ops(self) -> list[Operation]:
+        """What puts elements in."""
+        return self._enqueue_ops
+
+    @property
+    def close_op(self) -> Operation:
+        """What is run when all loops have come to their end."""
+        return self._close_op
+
+    @property
+    def cancel_op(self) -> Operation:
+        """What is run when the program stops."""
+        return self._cancel_op
+
+    @property
+    def queue_closed_exception_types(self) -> tuple[type[BaseException], ...]:
+        """Exceptions that say that a loop has come to its end."""
+        return self._closed_types
+
+    @property
+    def exceptions_raised(self) -> list[BaseException]:
+        """What loops without a coordinator have ended with."""
+        return self._exceptions
+
+    @property
+    def name(self) -> str:
+        """The name of the queue."""
+        return self._queue.name
+
+    # -- threads -------------------------------------------------------------------------------
+
+    def create_threads(
+        self,
+        sess: Session,
+        coord: Coordinator | None = None,
+        daemon: bool = False,
+        start: bool = False,
+    ) -> list[threading.Thread]:
+        """Makes a thread for each enqueue operation, and one that runs ``cancel_op`` at the end.
+
+        Args:
+            sess: the session; while it still has threads of this runner, there are no new ones.
+            coord: says when to stop, and hears of errors; without it there is no thread for the end.
+            daemon: whether the program may end while they run.
+            start: whether to start them.
+
+        Returns:
+            The threads.
+        """
+        with self._lock:
+            if self._runs.get(sess, 0) > 0:
+                return []
+            self._runs[sess] = len(self._enqueue_ops)
+            self._exceptions = []
+        made = [
+            threading.Thread(
+                target=self._fill,
+                args=(sess, op, coord),
+                name=f"QueueRunnerThread-{self.name}-{op.name}",
+            )
+            for op in self._enqueue_ops
+        ]
+        if coord is not None:
+            made.append(
+                threading.Thread(
+                    target=self._cancel_at_stop,
+                    args=(sess, coord),
+                    name=f"QueueRunnerThread-{self.name}-close_on_stop",
+                )
+            )
+        for thread in made:
+            if coord is not None:
+                coord.register_thread(thread)
+            thread.daemon = daemon
+            if start:
+                thread.start()
+        return made
+
+    def _fill(self, sess: Session, op: Operation, coord: Coordinator | None) -> None:
+        """One loop; the last one of a session to come to its end closes the queue."""
+        left = False
+        try:
+            while coord is None or not coord.should_stop():
+                try:
+                    sess.run(op)
+                except self._closed_types:
+                    left = True
+                    if self._leave(sess):
+                        self._close(sess)
+                    return
+        except BaseException as exc:
+            if coord is not None:
+                coord.request_stop(exc)
+                return
+            self._exceptions.append(exc)
+            raise
+        finally:
+            if not left:
+                self._leave(sess)
+
+    def _leave(self, sess: Any) -> bool:
+        """Counts a loop that ends; whether it was the last one."""
+        with self._lock:
+            self._runs[sess] -= 1
+            return self._runs[sess] == 0
+
+    def _close(self, sess: Session) -> None:
+        try:
+            sess.run(self._close_op)
+        except Exception as exc:
+            # Somebody else may have closed it.
+            _log.debug("close_op of queue %s was not run: %r", self.name, exc)
+
+    def _cancel_at_stop(self, sess: Session, coord: Coordinator) -> None:
+        coord.wait_for_stop()
+        try:
+            sess.run(self._cancel_op)
+        except Exception as exc:
+            _log.debug("cancel_op of queue %s was not run: %r", self.name, exc)
+
+    # -- children ------------------------------------------------------------------------------
+
+    async def fill(self, session: AsyncSession) -> None:
+        """Runs the enqueue operations on the running event loop until all have come to their end.
+
+        Then the queue is closed. Cancelling it ends the steps that put something in.
+
+        Args:
+            session: the session.
+
+        Raises:
+            OpError: what an enqueue operation failed with, if that does not say that its loop is over.
+        """
+        children = Children(f"queue runner {self.name}")
+        loops = [
+            children.start(self._loop(session, op), name=f"{self.name} {op.name}", awaited=True)
+            for op in self._enqueue_ops
+        ]
+        try:
+            for loop in loops:
+                await loop
+        finally:
+            await children.stop()
+        with contextlib.suppress(CancelledError):  # somebody else has closed it
+            await session.run(self._close_op)
+
+    async def _loop(self, session: AsyncSession, op: Operation) -> None:
+        with contextlib.suppress(*self._closed_types):
+            while True:
+                await session.run(op)
+
+
+def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
+    """Adds a queue runner to a collection of the default graph, for ``start_queue_runners``."""
+    get_default_graph().add_to_collection(collection, qr)
+
+
+def start_queue_runners(
+    sess: Session | None = None,
+    coord: Coordinator | None = None,
+    daemon: bool = True,
+    start: bool = True,
+    collection: str = GraphKeys.QUEUE_RUNNERS,
+) -> list[threading.Thread]:
+    """Starts the threads of all queue runners of the session's graph.
+
+    Args:
+        sess: the session; the default session if left out.
+        coord: says when to stop, and hears of errors.
+        daemon: whether the program may end while they run.
+        start: whether to start them.
+        collection: where the runners are.
+
+    Returns:
+        The threads.
+
+    Raises:
+        ValueError: if there is no default session.
+        TypeError: if ``sess`` is no synchronous session.
+    """
+    found: Any = get_default_session() if sess is None else sess
+    if found is None:
+        raise ValueError(
+            "Cannot start queue runners: No default session is registered. Use `with sess.as_default()` or "
+            "pass an explicit session"
+        )
+    if not isinstance(found, Session):
+        raise TypeError(
+            f"sess must be a Session, got {type(found).__name__}; with an AsyncSession use "
+            "`async with running_queues(session)`"
+        )
+    return [
+        thread
+        for runner in found.graph.get_collection(collection)
+        for thread in runner.create_threads(found, coord=coord, daemon=daemon, start=start)
+    ]
+
+
+@contextlib.asynccontextmanager
+async def running_queues(
+    session: AsyncSession, collection: str = GraphKeys.QUEUE_RUNNERS
+) -> AsyncIterator[None]:
+    """Fills the queues of a graph beside the body of an ``async with``.
+
+    Queues are closed when what fills them comes to its end, so the body sees OutOfRangeError after the last
+    element. What fills them is cancelled when the body ends.
+
+    Args:
+        session: the session.
+        collection: where the runners are.
+
+    Raises:
+        OpError: what an enqueue operation failed with; the queue's pending steps end as well, and the
+            body hears of it as their error's cause.
+    """
+    failures: list[BaseException] = []
+    children = Children("running queues")
+
+    async def fill(runner: QueueRunner) -> None:
+        try:
+            await runner.fill(session)
+        except Exception as exc:
+            failures.append(exc)
+            with contextlib.suppress(Exception):
+                await session.run(runner.cancel_op)
+
+    for runner in session.graph.get_collection(collection):
+        _ = children.start(fill(runner), name=f"queue runner {runner.name}")
+    try:
+        yield
+    except Exception as exc:
+        if failures and exc is not failures[0]:
+            raise failures[0] from exc
+        raise
+    finally:
+        await children.stop()
+    if failures:
+        raise failures[0]

@@ -1,0 +1,217 @@
+"""What a saver saves: variables, parts of variables, and objects that say themselves how.
+
+Owns ``SaveableObject`` and the way from what users give a saver to a list of them, with the names that
+tensors have in a checkpoint. ``saver`` builds the nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from actorsession.graph.dtypes import DType
+from actorsession.graph.graph import get_default_graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops.build import graph_of
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.shape import reshape
+
+__all__ = ["SaveSpec", "SaveableObject", "saveables_of"]
+
+Restored: TypeAlias = "Sequence[Tensor]"
+
+
+class SaveSpec:
+    """One tensor to save.
+
+    Args:
+        tensor: the tensor.
+        slice_spec: the part of a larger tensor that it is, as in ``"5 4 2,2:-"``; empty for a whole one.
+        name: what it is called in the checkpoint.
+        dtype: its element type; that of ``tensor`` if left out.
+        device: where it is saved if the checkpoint is sharded; where ``tensor`` is if left out.
+    """
+
+    def __init__(
+        self,
+        tensor: Tensor,
+        slice_spec: str,
+        name: str,
+        dtype: DType | None = None,
+        device: str | None = None,
+    ) -> None:
+        self.tensor = tensor
+        self.slice_spec = slice_spec
+        self.name = name
+        self.dtype = dtype or tensor.dtype
+        self.device = tensor.device if device is None else device
+
+
+class SaveableObject:
+    """Something with state that a saver saves and restores; made to be derived from.
+
+    Args:
+        op: what stands for it, such as its variable or table.
+        specs: its tensors.
+        name: of the whole.
+    """
+
+    def __init__(self, op: Any, specs: Sequence[SaveSpec], name: str) -> None:
+        self.op = op
+        self.specs = list(specs)
+        self.name = name
+
+    @property
+    def device(self) -> str:
+        """Where its first tensor is saved."""
+        return self.specs[0].device if self.specs else ""
+
+    @property
+    def graph(self) -> Any:
+        """The graph that it belongs to."""
+        return graph_of(*[spec.tensor for spec in self.specs])
+
+    def wanted_shapes(self) -> list[Any]:
+        """The static shape that each tensor must have in a checkpoint; ``None`` where any will do."""
+        return [None] * len(self.specs)
+
+    def restore(
+        self, restored_tensors: Sequence[Tensor], restored_shapes: Sequence[Any] | None
+    ) -> Operation:
+        """An operation that gives the object the state that was restored.
+
+        Args:
+            restored_tensors: one for each of ``specs``.
+            restored_shapes: shapes to bring them into first; ``None`` to take them as they are.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} does not say how it is restored: give it a method restore"
+        )
+
+
+class _VariableSaveable(SaveableObject):
+    """A variable, or the part of a partitioned one that a variable holds."""
+
+    def __init__(self, variable: Any, name: str) -> None:
+        info = _slice_info(variable)
+        spec = SaveSpec(
+            variable._as_graph_element(), "" if info is None else info.spec, name,
+            variable.dtype, variable.device,
+        )  # fmt: skip
+        super().__init__(variable, [spec], name)
+
+    def wanted_shapes(self) -> list[Any]:
+        return [self.op.shape]
+
+    def restore(
+        self, restored_tensors: Sequence[Tensor], restored_shapes: Sequence[Any] | None
+    ) -> Operation:
+        [value] = restored_tensors
+        if restored_shapes is not None and restored_shapes[0] is not None:
+            value = reshape(value, list(restored_shapes[0].as_tuple()))
+        assigned: Operation = self.op.assign(value, read_value=False)
+        return assigned
+
+
+def _slice_info(variable: Any) -> Any:
+    get = getattr(variable, "_get_save_slice_info", None)
+    return None if get is None else get()
+
+
+def _is_variable(value: Any) -> bool:
+    return hasattr(value, "assign") and hasattr(value, "_as_graph_element") and hasattr(value, "op")
+
+
+def saveables_of(var_list: Any) -> list[SaveableObject]:
+    """What a saver saves, ordered by name.
+
+    Args:
+        var_list: variables and saveable objects in a list, or by the name that they have in the checkpoint.
+            A partitioned variable, or a list of its parts, is saved under one name. ``None`` for all
+            variables of the default graph that are global, and its saveable objects.
+
+    Raises:
+        ValueError: if two have one name, or one has two.
+        TypeError: for anything else.
+    """
+    if var_list is None:
+        graph = get_default_graph()
+        var_list = [
+            *graph.get_collection(GraphKeys.GLOBAL_VARIABLES),
+            *graph.get_collection(GraphKeys.SAVEABLE_OBJECTS),
+        ]
+    named = dict(var_list) if isinstance(var_list, Mapping) else _named(var_list)
+    found: list[SaveableObject] = []
+    for name in sorted(named):
+        found += _saveables(name, named[name])
+    _check_once(found)
+    return found
+
+
+def _named(var_list: Any) -> dict[str, Any]:
+    """Variables by the name of their operation, parts of one in a list by that of the whole."""
+    if isinstance(var_list, (str, bytes)) or not isinstance(var_list, Iterable):
+        raise TypeError(f"var_list is a list or a dict of variables, got {var_list!r:.100}")
+    if _is_variable(var_list):
+        raise TypeError(f"var_list is a list or a dict of variables, got {var_list!r:.100} alone")
+    found: dict[str, Any] = {}
+    for item in var_list:
+        info = _slice_info(item)
+        if isinstance(item, SaveableObject):
+            name = item.name
+        elif info is not None:
+            name = info.full_name
+        elif hasattr(item, "_get_variable_list"):
+            name = item.name
+        elif _is_variable(item):
+            name = item.op.name
+        else:
+            raise TypeError(f"a saver saves variables and saveable objects, got {item!r:.100}")
+        if info is not None:
+            known = found.setdefault(name, [])
+            if not isinstance(known, list):
+                raise ValueError(_TWICE.format(name))
+            known.append(item)
+        elif name in found:
+            raise ValueError(_TWICE.format(name))
+        else:
+            found[name] = item
+    return found
+
+
+_TWICE = (
+    "at least two variables are to be saved under the name {!r}: give a dict with names of your own"
+)
+
+
+def _saveables(name: Any, value: Any) -> list[SaveableObject]:
+    if not isinstance(name, str):
+        raise TypeError(f"variables are saved under names that are strings, got {name!r:.100}")
+    if isinstance(value, SaveableObject):
+        return [value]
+    if hasattr(value, "_get_variable_list"):
+        value = value._get_variable_list()
+    if isinstance(value, (list, tuple)):
+        for part in value:
+            if _slice_info(part) is None:
+                raise ValueError(
+                    f"what is saved as {name!r} is a list: its members are the parts of one partitioned "
+                    f"variable, and {part!r:.100} is not"
+                )
+        return [_VariableSaveable(part, name) for part in value]
+    if not _is_variable(value):
+        raise TypeError(
+            f"what is saved as {name!r} is a variable or a saveable object, got {value!r:.100}"
+        )
+    return [_VariableSaveable(value, name)]
+
+
+def _check_once(saveables: Sequence[SaveableObject]) -> None:
+    seen: dict[Any, str] = {}
+    for saveable in saveables:
+        key = saveable.op if isinstance(saveable.op, str) else id(saveable.op)
+        if key in seen:
+            raise ValueError(
+                f"{saveable.op!r} is to be restored from two names, {seen[key]!r} and {saveable.name!r}"
+            )
+        seen[key] = saveable.name

@@ -1,0 +1,200 @@
+"""The nodes of a saver: what writes a checkpoint, and what reads one into the variables.
+
+Owns their layout and names, which are TensorFlow's: a saver that is described by the names of its nodes
+(``SaverDef``) works on any copy of the graph. ``saver`` calls it once per saver.
+
+Everything is read before anything is assigned: a checkpoint that is damaged, or does not fit, leaves all
+variables as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from actorsession.graph.device import DeviceSpec
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops.build import constant, make_one
+from actorsession.ops.checkpointing import (
+    merge_v2_checkpoints,
+    restore_v2,
+    save_v2,
+    sharded_filename,
+)
+from actorsession.ops.control import group, with_dependencies
+from actorsession.ops.joining import stack
+from actorsession.ops.placeholder import placeholder_with_default
+from actorsession.train.saveable import SaveableObject
+
+__all__ = ["SaverDef", "build_saver"]
+
+
+@dataclass(frozen=True, slots=True)
+class SaverDef:
+    """A saver as plain data: the names of its nodes, and how many checkpoints it keeps.
+
+    Attributes:
+        filename_tensor_name: the tensor that is fed with the prefix.
+        save_tensor_name: the tensor that is fetched to save; it gives the prefix.
+        restore_op_name: the operation that is run to restore.
+        max_to_keep: how many checkpoints are kept; 0 for all.
+        sharded: whether each device writes a file of its own.
+        keep_checkpoint_every_n_hours: one checkpoint in so many hours is kept for good.
+        version: of the layout, 2.
+    """
+
+    filename_tensor_name: str = ""
+    save_tensor_name: str = ""
+    restore_op_name: str = ""
+    max_to_keep: int = 0
+    sharded: bool = False
+    keep_checkpoint_every_n_hours: float = 0.0
+    version: int = 2
+
+    V1 = 1
+    V2 = 2
+
+    @classmethod
+    def of(cls, value: Any) -> SaverDef:
+        """The same of anything with these attributes, such as TensorFlow's message of that name.
+
+        Raises:
+            ValueError: if one is missing.
+        """
+        if isinstance(value, cls):
+            return value
+        try:
+            return cls(
+                str(value.filename_tensor_name),
+                str(value.save_tensor_name),
+                str(value.restore_op_name),
+                int(value.max_to_keep),
+                bool(value.sharded),
+                float(value.keep_checkpoint_every_n_hours),
+            )
+        except AttributeError as exc:
+            raise ValueError(f"saver_def is a SaverDef, got {value!r:.100}: {exc}") from None
+
+
+def build_saver(
+    graph: Graph,
+    saveables: Sequence[SaveableObject],
+    name: str | None,
+    filename: str | None,
+    *,
+    sharded: bool,
+    reshape: bool,
+    restore_sequentially: bool,
+) -> SaverDef:
+    """Adds the nodes of a saver to a graph.
+
+    Args:
+        graph: where the saveables are.
+        saveables: what is saved; one at least.
+        name: wanted name of the scope around the nodes.
+        filename: prefix for whoever runs the nodes without a feed.
+        sharded: whether each device writes a file of its own.
+        reshape: whether restored tensors are brought into the shapes of the variables.
+        restore_sequentially: whether variables are assigned one after the other.
+
+    Returns:
+        The names of the nodes; nothing is said of what is kept.
+    """
+    with graph.as_default(), graph.control_dependencies(None), graph.name_scope(name or "save"):
+        with graph.name_scope("filename") as scope:
+            given = constant(filename or "model", name="input")
+            default = placeholder_with_default(given, (), name=scope)
+        prefix = placeholder_with_default(default, (), name="Const")
+        groups = _by_device(saveables) if sharded else [("", list(saveables))]
+        saved = _save_shards(prefix, groups) if sharded else _save(prefix, saveables)
+        restored = _restore_all(prefix, groups, reshape, restore_sequentially)
+    return SaverDef(prefix.name, saved.name, restored.name, sharded=sharded)
+
+
+def _save(prefix: Tensor, saveables: Sequence[SaveableObject]) -> Tensor:
+    specs = [spec for saveable in saveables for spec in saveable.specs]
+    written = save_v2(
+        prefix,
+        [spec.name for spec in specs],
+        [spec.slice_spec for spec in specs],
+        [spec.tensor for spec in specs],
+    )
+    with prefix.graph.control_dependencies([written]):
+        return make_one("Identity", [prefix], None, "control_dependency")
+
+
+def _save_shards(prefix: Tensor, groups: Sequence[tuple[str, list[SaveableObject]]]) -> Tensor:
+    graph = prefix.graph
+    count = constant(len(groups), name="num_shards")
+    shards = []
+    for number, (device, saveables) in enumerate(groups):
+        with graph.device(device or None):
+            shards.append(_save(sharded_filename(prefix, number, count), saveables))
+    # Where the last shard was written, as TensorFlow does; the task must see the files of all.
+    with graph.device(groups[-1][0] or None):
+        with graph.control_dependencies(shards):
+            merged = merge_v2_checkpoints(stack(shards), prefix)
+        return with_dependencies([merged, *shards], prefix, "Identity")
+
+
+def _restore_all(
+    prefix: Tensor,
+    groups: Sequence[tuple[str, list[SaveableObject]]],
+    reshape: bool,
+    sequentially: bool,
+) -> Operation:
+    graph = prefix.graph
+    read: list[tuple[SaveableObject, list[Tensor]]] = []
+    for device, saveables in groups:
+        with graph.device(device or "/device:CPU:0"):
+            read += zip(saveables, _restore(prefix, saveables, reshape), strict=True)
+    # The reading operations, once each: whatever they find wrong comes before any assignment.
+    readers = list(dict.fromkeys(tensor.op for _, tensors in read for tensor in tensors))
+    assigned: list[Operation] = []
+    for saveable, tensors in read:
+        before = [*readers, *(assigned[-1:] if sequentially else ())]
+        with graph.control_dependencies(before):
+            shapes = saveable.wanted_shapes() if reshape else None
+            assigned.append(saveable.restore(tensors, shapes))
+    return group(*assigned, name="restore_all")
+
+
+def _restore(
+    prefix: Tensor, saveables: Sequence[SaveableObject], reshape: bool
+) -> list[list[Tensor]]:
+    """For each saveable its tensors as they are read."""
+    specs = [spec for saveable in saveables for spec in saveable.specs]
+    read = restore_v2(
+        prefix,
+        [spec.name for spec in specs],
+        [spec.slice_spec for spec in specs],
+        [spec.dtype for spec in specs],
+    )
+    found, position = [], 0
+    for saveable in saveables:
+        own = read[position : position + len(saveable.specs)]
+        position += len(own)
+        if not reshape:
+            for tensor, shape in zip(own, saveable.wanted_shapes(), strict=True):
+                if shape is not None:
+                    tensor.set_shape(shape)
+        found.append(own)
+    return found
+
+
+def _by_device(saveables: Sequence[SaveableObject]) -> list[tuple[str, list[SaveableObject]]]:
+    """Saveables by the device that writes them: the first CPU where their tensors are."""
+    found: dict[str, list[SaveableObject]] = {}
+    for saveable in saveables:
+        found.setdefault(_writer(saveable.device), []).append(saveable)
+    return sorted(found.items())
+
+
+def _writer(device: Any) -> str:
+    """The device that writes what is on another: CPU 0 of its task."""
+    spec = DeviceSpec.parse(device or "")
+    if spec == DeviceSpec():
+        return ""
+    return str(replace(spec, device_type="CPU", device_index=0))

@@ -1,0 +1,17 @@
+"""``python -m scripts.differentials``: the driver, or with ``side`` as first argument one of its children."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+
+def _main() -> int:
+    child = sys.argv[1:2] == ["side"]
+    module = import_module(".side" if child else ".command", __package__)
+    code: int = module.main(sys.argv[2:] if child else sys.argv[1:])
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

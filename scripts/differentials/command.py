@@ -1,0 +1,151 @@
+"""The driver: runs all programs on both sides, compares, and prints what differs.
+
+A side that dies in a program is started again with the program after it, and the program counts as broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from .families import programs
+from .program import Program
+from .report import Outcome, judge, stale, summary, table
+from .side import OURS, THEIRS
+
+__all__ = ["main"]
+
+_ROOT = Path(__file__).resolve().parents[2]
+_SAME, _DIFFERS, _CALLED_WRONGLY, _INTERRUPTED = 0, 1, 2, 130
+# Seconds for one side and all programs: the slowest takes half a minute on an idle machine.
+_PATIENCE = 1200.0
+_KEPT = 1500
+
+
+class SideError(Exception):
+    """A side did not start."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Compares.
+
+    Args:
+        arguments: of the command line, without the program.
+
+    Returns:
+        The exit code: 0 if all that differs has a reason and all reasons hold, 1 if not, 2 for wrong options.
+    """
+    options = _parser().parse_args(arguments)
+    chosen = [each for each in programs() if fnmatchcase(each.name, _pattern(options.only))]
+    if not chosen:
+        return _complain(f"--only {options.only}: no program; --list shows all", _CALLED_WRONGLY)
+    if options.list:
+        print("\n".join(program.name for program in chosen))
+        return _SAME
+    if options.peer is None:
+        return _complain("--peer: a Python that has tensorflow is needed", _CALLED_WRONGLY)
+    try:
+        ours = _side(OURS, sys.executable, chosen, options.seed)
+        theirs = _side(THEIRS, _placed(options.peer), chosen, options.seed)
+    except SideError as error:
+        return _complain(str(error), _CALLED_WRONGLY)
+    except KeyboardInterrupt:
+        print("\nStopped.")
+        return _INTERRUPTED
+    return _tell(chosen, ours, theirs)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="scripts/differential",
+        description="Runs small programs with actorsession and with TensorFlow, and compares what comes out.",
+    )
+    parser.add_argument("--peer", metavar="PYTHON", help="an interpreter with tensorflow 2.21")
+    parser.add_argument("--only", metavar="PATTERN", default="*", help="programs, such as 'math/*'")
+    parser.add_argument("--list", action="store_true", help="list the programs and end")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="other numbers in the programs (default 0)"
+    )
+    return parser
+
+
+def _pattern(only: str) -> str:
+    """A family's name alone means all of it."""
+    return only if any(sign in only for sign in "*?[/") else f"{only}/*"
+
+
+def _placed(python: str) -> str:
+    """A path that holds from the root, too; a link stays a link, because it may be an environment's."""
+    return os.path.abspath(python) if os.sep in python else python
+
+
+def _complain(what: str, code: int) -> int:
+    sys.stdout.flush()
+    print(f"scripts/differential: {what}", file=sys.stderr)
+    return code
+
+
+def _tell(chosen: Sequence[Program], ours: dict[str, Any], theirs: dict[str, Any]) -> int:
+    outcomes = [judge(each, ours[each.name], theirs[each.name]) for each in chosen]
+    old = stale(outcomes, programs())
+    print(f"{ours['']} beside {theirs['']}\n")
+    print(table(outcomes))
+    for told in (outcome.told() for outcome in outcomes):
+        if told:
+            print(told)
+    for reason in old:
+        print(f"\nstale: {reason.programs} no longer differs as its reason says: {reason.why}")
+    print(f"\n{summary(outcomes)}")
+    failed = bool(old) or any(outcome.verdict is Outcome.DIFFERS for outcome in outcomes)
+    return _DIFFERS if failed else _SAME
+
+
+def _side(library: str, python: str, chosen: Sequence[Program], seed: int) -> dict[str, Any]:
+    """The records of one side by name; under the empty name what the side says of itself."""
+    found: dict[str, Any] = {}
+    left = [program.name for program in chosen]
+    while left:
+        lines, problem = _run(library, python, left, seed)
+        for line in lines:
+            if "name" in line:
+                found[line["name"]] = line
+            elif "about" in line:
+                found[""] = line["about"]
+        began = [line["began"] for line in lines if "began" in line]
+        if not began:
+            raise SideError(f"{library} did not start with {python}: {problem}")
+        if began[-1] not in found:
+            found[began[-1]] = {"name": began[-1], "broken": f"its process ended: {problem}"}
+        left = [name for name in left if name not in found]
+    return found
+
+
+def _run(
+    library: str, python: str, names: Sequence[str], seed: int
+) -> tuple[list[dict[str, Any]], str]:
+    """Starts a side once; gives what it wrote, and how it ended."""
+    with tempfile.TemporaryDirectory(prefix="actorsession-differential.") as folder:
+        out, said = Path(folder, "records.jsonl"), Path(folder, "said")
+        with open(said, "wb") as log:
+            try:
+                ended = subprocess.run(
+                    [python, "-m", "scripts.differentials", "side", library, str(seed), out],
+                    cwd=_ROOT, env=os.environ, input="\n".join(names).encode(), stdout=log, stderr=log,
+                    timeout=_PATIENCE, check=False,
+                )  # fmt: skip
+                how = f"exit status {ended.returncode}"
+            except OSError as error:
+                return [], str(error)
+            except subprocess.TimeoutExpired:
+                how = f"not done after {_PATIENCE:g} s"
+        text = said.read_text(encoding="utf-8", errors="replace")
+        lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
+    return [json.loads(line) for line in lines], f"{how}\n{text[-_KEPT:]}"

@@ -1,0 +1,22 @@
+"""The programs, a module for each group of families; each has a list ``FAMILIES``.
+
+A program imports neither library. ``programs`` gathers all of them, always in the same order.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+
+from ..program import Program
+
+__all__ = ["programs"]
+
+
+def programs() -> list[Program]:
+    """All programs, by family and in the order in which each family adds them."""
+    out: list[Program] = []
+    for module in sorted(pkgutil.iter_modules(__path__), key=lambda found: found.name):
+        for family in import_module(f"{__name__}.{module.name}").FAMILIES:
+            out.extend(family.programs)
+    return out

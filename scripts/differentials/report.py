@@ -1,0 +1,120 @@
+"""What is said of the outcomes: a verdict for each program, a table by family, the differences in full."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from .compare import Difference, differences
+from .program import Program
+from .reasons import REASONS, Reason
+
+__all__ = ["Outcome", "judge", "stale", "summary", "table"]
+
+
+@dataclass
+class Outcome:
+    """What came of one program.
+
+    Attributes:
+        program: the program.
+        verdict: ``SAME``, ``MEANT`` (differs with a reason), ``DIFFERS`` or ``LEFT_OUT``.
+        found: its differences, each with the reason that covers it.
+        lacks: names for want of which it was left out.
+    """
+
+    SAME: ClassVar[str] = "same"
+    MEANT: ClassVar[str] = "differs with reason"
+    DIFFERS: ClassVar[str] = "differs"
+    LEFT_OUT: ClassVar[str] = "left out"
+
+    program: Program
+    verdict: str
+    found: list[tuple[Difference, Reason | None]] = field(default_factory=list)
+    lacks: list[str] = field(default_factory=list)
+
+    def told(self) -> str:
+        """Its differences in full, with reasons; empty where there are none."""
+        if self.verdict == self.LEFT_OUT:
+            return f"\n{self.program.name}: left out, there is no {', '.join(self.lacks)}"
+        if not self.found:
+            return ""
+        lines = [f"\n{self.program.name}: {self.verdict}"]
+        for difference, reason in self.found:
+            lines.append(f"  {difference.kind} ({difference.where})")
+            lines.append(f"    ours:   {difference.ours}")
+            lines.append(f"    theirs: {difference.theirs}")
+            lines.append(f"    reason: {reason.why if reason else 'NONE'}")
+        return "\n".join(lines)
+
+
+def judge(program: Program, ours: dict[str, Any], theirs: dict[str, Any]) -> Outcome:
+    """Compares the two records of a program and looks for reasons."""
+    lacks = [*ours.get("lacks", ()), *theirs.get("lacks", ())]
+    if lacks:
+        return Outcome(program, Outcome.LEFT_OUT, lacks=lacks)
+    found = [(each, _reason(program.name, each)) for each in differences(ours, theirs)]
+    if not found:
+        return Outcome(program, Outcome.SAME)
+    meant = all(reason is not None for _, reason in found)
+    return Outcome(program, Outcome.MEANT if meant else Outcome.DIFFERS, found)
+
+
+def _reason(name: str, difference: Difference) -> Reason | None:
+    for reason in REASONS:
+        if difference.kind in reason.kinds and reason.matches(name):
+            return reason
+    return None
+
+
+def stale(outcomes: Sequence[Outcome], known: Sequence[Program]) -> list[Reason]:
+    """Reasons that speak of a difference that is not there.
+
+    Args:
+        outcomes: of the programs that ran; a reason is judged when all programs that it matches did.
+        known: all programs.
+    """
+    ran = {outcome.program.name for outcome in outcomes if outcome.verdict != Outcome.LEFT_OUT}
+    used = Counter(
+        (reason, difference.kind)
+        for outcome in outcomes
+        for difference, reason in outcome.found
+        if reason is not None
+    )
+    out = []
+    for reason in REASONS:
+        spoken_of = {program.name for program in known if reason.matches(program.name)}
+        complete = spoken_of <= ran
+        if complete and not all(used[reason, kind] for kind in reason.kinds):
+            out.append(reason)
+    return out
+
+
+_HEADS = (Outcome.SAME, Outcome.MEANT, Outcome.DIFFERS, Outcome.LEFT_OUT)
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """Counts by family, with a line for all."""
+    families = list(dict.fromkeys(outcome.program.family for outcome in outcomes))
+    counts = Counter((outcome.program.family, outcome.verdict) for outcome in outcomes)
+    wide = max(len("family"), *(len(family) for family in families))
+    lines = [f"{'family':{wide}}  {'  '.join(_HEADS)}"]
+    for family in families:
+        cells = (f"{counts[family, head]:{len(head)}}" for head in _HEADS)
+        lines.append(f"{family:{wide}}  {'  '.join(cells)}")
+    totals = Counter(outcome.verdict for outcome in outcomes)
+    cells = (f"{totals[head]:{len(head)}}" for head in _HEADS)
+    lines.append(f"{'all':{wide}}  {'  '.join(cells)}")
+    return "\n".join(lines)
+
+
+def summary(outcomes: Sequence[Outcome]) -> str:
+    """The counts in a sentence."""
+    totals = Counter(outcome.verdict for outcome in outcomes)
+    compared = len(outcomes) - totals[Outcome.LEFT_OUT]
+    return (
+        f"{compared} programs compared: {totals[Outcome.SAME]} the same, "
+        f"{totals[Outcome.MEANT]} differ with a reason, {totals[Outcome.DIFFERS]} differ."
+    )

@@ -1,0 +1,79 @@
+"""One side: runs programs with one library and writes a record of each, a line of JSON apiece.
+
+The driver starts it with ``python -m scripts.differentials side LIBRARY SEED OUT``, the names of programs on
+standard input. Before each program the line ``{"began": name}`` is written, so that one which takes the
+process down is known.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from .families import programs
+from .numbers import reseed
+from .record import record
+
+__all__ = ["OURS", "THEIRS", "face", "main"]
+
+OURS, THEIRS = "actorsession", "tensorflow"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the programs that standard input names.
+
+    Args:
+        arguments: the library, the seed, the file to write.
+
+    Returns:
+        The exit code.
+    """
+    library, seed, path = arguments
+    reseed(int(seed))
+    known = {program.name: program for program in programs()}
+    warnings.simplefilter("ignore")
+    tf = face(library)
+    with open(path, "w", encoding="utf-8") as out:
+        _write(out, {"about": _about(library, tf)})
+        for name in sys.stdin.read().split():
+            program = known[name]
+            _write(out, {"began": name})
+            lacks = program.lacks(tf)
+            _write(out, {"name": name, "lacks": lacks} if lacks else _record(program, tf))
+    return 0
+
+
+def face(library: str) -> Any:
+    """``compat.v1`` of a library, as the programs are given it."""
+    if library == OURS:
+        return import_module("actorsession.compat.v1")
+    # Before the import, which prints otherwise, and looks for GPUs.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    tf: Any = import_module("tensorflow.compat.v1")
+    tf.disable_eager_execution()
+    tf.logging.set_verbosity(tf.logging.ERROR)
+    return tf
+
+
+def _about(library: str, tf: Any) -> str:
+    if library == OURS:
+        return f"actorsession {import_module('actorsession').__version__}"
+    return f"TensorFlow {import_module('tensorflow').__version__}"
+
+
+def _record(program: Any, tf: Any) -> dict[str, Any]:
+    try:
+        return record(program, tf)
+    except Exception as error:
+        return {"name": program.name, "broken": f"{type(error).__name__}: {error}"}
+
+
+def _write(out: Any, line: dict[str, Any]) -> None:
+    out.write(json.dumps(line) + "\n")
+    out.flush()

@@ -1,0 +1,303 @@
+"""Checkpoints of several files, slices in them, and which files a prefix stands for."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.checkpoints import (
+    CheckpointReader,
+    checkpoint_exists,
+    main_file,
+    merge,
+    remove_files,
+    save,
+    sharded_name,
+)
+from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
+
+FIXTURES = Path(__file__).parent / "fixtures"
+WHOLE = np.arange(12, dtype=np.float32).reshape(4, 3)
+
+
+def content(prefix: Path) -> dict[str, Any]:
+    with CheckpointReader(str(prefix)) as reader:
+        return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
+
+
+def put(prefix: Path, **tensors: Any) -> None:
+    save(str(prefix), list(tensors), [""] * len(tensors), list(tensors.values()))
+
+
+def sharded(prefix: Path, *shards: dict[str, Any]) -> None:
+    names = [sharded_name(str(prefix), i, len(shards)) for i in range(len(shards))]
+    for name, tensors in zip(names, shards, strict=True):
+        put(Path(name), **tensors)
+    merge(names, str(prefix))
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir())
+
+
+# -- several files ---------------------------------------------------------------------------------
+
+
+def test_shards_are_read_as_one_checkpoint(tmp_path: Path) -> None:
+    sharded(tmp_path / "m", {"a": np.ones(2)}, {"b": np.zeros(3, np.int32)})
+    found = content(tmp_path / "m")
+    np.testing.assert_array_equal(found["a"], [1, 1])
+    np.testing.assert_array_equal(found["b"], [0, 0, 0])
+    assert files(tmp_path) == [
+        "m-00000-of-00002.safetensors", "m-00001-of-00002.safetensors", "m.safetensors.index.json",
+    ]  # fmt: skip
+
+
+def test_the_index_is_the_one_that_other_programs_know(tmp_path: Path) -> None:
+    sharded(tmp_path / "m", {"a": np.ones(2)}, {"b": np.zeros(3, np.int32)})
+    index = json.loads((tmp_path / "m.safetensors.index.json").read_text())
+    assert index["weight_map"] == {
+        "a": "m-00000-of-00002.safetensors", "b": "m-00001-of-00002.safetensors",
+    }  # fmt: skip
+    assert index["metadata"]["total_size"] == 28
+
+
+def test_an_index_that_another_program_wrote_is_read(tmp_path: Path) -> None:
+    put(tmp_path / "part1", a=np.ones(2))
+    put(tmp_path / "part2", b=np.zeros(2))
+    index = {"weight_map": {"a": "part1.safetensors", "b": "part2.safetensors"}}
+    (tmp_path / "m.safetensors.index.json").write_text(json.dumps(index))
+    assert sorted(content(tmp_path / "m")) == ["a", "b"]
+
+
+def test_shards_from_a_folder_of_their_own_are_moved(tmp_path: Path) -> None:
+    put(tmp_path / "m_temp" / "part-0", a=np.ones(2))
+    put(tmp_path / "m_temp" / "part-1", b=np.ones(2))
+    merge([str(tmp_path / "m_temp" / f"part-{i}") for i in range(2)], str(tmp_path / "m"))
+    assert sorted(content(tmp_path / "m")) == ["a", "b"]
+    assert not (tmp_path / "m_temp").exists()
+
+
+def test_a_folder_that_is_to_stay_or_is_not_empty_stays(tmp_path: Path) -> None:
+    put(tmp_path / "t" / "p", a=np.ones(2))
+    merge([str(tmp_path / "t" / "p")], str(tmp_path / "m"), delete_old_dirs=False)
+    assert (tmp_path / "t").exists()
+    put(tmp_path / "t" / "p", a=np.ones(2))
+    (tmp_path / "t" / "other").touch()
+    merge([str(tmp_path / "t" / "p")], str(tmp_path / "m"))
+    assert files(tmp_path / "t") == ["other"]
+
+
+def test_two_shards_with_one_tensor_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"two shards .* have 'a'"):
+        sharded(tmp_path / "m", {"a": np.ones(2)}, {"a": np.ones(2)})
+    assert not checkpoint_exists(str(tmp_path / "m"))
+
+
+def test_no_shards_and_a_missing_shard_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="no shards"):
+        merge([], str(tmp_path / "m"))
+    with pytest.raises(NotFoundError, match="gone"):
+        merge([str(tmp_path / "gone")], str(tmp_path / "m"))
+
+
+# -- torn ------------------------------------------------------------------------------------------
+
+
+def test_shards_of_two_checkpoints_are_never_read_as_one(tmp_path: Path) -> None:
+    """1. A sharded checkpoint is there. 2. It is written again, and the machine stops after one shard."""
+    sharded(tmp_path / "m", {"a": np.zeros(2)}, {"b": np.zeros(2)})
+    put(Path(sharded_name(str(tmp_path / "m"), 0, 2)), a=np.ones(2))
+    with pytest.raises(DataLossError, match=r"is not the file that .* was written with"):
+        CheckpointReader(str(tmp_path / "m"))
+
+
+def test_a_missing_shard_is_refused(tmp_path: Path) -> None:
+    sharded(tmp_path / "m", {"a": np.zeros(2)}, {"b": np.zeros(2)})
+    (tmp_path / "m-00001-of-00002.safetensors").unlink()
+    with pytest.raises(DataLossError, match="which is missing"):
+        CheckpointReader(str(tmp_path / "m"))
+
+
+def test_shards_without_an_index_are_no_checkpoint(tmp_path: Path) -> None:
+    put(Path(sharded_name(str(tmp_path / "m"), 0, 1)), a=np.ones(2))
+    assert not checkpoint_exists(str(tmp_path / "m"))
+    with pytest.raises(NotFoundError, match="there is no checkpoint"):
+        CheckpointReader(str(tmp_path / "m"))
+
+
+@pytest.mark.parametrize(
+    "index",
+    ["", "{", "[]", "{}", '{"weight_map": 3}', '{"weight_map": {"a": 3}}',
+     '{"weight_map": {"a": "../../secret.safetensors"}}', '{"weight_map": {"a": "/etc/passwd"}}',
+     '{"weight_map": {"a": ".."}}', '{"weight_map": {}, "metadata": {"actorsession": "{"}}'],
+    ids=range(10),
+)  # fmt: skip
+def test_an_index_that_makes_no_sense_or_leads_elsewhere_is_refused(
+    tmp_path: Path, index: str
+) -> None:
+    (tmp_path / "m.safetensors.index.json").write_text(index)
+    with pytest.raises(DataLossError, match=r"index .* is damaged"):
+        CheckpointReader(str(tmp_path / "m"))
+
+
+def test_an_index_that_promises_more_than_there_is_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "p", a=np.ones(2))
+    index = {"weight_map": {"a": "p.safetensors", "b": "p.safetensors"}}
+    (tmp_path / "m.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(DataLossError, match="promises 'b'"):
+        CheckpointReader(str(tmp_path / "m"))
+
+
+# -- slices ----------------------------------------------------------------------------------------
+
+
+def save_slices(prefix: Path, *rows: tuple[int, int]) -> None:
+    specs = [f"4 3 {start},{size}:-" for start, size in rows]
+    save(str(prefix), ["w"] * len(rows), specs, [WHOLE[a : a + n] for a, n in rows])
+
+
+def test_slices_are_put_together(tmp_path: Path) -> None:
+    save_slices(tmp_path / "m", (0, 1), (1, 3))
+    with CheckpointReader(str(tmp_path / "m")) as reader:
+        assert reader.get_variable_to_shape_map() == {"w": [4, 3]}
+        np.testing.assert_array_equal(reader.get_tensor("w"), WHOLE)
+
+
+def test_slices_in_several_shards_are_put_together(tmp_path: Path) -> None:
+    names = [sharded_name(str(tmp_path / "m"), i, 2) for i in range(2)]
+    save_slices(Path(names[0]), (2, 2))
+    save_slices(Path(names[1]), (0, 2))
+    merge(names, str(tmp_path / "m"))
+    np.testing.assert_array_equal(content(tmp_path / "m")["w"], WHOLE)
+
+
+def test_a_missing_slice_is_refused(tmp_path: Path) -> None:
+    save_slices(tmp_path / "m", (0, 1), (2, 2))
+    with pytest.raises(DataLossError, match="lacks 3 of the 12 elements of 'w'"):
+        content(tmp_path / "m")
+
+
+def test_slices_that_overlap_are_refused(tmp_path: Path) -> None:
+    save_slices(tmp_path / "m", (0, 2), (1, 3))
+    with pytest.raises(DataLossError, match=r"'w'\[1:4, 0:3\] twice"):
+        content(tmp_path / "m")
+
+
+def test_a_slice_of_the_whole_is_the_whole(tmp_path: Path) -> None:
+    save(str(tmp_path / "m"), ["w"], ["4 3 0,4:-"], [WHOLE])
+    np.testing.assert_array_equal(content(tmp_path / "m")["w"], WHOLE)
+
+
+def test_a_tensor_that_does_not_fit_its_slice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        InvalidArgumentError, match=r"shape \[2, 3\]; the tensor has shape \[4, 3\]"
+    ):
+        save(str(tmp_path / "m"), ["w"], ["4 3 0,2:-"], [WHOLE])
+
+
+def test_a_tensor_that_is_saved_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="'w' is to be saved twice"):
+        save(str(tmp_path / "m"), ["w", "w"], ["", ""], [WHOLE, WHOLE])
+
+
+# -- which files -----------------------------------------------------------------------------------
+
+
+def test_the_last_written_form_of_a_prefix_counts(tmp_path: Path) -> None:
+    sharded(tmp_path / "m", {"a": np.zeros(1)})
+    put(tmp_path / "m", a=np.ones(1))
+    np.testing.assert_array_equal(content(tmp_path / "m")["a"], [1])
+    assert not (tmp_path / "m.safetensors.index.json").exists()
+    sharded(tmp_path / "m", {"a": np.full(1, 2.0)})
+    np.testing.assert_array_equal(content(tmp_path / "m")["a"], [2])
+    assert not (tmp_path / "m.safetensors").exists()
+
+
+def test_of_two_formats_the_younger_counts(tmp_path: Path) -> None:
+    for file in FIXTURES.glob("shards.*"):
+        shutil.copy(file, tmp_path)
+    put(tmp_path / "shards", a=np.full(2, 9.0))
+    os.utime(tmp_path / "shards.safetensors", (1, 1))
+    np.testing.assert_array_equal(content(tmp_path / "shards")["a"], [1, 2])
+    os.utime(tmp_path / "shards.index", (0, 0))
+    np.testing.assert_array_equal(content(tmp_path / "shards")["a"], [9, 9])
+    assert main_file(str(tmp_path / "shards")) == str(tmp_path / "shards.safetensors")
+
+
+def test_a_checkpoint_is_removed_with_all_its_files_and_no_other(tmp_path: Path) -> None:
+    for file in FIXTURES.glob("shards.*"):
+        shutil.copy(file, tmp_path)
+    put(tmp_path / "shards", a=np.ones(1))
+    sharded(tmp_path / "shards", {"a": np.ones(1)}, {"b": np.ones(1)})
+    put(tmp_path / "shards-1", a=np.ones(1))
+    put(tmp_path / "shards[1]", a=np.ones(1))
+    (tmp_path / "shards.data-other").touch()
+    remove_files(str(tmp_path / "shards"))
+    assert files(tmp_path) == ["shards-1.safetensors", "shards.data-other", "shards[1].safetensors"]
+    remove_files(str(tmp_path / "shards[1]"))
+    remove_files(str(tmp_path / "never"))
+    assert files(tmp_path) == ["shards-1.safetensors", "shards.data-other"]
+
+
+def test_what_a_killed_writer_left_is_removed_with_the_checkpoint(tmp_path: Path) -> None:
+    put(tmp_path / "m-1", a=np.ones(1))
+    stay = [
+        "m-1.safetensors.txt",
+        ".m-12.safetensors.0123456789ab.tmp",
+        ".m-1.safetensors.mine.tmp",
+    ]
+    go = [
+        ".m-1.safetensors.0123456789ab.tmp", ".m-1.safetensors.index.json.0123456789ab.tmp",
+        ".m-1-00000-of-00002.safetensors.0123456789ab.tmp",
+    ]  # fmt: skip
+    for name in (*stay, *go):
+        (tmp_path / name).touch()
+    remove_files(str(tmp_path / "m-1"))
+    assert files(tmp_path) == sorted(stay)
+
+
+# -- the reader ------------------------------------------------------------------------------------
+
+
+def test_a_name_that_is_not_there_names_its_neighbours(tmp_path: Path) -> None:
+    put(tmp_path / "m", **{"layer1/kernel": np.ones(1), "layer1/bias": np.ones(1)})
+    with CheckpointReader(str(tmp_path / "m")) as reader:
+        assert reader.has_tensor("layer1/bias")
+        assert not reader.has_tensor("layer1/kernels")
+        with pytest.raises(
+            NotFoundError, match=r"'layer1/kernels'.* the nearest are 'layer1/kernel'"
+        ):
+            reader.get_tensor("layer1/kernels")
+        with pytest.raises(NotFoundError, match="of its 2 no name is near it"):
+            reader.get_tensor("zzz")
+
+
+def test_a_reader_describes_the_checkpoint(tmp_path: Path) -> None:
+    put(tmp_path / "m", v=np.ones(2, np.float32), s=np.array(b"x", object))
+    with CheckpointReader(str(tmp_path / "m")) as reader:
+        assert reader.debug_string() == b"s (string) []\nv (float32) [2]\n"
+        assert "2 tensors" in repr(reader)
+
+
+def test_a_slice_of_a_whole_of_another_shape_is_refused(tmp_path: Path) -> None:
+    from actorsession.checkpoints import parse_spec
+
+    put(tmp_path / "m", w=WHOLE)
+    with (
+        CheckpointReader(str(tmp_path / "m")) as reader,
+        pytest.raises(InvalidArgumentError, match=r"\[5, 3\] was asked for; .* has shape \[4, 3\]"),
+    ):
+        reader.read("w", parse_spec("5 3 0,1:-"))
+
+
+def test_nothing_at_a_prefix_is_an_error_of_ours(tmp_path: Path) -> None:
+    for prefix in ("m", "no/m", ""):
+        with pytest.raises(OpError, match="there is no checkpoint"):
+            CheckpointReader(str(tmp_path / prefix) if prefix else "")

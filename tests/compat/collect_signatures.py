@@ -1,0 +1,88 @@
+"""Writes down how TensorFlow's functions and classes are called; run with a Python that has TensorFlow.
+
+    PYTHON tests/compat/collect_signatures.py > tests/compat/signatures.json
+
+One line for each public name of ``tensorflow.compat.v1``: its parameters with their defaults as text, ``*``
+and ``**`` in front of those that take what is left. Names without a signature (modules, dtypes) have
+``null``.
+"""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import inspect
+import json
+import sys
+import types
+from typing import Any
+
+# By name: the checks of this project run where there is no TensorFlow.
+tf: Any = importlib.import_module("tensorflow.compat.v1")
+
+# Rooms of TensorFlow that this project has no counterpart of.
+SKIPPED = {
+    "autodiff", "autograph", "data", "debugging", "distribute", "estimator", "experimental",
+    "feature_column", "keras", "layers", "lite", "lookup", "mixed_precision", "mlir", "profiler",
+    "quantization", "ragged", "raw_ops", "resource_loader", "summary", "sysconfig", "tpu", "types",
+    "user_ops", "xla", "signal", "audio", "config", "saved_model", "compat", "io", "python_io",
+    "version", "spectral", "flags", "app",
+}  # fmt: skip
+
+
+def text(default: Any) -> str:
+    """A default as text that is the same everywhere."""
+    if isinstance(default, tf.DType):
+        return f"dtype {default.name}"
+    if isinstance(default, enum.Enum):
+        return f"enum {default.name}"
+    if isinstance(default, type):
+        return f"class {default.__name__}"
+    if callable(default) or type(default).__module__.startswith("tensorflow"):
+        return f"a {type(default).__name__}"
+    return repr(default)
+
+
+def parameters(found: Any) -> list[list[str]] | None:
+    """The parameters of a function or class; ``None`` if it has no signature."""
+    try:
+        signature = inspect.signature(found.__init__ if inspect.isclass(found) else found)
+    except (TypeError, ValueError):
+        return None
+    listed = []
+    for name, p in signature.parameters.items():
+        if name == "self":
+            continue
+        mark = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
+        listed.append([mark + name] if p.default is p.empty else [mark + name, text(p.default)])
+    return listed
+
+
+def collect(room: types.ModuleType, prefix: str, depth: int) -> dict[str, Any]:
+    """All names of a room."""
+    out: dict[str, Any] = {}
+    for name in sorted(dir(room)):
+        if name.startswith("_") or (not prefix and name in SKIPPED):
+            continue
+        try:
+            found = getattr(room, name)
+        except Exception:
+            continue
+        if inspect.ismodule(found):
+            if depth and name != "experimental":
+                out |= collect(found, f"{prefix}{name}.", depth - 1)
+        elif callable(found) and not isinstance(found, tf.DType):
+            out[prefix + name] = parameters(found)
+        else:
+            out[prefix + name] = None
+    return out
+
+
+def main() -> None:
+    """Prints them, a name a line."""
+    lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in collect(tf, "", 1).items()]
+    sys.stdout.write("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,4 @@
+from __future__ import annotations
+
+MISSING: tuple[str, ...] = ()
+OTHERWISE: dict[str, str] = {}

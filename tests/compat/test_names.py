@@ -1,0 +1,98 @@
+"""Which of TensorFlow 1's names there are, and whether they are called as there.
+
+``ranked_names.txt`` has the names that public TensorFlow 1 programs use, with how many programs do;
+``signatures.json`` how TensorFlow's functions are called (``collect_signatures.py`` writes it).
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import actorsession.compat.v1 as tf
+from tests.compat.missing import MISSING, OTHERWISE
+from tests.compat.signature_text import parameters
+
+HERE = Path(__file__).parent
+RANKED = [line.split() for line in (HERE / "ranked_names.txt").read_text().splitlines()]
+SIGNATURES: dict[str, Any] = json.loads((HERE / "signatures.json").read_text())
+
+
+def find(name: str) -> Any:
+    """What a dotted name stands for; ``None`` if it is not there."""
+    found: Any = tf
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def test_the_names_that_programs_use_are_there_but_for_those_that_are_listed() -> None:
+    """In order of rank; a name that comes or goes has to be noted in ``missing.py``."""
+    assert [name for name, _ in RANKED if find(name) is None] == [
+        name for name, _ in RANKED if name in MISSING
+    ]
+
+
+def test_nothing_is_listed_as_missing_that_nobody_uses() -> None:
+    assert sorted(set(MISSING) - {name for name, _ in RANKED}) == []
+
+
+def test_every_exported_name_exists_once() -> None:
+    assert len(set(tf.__all__)) == len(tf.__all__)
+    assert [name for name in tf.__all__ if not hasattr(tf, name)] == []
+
+
+COMMON = sorted(
+    name
+    for name, said in SIGNATURES.items()
+    if said is not None and callable(find(name)) and not isinstance(find(name), tf.DType)
+)
+
+
+@pytest.mark.parametrize("name", COMMON)
+def test_a_function_is_called_as_in_tensorflow(name: str) -> None:
+    """All its parameters are there, in their order, with their defaults; ours may come behind them."""
+    if name in OTHERWISE:
+        assert parameters(find(name)) != SIGNATURES[name], f"{name} is as in TensorFlow by now"
+        return
+    theirs = SIGNATURES[name]
+    ours = parameters(find(name))
+    assert ours is not None
+    assert ours[: len(theirs)] == theirs
+    assert all(len(p) == 2 or p[0].startswith("*") for p in ours[len(theirs) :])
+
+
+def test_a_difference_is_of_a_name_that_both_have() -> None:
+    assert sorted(set(OTHERWISE) - set(COMMON)) == []
+
+
+@pytest.mark.process
+def test_importing_it_starts_nothing_and_changes_nothing() -> None:
+    program = """
+import asyncio, signal, sys, threading
+before = [signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)]
+import actorsession.compat.v1 as tf
+assert threading.active_count() == 1, threading.enumerate()
+assert [signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)] == before
+assert asyncio._get_running_loop() is None
+assert asyncio.get_event_loop_policy().__class__.__module__ == "asyncio.unix_events"
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True, text=True, timeout=50, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_signatures_are_texts_of_python() -> None:
+    assert inspect.isfunction(parameters)
+    assert SIGNATURES["FIFOQueue"] == [
+        ["capacity"], ["dtypes"], ["shapes", "None"], ["names", "None"], ["shared_name", "None"],
+        ["name", "'fifo_queue'"],
+    ]  # fmt: skip

@@ -1,0 +1,221 @@
+"""Programs as they are written for TensorFlow 1, run as they stand."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession
+import actorsession.compat.v1 as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Any]:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def test_a_line_is_fitted() -> None:
+    tf.set_random_seed(1)
+    x, y = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
+    w, b = tf.Variable(0.0), tf.Variable(0.0)
+    loss = tf.reduce_mean(tf.square(w * x + b - y))
+    train = tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+    xs = np.linspace(-1, 1, 20).astype(np.float32)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for _ in range(100):
+            sess.run(train, feed_dict={x: xs, y: 3 * xs + 1})
+        np.testing.assert_allclose(sess.run([w, b]), [3.0, 1.0], rtol=1e-4)
+
+
+def test_settings_are_filled_in_after_they_were_made() -> None:
+    config = tf.ConfigProto(allow_soft_placement=True, log_device_placement=False)
+    config.gpu_options.allow_growth = True
+    config.gpu_options.per_process_gpu_memory_fraction = 0.4
+    config.device_count["CPU"] = 2
+    config.inter_op_parallelism_threads = 1
+    config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
+    with tf.Session(config=config) as sess:
+        assert [d.device_type for d in sess.list_devices()] == ["CPU", "CPU"]
+    other = tf.ConfigProto()
+    other.CopyFrom(config)
+    assert other.HasField("device_count")
+    assert not other.HasField("operation_timeout_in_ms")
+    assert "allow_soft_placement=True" in repr(other)
+    with tf.InteractiveSession(config=tf.ConfigProto(gpu_options=tf.GPUOptions(allow_growth=True))):
+        assert tf.constant(3.0).eval() == 3.0
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: tf.ConfigProto(no_such=1), lambda: tf.ConfigProto().no_such]
+)
+def test_a_setting_that_does_not_exist_is_refused(make: Any) -> None:
+    with pytest.raises(ValueError, match='has no "no_such" field; it has device_count'):
+        make()
+
+
+@pytest.mark.process
+def test_a_worker_and_its_client_as_two_scripts_would_be() -> None:
+    server = tf.train.Server.create_local_server()
+    try:
+        target = server.target.replace("tcp://", "grpc://")
+        v = tf.Variable(1.0)
+        add = v.assign_add(2.0)
+        with tf.Session(target) as sess:
+            sess.run(v.initializer)
+            assert sess.run(add) == 3.0
+            assert "/job:localhost/" in sess.list_devices()[0].name
+        with tf.Session(target) as sess:
+            assert sess.run(v) == 3.0
+        tf.Session.reset(target)
+    finally:
+        server.stop()
+    server.stop()
+    server.join()
+    with pytest.raises(tf.errors.FailedPreconditionError, match="was stopped"):
+        server.start()
+
+
+def test_a_server_that_is_not_in_its_cluster_is_refused() -> None:
+    cluster = tf.train.ClusterSpec({"worker": ["127.0.0.1:0"]})
+    with pytest.raises(tf.errors.InternalError):
+        tf.train.Server(cluster, job_name="ps", task_index=0)
+    server = tf.train.Server(cluster, job_name="worker", task_index=0, start=False)
+    server.start()
+    server.start()  # twice is once
+    server.stop()
+
+
+def test_a_queue_is_filled_by_threads() -> None:
+    queue = tf.RandomShuffleQueue(100, 10, tf.float32, shapes=[[]], seed=3)
+    put = queue.enqueue(tf.random_uniform([]))
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [put] * 2))
+    batch = queue.dequeue_many(8)
+    with tf.Session() as sess:
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(sess, coord)
+        try:
+            for _ in range(5):
+                assert sess.run(batch).shape == (8,)
+        finally:
+            coord.request_stop()
+            coord.join(threads)
+
+
+def test_names_of_scopes_have_defaults() -> None:
+    with tf.name_scope(None, "made", [tf.constant(1.0)]):
+        assert tf.constant(1.0).op.name == "made/Const"
+    with tf.name_scope("given", "made"):
+        assert tf.constant(1.0).op.name == "given/Const"
+    with pytest.raises(TypeError, match="default_name"):
+        tf.name_scope(None, None, [tf.constant(1.0)])
+
+
+def test_there_is_no_eager_execution() -> None:
+    tf.disable_v2_behavior()
+    tf.disable_eager_execution()
+    assert not tf.executing_eagerly()
+    with pytest.raises(tf.errors.UnimplementedError, match="no eager execution"):
+        tf.enable_eager_execution()
+
+
+# -- flags, files, text ------------------------------------------------------------------------------
+
+PROGRAM = """
+import actorsession.compat.v1 as tf
+flags = tf.app.flags
+flags.DEFINE_string("name", "x", "a name")
+flags.DEFINE_integer("steps", 10, "how many")
+flags.DEFINE_float("rate", 0.5, "how fast")
+flags.DEFINE_boolean("sync", False, "whether")
+flags.DEFINE_boolean("log", True, "whether")
+flags.DEFINE_enum("mode", "a", ["a", "b"], "which")
+flags.DEFINE_list("words", "p,q", "some")
+FLAGS = flags.FLAGS
+
+def main(argv):
+    FLAGS.rate *= 2
+    print(FLAGS.name, FLAGS.steps, FLAGS.rate, FLAGS.sync, FLAGS.log, FLAGS.mode, FLAGS.words, argv[1:])
+    return 3
+
+if __name__ == "__main__":
+    tf.app.run()
+"""
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "x 10 1.0 False True a ['p', 'q'] []\n"),
+        (
+            ["--name=n", "--steps", "5", "--sync", "--nolog", "--mode=b", "--words=u,v", "left"],
+            "n 5 1.0 True False b ['u', 'v'] ['left']\n",
+        ),
+        (["--sync=true", "--log=0"], "x 10 1.0 True False a ['p', 'q'] []\n"),
+    ],
+    ids=["defaults", "given", "truth"],
+)
+def test_a_program_reads_its_flags(tmp_path: Path, words: list[str], said: str) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    root = Path(actorsession.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, script, *words], capture_output=True, text=True, timeout=50, check=False,
+        env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (3, said, "")
+
+
+def test_files_have_the_names_and_errors_of_tensorflow(tmp_path: Path) -> None:
+    folder, file = str(tmp_path / "a" / "b"), str(tmp_path / "a" / "b" / "f.txt")
+    assert not tf.gfile.Exists(folder)
+    tf.gfile.MakeDirs(folder)
+    tf.gfile.MakeDirs(folder)
+    with pytest.raises(tf.errors.AlreadyExistsError):
+        tf.gfile.MkDir(folder)
+    assert tf.gfile.IsDirectory(folder)
+    with tf.gfile.GFile(file, "w") as out:
+        out.write("words")
+    with tf.gfile.FastGFile(file, "rb") as data:
+        assert data.read() == b"words"
+    tf.gfile.Copy(file, file + "2")
+    with pytest.raises(tf.errors.AlreadyExistsError):
+        tf.gfile.Copy(file, file + "2")
+    tf.gfile.Rename(file + "2", file, overwrite=True)
+    assert tf.gfile.ListDirectory(folder) == ["f.txt"]
+    assert tf.gfile.Glob(str(tmp_path / "a" / "*" / "*.txt")) == [file]
+    assert [w[2] for w in tf.gfile.Walk(folder)] == [["f.txt"]]
+    assert tf.gfile.Stat(file).st_size == 5
+    tf.gfile.Remove(file)
+    for missing in (tf.gfile.Remove, tf.gfile.Stat, tf.gfile.GFile, tf.gfile.ListDirectory):
+        with pytest.raises(tf.errors.NotFoundError, match=r"f\.txt; No such file"):
+            missing(file)
+    tf.gfile.DeleteRecursively(str(tmp_path / "a"))
+    assert not tf.gfile.Exists(folder)
+
+
+def test_strings_become_text_and_bytes() -> None:
+    assert tf.compat.as_bytes("é") == "é".encode()
+    assert tf.compat.as_str(b"abc") == tf.as_text("abc") == "abc"
+    assert tf.compat.as_str_any(5) == "5"
+    with pytest.raises(TypeError, match="Expected binary or unicode string"):
+        tf.as_bytes(5)  # type: ignore[arg-type]
+
+
+def test_the_log_has_tensorflows_levels(caplog: pytest.LogCaptureFixture) -> None:
+    before = tf.logging.get_verbosity()
+    try:
+        tf.logging.set_verbosity(tf.logging.ERROR)
+        tf.logging.info("quiet")
+        tf.logging.error("loud")
+    finally:
+        tf.logging.set_verbosity(before)
+    assert [r.getMessage() for r in caplog.records] == ["loud"]

@@ -1,0 +1,175 @@
+"""Graphs as TensorFlow's ``GraphDef``: the attributes that TensorFlow wants, files, and what has no form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession as acts
+from actorsession.graph.registry import REQUIRED, lookup, registered_ops
+from actorsession.interop import (
+    GraphDef,
+    graph_def_of,
+    import_graph_def,
+    make_ndarray,
+    text_format,
+    write_graph,
+)
+from actorsession.interop.enums import DATA_TYPES
+from actorsession.interop.planned import RENAMED
+from actorsession.interop.signatures import GRAPH_DEF_VERSION, signature_of
+
+
+@pytest.fixture
+def graph() -> Any:
+    with acts.Graph().as_default() as made:
+        yield made
+
+
+def exported(graph: acts.Graph, name: str) -> Any:
+    return next(node for node in graph_def_of(graph).node if node.name == name)
+
+
+def test_types_and_numbers_of_inputs_become_attributes(graph: acts.Graph) -> None:
+    x = acts.placeholder(acts.float64, [2, None], name="x")
+    acts.concat([x, x, x], 0, name="c")
+    node = exported(graph, "c")
+    assert (node.op, list(node.input)) == ("ConcatV2", ["x", "x", "x", "c/axis"])
+    assert {key: node.attr[key].WhichOneof("value") for key in node.attr} == {
+        "N": "i", "T": "type", "Tidx": "type",
+    }  # fmt: skip
+    assert node.attr["N"].i == 3
+    assert (node.attr["T"].type, node.attr["Tidx"].type) == (2, 3)
+
+
+def test_outputs_control_inputs_and_devices_are_written(graph: acts.Graph) -> None:
+    x = acts.placeholder(acts.float32, [4], name="x")
+    parts = acts.split(x, 2, name="s")
+    with acts.control_dependencies([x]), acts.device("/cpu:1"):
+        acts.identity(parts[1], name="i")
+    node = exported(graph, "i")
+    assert (list(node.input), node.device) == (["s:1", "^x"], "/device:CPU:1")
+
+
+def test_constants_are_written_whole(graph: acts.Graph) -> None:
+    acts.constant(np.arange(6, dtype=np.int8).reshape(2, 3), name="c")
+    node = exported(graph, "c")
+    assert node.attr["dtype"].type == DATA_TYPES["DT_INT8"]
+    np.testing.assert_array_equal(make_ndarray(node.attr["value"].tensor), [[0, 1, 2], [3, 4, 5]])
+
+
+def test_shapes_are_written_if_asked_for(graph: acts.Graph) -> None:
+    acts.placeholder(acts.float32, [2, None], name="x")
+    assert "_output_shapes" not in exported(graph, "x").attr
+    (node,) = graph_def_of(graph, add_shapes=True).node
+    (shape,) = node.attr["_output_shapes"].list.shape
+    assert [dim.size for dim in shape.dim] == [2, -1]
+
+
+def test_the_first_operations_can_be_left_out(graph: acts.Graph) -> None:
+    x = acts.placeholder(acts.float32, name="x")
+    count = len(graph.get_operations())
+    acts.identity(x, name="y")
+    assert [node.name for node in graph_def_of(graph, after=count).node] == ["y"]
+
+
+def test_the_version_of_the_form_is_written(graph: acts.Graph) -> None:
+    assert graph_def_of(graph).versions.producer == GRAPH_DEF_VERSION
+
+
+def test_groups_of_colocation_are_written_as_bytes(graph: acts.Graph) -> None:
+    variable = acts.Variable(1.0, name="v")
+    variable.assign_add(2.0, name="up")
+    update = next(node for node in graph_def_of(graph).node if node.op == "AssignAddVariableOp")
+    assert list(update.attr["_class"].list.s) == [b"loc:@v"]
+    assert set(update.attr) == {"_class", "dtype"}
+
+
+def test_a_training_graph_comes_back_the_same(graph: acts.Graph) -> None:
+    x = acts.placeholder(acts.float32, [None, 3], name="x")
+    w = acts.Variable(np.ones((3, 2), np.float32), name="w")
+    loss = acts.reduce_mean(acts.square(acts.matmul(x, w) - 1.0), name="loss")
+    acts.train.AdamOptimizer(0.1).minimize(loss, name="train")
+    written = graph_def_of(graph, add_shapes=True)
+    read = GraphDef.FromString(written.SerializeToString())
+    with acts.Graph().as_default() as other:
+        import_graph_def(read, name="")
+    assert graph_def_of(other, add_shapes=True) == written
+    assert [op.node_def.outputs for op in other.get_operations()] == [
+        op.node_def.outputs for op in graph.get_operations()
+    ]
+    feeds = {"x:0": np.ones((2, 3), np.float32)}
+    values = []
+    for built in (graph, other):
+        starts = [op for op in built.get_operations() if op.name.endswith("/Assign")]
+        with acts.Session(graph=built) as session:
+            session.run(starts)
+            session.run("train", feeds)
+            values.append(session.run("loss:0", feeds))
+    assert values[0] == values[1]
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_a_graph_in_a_file_is_read_again(graph: acts.Graph, tmp_path: Path, as_text: bool) -> None:
+    acts.constant([1.5, 2.5], name="c")
+    path = write_graph(graph, tmp_path / "new", "graph.pb", as_text)
+    assert path == str(tmp_path / "new" / "graph.pb")
+    content = Path(path).read_bytes()
+    read = text_format.Parse(content, GraphDef()) if as_text else GraphDef.FromString(content)
+    assert read == graph_def_of(graph)
+    assert [p.name for p in (tmp_path / "new").iterdir()] == ["graph.pb"]
+
+
+def test_messages_and_plain_graphs_are_written_too(graph: acts.Graph, tmp_path: Path) -> None:
+    acts.constant(1.0, name="c")
+    for form in (graph_def_of(graph), graph.as_graph_def()):
+        path = write_graph(form, tmp_path, "g.pbtxt")
+        assert text_format.Parse(Path(path).read_text(), GraphDef()) == graph_def_of(graph)
+
+
+# -- every operation type ------------------------------------------------------------------------
+
+
+def test_types_that_tensorflow_has_take_the_attributes_that_it_has() -> None:
+    """A required attribute of ours is one of TensorFlow's, or follows from what the node reads."""
+    known = {"shape", *RENAMED}  # the shape is that of what is behind a handle
+    lost = {
+        name: sorted(needed)
+        for name in registered_ops()
+        if (signature := signature_of(name)) is not None
+        and (needed := _required(name) - set(signature.attrs) - known)
+    }
+    assert lost == {}
+
+
+def _required(name: str) -> set[str]:
+    return {key for key, value in lookup(name).attrs.items() if value is REQUIRED}
+
+
+@pytest.mark.parametrize("name", ["Sum", "ConcatV2", "Const", "While", "VarHandleOp", "TopKV2"])
+def test_a_signature_reads_as_tensorflow_registers_it(name: str) -> None:
+    found = signature_of(name)
+    assert found is not None
+    if name == "Sum":
+        assert [(a.name, a.type) for a in found.inputs] == [
+            ("input", "T"),
+            ("reduction_indices", "Tidx"),
+        ]
+        assert found.attrs["keep_dims"].default is False
+        assert found.attrs["Tidx"].default is acts.int32
+    if name == "ConcatV2":
+        assert found.inputs[0].number == "N"
+    if name == "While":
+        assert found.inputs[0].is_list
+    if name == "VarHandleOp":
+        assert found.attrs["allowed_devices"].default == ()
+
+
+def test_types_that_tensorflow_has_not_have_no_signature() -> None:
+    assert signature_of("Spam") is None

@@ -1,0 +1,152 @@
+"""Loops and branches in TensorFlow's form: functions go out, come in, and compute the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession as acts
+from actorsession.interop import GraphDef, graph_def_of, import_graph_def
+from tests.interop.kit import run_imported, stored
+
+
+def a_graph() -> acts.Graph:
+    with acts.Graph().as_default() as graph:
+        x = acts.placeholder(acts.float32, [2], name="x")
+        factor = acts.constant(3.0, name="factor")
+        start = acts.constant(0, name="start")
+
+        def turn(i: Any, total: Any) -> list[Any]:
+            step = acts.cond(i > 1, lambda: total * factor, lambda: total + x)
+            return [i + 1, step]
+
+        _, total = acts.while_loop(lambda i, _: i < 4, turn, [start, x], name="loop")
+        acts.identity(total, name="out")
+        parts = acts.cond(factor > 1.0, lambda: acts.split(x, 2), lambda: [x[1:], x[:1]], name="c")
+        acts.identity(parts[1], name="second")
+    return graph
+
+
+@pytest.fixture
+def message() -> GraphDef:
+    return GraphDef.FromString(graph_def_of(a_graph(), add_shapes=True).SerializeToString())
+
+
+def test_a_loop_with_a_branch_in_it_computes_the_same_elsewhere(message: GraphDef) -> None:
+    found = run_imported(message, ["out:0", "second:0"], {"x:0": [1.0, 2.0]})
+    np.testing.assert_array_equal(found[0], [27.0, 54.0])  # (x + x + x) * 3 * 3
+    np.testing.assert_array_equal(found[1], [2.0])
+
+
+def test_functions_stand_in_the_library_under_names_of_their_own(message: GraphDef) -> None:
+    names = [function.signature.name for function in message.library.function]
+    assert len(set(names)) == len(names) == 6
+    (loop,) = [node for node in message.node if node.op == "While"]
+    assert {loop.attr["cond"].func.name, loop.attr["body"].func.name} <= set(names)
+    body = next(
+        f for f in message.library.function if f.signature.name == loop.attr["body"].func.name
+    )
+    takes, gives = body.signature.input_arg, body.signature.output_arg
+    assert (
+        [arg.type for arg in takes] == [arg.type for arg in gives] == list(loop.attr["T"].list.type)
+    )
+
+
+def test_what_never_changes_in_a_loop_is_read_from_outside(message: GraphDef) -> None:
+    with acts.Graph().as_default() as graph:
+        import_graph_def(message, name="")
+    loop = graph.get_operation_by_name("loop")
+    assert (len(loop.outputs), loop.attrs["body"].captures != ()) == (2, True)
+
+
+def test_outputs_of_a_loop_that_never_change_are_what_went_in() -> None:
+    message, _, _ = stored("control_flow")
+    (node,) = [n for n in message.node if n.op == "StatelessWhile"]
+    last = len(node.input) - 1
+    with acts.Graph().as_default():
+        found = import_graph_def(message, return_elements=[f"loop:{last}", node.input[last] + ":0"])
+    assert found is not None
+    assert found[0] is found[1]
+
+
+def test_the_librarys_own_form_of_a_loop_is_taken_too() -> None:
+    with acts.Graph().as_default() as graph:
+        import_graph_def(a_graph().as_graph_def())
+        with acts.Session(graph=graph) as session:
+            found = session.run("import/out:0", {"import/x:0": [1.0, 2.0]})
+    np.testing.assert_array_equal(found, [27.0, 54.0])
+
+
+def test_what_a_branch_must_run_is_run_whatever_its_results_need(message: GraphDef) -> None:
+    with acts.Graph().as_default() as graph:
+        v = acts.Variable(1.0, name="v")
+        ready = acts.placeholder(acts.bool_, [], name="ready")
+
+        def change() -> Any:
+            up = v.assign_add(2.0)
+            with acts.control_dependencies([up.op]):
+                return acts.constant(5.0)
+
+        acts.identity(acts.cond(ready, change, lambda: acts.constant(6.0)), name="out")
+        made = graph_def_of(graph)
+    then = next(f for f in made.library.function if f.signature.name.endswith("then_branch"))
+    update = next(n for n in then.node_def if n.op == "AssignAddVariableOp")
+    for node in then.node_def:  # nothing asks for it but the function itself
+        node.input[:] = [text for text in node.input if not text.startswith("^")]
+    then.control_ret["update"] = update.name
+    with acts.Graph().as_default() as graph, acts.Session(graph=graph) as session:
+        import_graph_def(made, name="")
+        session.run("v/Assign")
+        assert session.run("out:0", {"ready:0": True}) == 5.0
+        assert session.run("v/Read/ReadVariableOp:0") == 3.0
+        assert session.run("out:0", {"ready:0": False}) == 6.0
+        assert session.run("v/Read/ReadVariableOp:0") == 3.0
+
+
+def _without_library(message: GraphDef) -> None:
+    message.ClearField("library")
+
+
+def _without_result(message: GraphDef) -> None:
+    for function in message.library.function:
+        function.ret.clear()
+
+
+def _with_nonsense(message: GraphDef) -> None:
+    for function in message.library.function:
+        for key in function.ret:
+            function.ret[key] = "nothing:out:0"
+
+
+def _with_too_few(message: GraphDef) -> None:
+    for function in message.library.function:
+        del function.signature.input_arg[-1]
+
+
+def _with_wrong_output(message: GraphDef) -> None:
+    for function in message.library.function:
+        for key, value in function.ret.items():
+            function.ret[key] = value.replace(":output:", ":spam:").replace(":z:", ":spam:")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (_without_library, "is not in the graph's library"),
+        (_without_result, "does not say what it returns"),
+        (_with_nonsense, "is no argument and no 'node:output:index'"),
+        (_with_too_few, "function"),
+        (_with_wrong_output, "has no output 'spam'"),
+    ],
+    ids=["library", "result", "nonsense", "few", "output"],
+)
+def test_functions_that_are_none_are_refused_and_leave_nothing(
+    message: GraphDef, spoil: Any, words: str
+) -> None:
+    spoil(message)
+    with acts.Graph().as_default() as graph:
+        with pytest.raises(ValueError, match=words):
+            import_graph_def(message)
+        assert graph.get_operations() == []

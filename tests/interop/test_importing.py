@@ -1,0 +1,347 @@
+"""``import_graph_def``: names, inputs from outside, what is returned, and all that is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tensorboard.compat.proto import graph_pb2
+
+import actorsession as acts
+from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.graph.registry import lookup
+from actorsession.interop import GraphDef, graph_def_of, import_graph_def, protos
+from tests.interop.kit import FLOAT, PAIR, PLACEHOLDER, graph_def, identity, run_imported
+
+
+@pytest.fixture
+def graph() -> Any:
+    with acts.Graph().as_default() as made:
+        yield made
+
+
+def names(graph: acts.Graph) -> list[str]:
+    return [op.name for op in graph.get_operations()]
+
+
+DTYPE = "attr { key: 'dtype' value { type: DT_FLOAT } }"
+
+
+def attr(name: str, kind: str, value: str) -> str:
+    return f"attr {{ key: '{name}' value {{ {kind} {value} }} }}"
+
+
+def whole(name: str, dims: str) -> str:
+    """The number 1 as an int32 constant, repeated over a shape."""
+    value = f"tensor {{ dtype: DT_INT32 tensor_shape {{ {dims} }} int_val: 1 }}"
+    return f"name: '{name}' op: 'Const' {attr('dtype', 'type', ': DT_INT32')} {attr('value', value, '')}"
+
+
+# -- names ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scopes", "expected"),
+    [
+        ([None], ["import/a", "import/b"]),
+        ([None, None], ["import/a", "import/b", "import_1/a", "import_1/b"]),
+        (["q", "q"], ["q/a", "q/b", "q_1/a", "q_1/b"]),
+        (["q", "q/"], ["q/a", "q/b", "q/a_1", "q/b_1"]),
+        (["", ""], ["a", "b", "a_1", "b_1"]),
+    ],
+)
+def test_what_is_built_stands_in_a_scope(
+    graph: acts.Graph, scopes: list[str | None], expected: list[str]
+) -> None:
+    for scope in scopes:
+        import_graph_def(graph_def(PAIR), name=scope)
+    assert names(graph) == expected
+    assert graph.get_operation_by_name(expected[-1]).inputs[0].op.name == expected[-2]
+
+
+def test_scopes_and_devices_around_apply(graph: acts.Graph) -> None:
+    with acts.name_scope("outer"), acts.device("/cpu:1"):
+        import_graph_def(graph_def(PAIR + "node { name: 'c' op: 'NoOp' device: '/job:ps' }"))
+    assert names(graph) == ["outer/import/a", "outer/import/b", "outer/import/c"]
+    a, _, c = graph.get_operations()
+    assert (a.device, c.device) == ("/device:CPU:1", "/job:ps/device:CPU:1")
+
+
+def test_names_that_differ_in_case_are_two(graph: acts.Graph) -> None:
+    import_graph_def(graph_def(PLACEHOLDER + identity("A", "a")), name="")
+    assert names(graph) == ["a", "A"]
+
+
+def test_groups_of_colocation_follow_the_new_names(graph: acts.Graph) -> None:
+    group = "attr { key: '_class' value { list { s: 'loc:@a' } } }"
+    import_graph_def(
+        graph_def(f"node {{ name: 'b' op: 'NoOp' {group} }} node {{ name: 'a' op: 'NoOp' }}")
+    )
+    assert graph.get_operation_by_name("import/b").colocation_groups() == ("loc:@import/a",)
+
+
+# -- inputs and outputs --------------------------------------------------------------------------
+
+
+def test_nodes_may_stand_in_any_order(graph: acts.Graph) -> None:
+    import_graph_def(graph_def(identity("c", "b") + identity("b", "a:0") + PLACEHOLDER), name="")
+    assert names(graph) == ["a", "b", "c"]
+
+
+def test_a_long_chain_in_reverse_needs_no_recursion(graph: acts.Graph) -> None:
+    chain = [identity(f"n{k}", f"n{k - 1}" if k else "a") for k in range(3000)]
+    import_graph_def(graph_def("".join(reversed(chain)) + PLACEHOLDER), name="")
+    assert names(graph)[-1] == "n2999"
+
+
+def test_control_inputs_are_kept(graph: acts.Graph) -> None:
+    text = PAIR + "node { name: 'c' op: 'NoOp' input: '^b' input: '^a' input: '^b' }"
+    import_graph_def(graph_def(text))
+    after = graph.get_operation_by_name("import/c").control_inputs
+    assert [op.name for op in after] == ["import/b", "import/a"]
+
+
+@pytest.mark.parametrize("key", ["a", "a:0", b"a"])
+def test_an_input_comes_from_outside(graph: acts.Graph, key: Any) -> None:
+    outside = acts.constant(3.0, name="outside")
+    found = import_graph_def(graph_def(PAIR), {key: outside}, ["b:0", "b", "a:0", "a"])
+    assert found is not None
+    assert found[0].op.inputs[0] is outside
+    assert [e.name for e in found] == ["import/b:0", "import/b", "outside:0", "import/a"]
+
+
+def test_values_from_outside_become_constants(graph: acts.Graph) -> None:
+    import_graph_def(graph_def(PAIR), {"a": 1.0})
+    assert names(graph) == ["import/_inputs/Const", "import/a", "import/b"]
+    with pytest.raises(ValueError, match="needs a name"):
+        import_graph_def(graph_def(PAIR), {"a": 1.0}, name="")
+
+
+def test_a_control_input_comes_from_outside(graph: acts.Graph) -> None:
+    outside = acts.constant(1.0, name="outside")
+    import_graph_def(graph_def(PAIR + "node { name: 'c' op: 'NoOp' input: '^a' }"), {"^a": outside})
+    assert graph.get_operation_by_name("import/c").control_inputs == (outside.op,)
+
+
+def test_an_input_from_outside_cuts_a_cycle(graph: acts.Graph) -> None:
+    text = identity("a", "b") + identity("b", "a")
+    import_graph_def(graph_def(text), {"b:0": acts.constant(1.0)})
+    assert names(graph) == ["Const", "import/a", "import/b"]
+
+
+def test_a_mapping_that_nobody_reads_is_fine_and_one_that_names_nothing_is_not(
+    graph: acts.Graph,
+) -> None:
+    value = acts.constant(1.0)
+    import_graph_def(graph_def(PAIR), {"b": value})
+    with pytest.raises(ValueError, match=r"not in graph_def: zz, a:3, \^yy"):
+        import_graph_def(graph_def(PAIR), {"zz": value, "a:3": value, "^yy": value})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"return_elements": ["zz"]}, ValueError, "node 'zz', which is not in graph_def"),
+        ({"return_elements": ["b:3"]}, ValueError, "output 3 of node 'b', which has 1"),
+        ({"return_elements": [3]}, TypeError, "return_elements are strings, got 3"),
+        ({"return_elements": "b"}, TypeError, "is a list of names"),
+        ({"return_elements": ["b:x"]}, ValueError, "is 'node', 'node:index'"),
+        ({"input_map": {3: 1.0}}, TypeError, "keys of input_map are strings"),
+        ({"input_map": 3}, TypeError, "is a mapping"),
+        ({"input_map": {"a": 1}}, ValueError, "passed int32 from Const:0, expected float32"),
+    ],
+)
+def test_wrong_arguments_are_refused_and_nothing_is_built(
+    graph: acts.Graph, arguments: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        import_graph_def(graph_def(PAIR), **arguments)
+    assert names(graph) == []
+
+
+def test_nothing_is_returned_unless_asked_for(graph: acts.Graph) -> None:
+    assert import_graph_def(graph_def(PAIR)) is None
+    assert import_graph_def(graph_def(PAIR), return_elements=[]) == []
+
+
+# -- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (identity("b", "a"), "node 'b': unknown input node 'a'"),
+        ("node { name: 'b' op: 'NoOp' input: '^a' }", "node 'b': unknown control input 'a'"),
+        (PAIR + identity("c", "b:4"), "reads output 4 of node 'b', which has 1"),
+        (PAIR + identity("c", "b:x"), "an input is 'node', 'node:index'"),
+        (PAIR + PAIR, "node 'a' is not unique: 2 nodes"),
+        (PAIR + identity("c", "^a", "b"), "control inputs come after all data inputs"),
+        (PAIR + identity("c", "b", "b"), "it has 2 inputs, which Identity does not take"),
+        ("node { name: 'a' op: 'Placeholder' }", "has no attribute 'dtype'"),
+        (PLACEHOLDER + "node { name: 'b' op: 'Identity' input: 'a' }", "has no attribute 'T'"),
+        (PLACEHOLDER + identity("b", "a").replace("FLOAT", "INT32"), "from import/a:0, expected int32"),
+        (identity("a", "b") + identity("b", "a"), "2 nodes stand in a cycle: a <- b"),
+        (identity("a", "a"), "1 nodes stand in a cycle"),
+        ("node { name: 'a b' op: 'NoOp' }", "a name must match"),
+        ("node { name: '_a' op: 'NoOp' }", "a name must match"),
+        ("node { name: '' op: 'NoOp' }", "a name must match"),
+        ("node { name: 'b' op: 'NoOp' attr { key: '_class' value { list { s: 'loc:@z' } } } }",
+         "to be colocated with unknown node 'z'"),
+        ("versions { min_consumer: 99999 }", "asks for a reader of version 99999"),
+        ("versions { bad_consumers: 2474 }", "forbids readers of version 2474"),
+        ("versions { producer: -1 }", "was written by version -1"),
+        (PLACEHOLDER.replace("DT_FLOAT", "DT_VARIANT"), "attribute 'dtype': element type 21"),
+        (PLACEHOLDER + "node { name: 'm' op: 'Sum' input: 'a' input: 'a' " + FLOAT + "}",
+         "expected int32"),
+        ("node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } attr { key: "
+         "'value' value { tensor { dtype: DT_FLOAT tensor_content: 'abc' } } } }",
+         "node 'c' .Const., attribute 'value': a float32 tensor of shape"),
+        ("node { name: 'a' op: 'NoOp' device: '/nonsense' }", "cannot be imported"),
+        (PLACEHOLDER.replace("type: DT_FLOAT", "i: 1"), "attribute 'dtype' is a type, got i"),
+        ("node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } } "
+         "attr { key: 'value' value { s: 'x' } } }", "attribute 'value' is a tensor, got s"),
+    ],
+    ids=lambda value: "",
+)  # fmt: skip
+def test_what_is_no_graph_is_refused_and_leaves_nothing(
+    graph: acts.Graph, text: str, words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        import_graph_def(graph_def(text))
+    assert names(graph) == []
+
+
+def test_all_unknown_types_are_named_once_with_their_number(graph: acts.Graph) -> None:
+    text = "".join(
+        f"node {{ name: 'n{k}' op: '{op}' }}"
+        for k, op in enumerate(["Spam", "NoOp", "Egg", "Spam", "F"])
+    )
+    function = "library { function { signature { name: 'F' } } }"
+    with pytest.raises(NotFoundError) as caught:
+        import_graph_def(graph_def(text + function))
+    assert caught.value.message == (
+        "operation types that are not registered here: 'Egg' (1 node), "
+        "'F' (1 node, a function of its library), 'Spam' (2 nodes)"
+    )
+
+
+def test_shapes_that_cannot_work_leave_nothing_behind(graph: acts.Graph) -> None:
+    with acts.Graph().as_default() as source:
+        acts.matmul(acts.placeholder(acts.float32, [2, 3]), acts.ones([3, 2]), name="m")
+        message = graph_def_of(source)
+    outside = acts.ones([7, 7], name="outside")
+    with pytest.raises(ValueError, match=r"node 'm' \(MatMul\) cannot be imported"):
+        import_graph_def(message, {"Placeholder": outside})
+    assert names(graph) == ["outside"]
+
+
+def test_a_setting_that_is_unknown_here_is_refused_unless_it_is_the_default(
+    graph: acts.Graph,
+) -> None:
+    text = f"node {{ name: 'm' op: 'MatMul' input: 'a' input: 'a' {FLOAT} %s }}"
+    import_graph_def(graph_def(PLACEHOLDER + text % attr("grad_a", "b", ": true")))  # a hint
+    policy = attr("bad_indices_policy", "s", ": '%s'")
+    types = attr("T", "type", ": DT_FLOAT") + attr("Tindices", "type", ": DT_INT32")
+    scatter = (
+        PLACEHOLDER
+        + f"node {{ {whole('i', 'dim { size: 1 }')} }} node {{ {whole('s', 'dim { size: 1 }')} }}"
+        f"node {{ name: 'g' op: 'ScatterNd' input: 'i' input: 'a' input: 's' {types} {policy} }}"
+    )
+    import_graph_def(graph_def(scatter % ""))
+    if "bad_indices_policy" not in lookup("ScatterNd").attrs:
+        with pytest.raises(
+            ValueError, match="'bad_indices_policy' is 'IGNORE'; here it can only be"
+        ):
+            import_graph_def(graph_def(scatter % "IGNORE"))
+
+
+def test_attributes_that_nobody_knows_are_left_out(graph: acts.Graph) -> None:
+    extra = attr("spam", "i", ": 3") + attr("_kept", "i", ": 4") + "attr { key: 'x' value {} } }"
+    import_graph_def(graph_def(PLACEHOLDER[:-1] + extra), name="")
+    attrs = graph.get_operation_by_name("a").attrs
+    assert ("spam" in attrs, attrs["_kept"]) == (False, 4)
+
+
+def test_small_files_do_not_make_large_constants(graph: acts.Graph) -> None:
+    consts = [f"node {{ {whole(f'c{k}', 'dim { size: 200000000 }')} }}" for k in range(9)]
+    with pytest.raises(InvalidArgumentError, match="constants in short form take"):
+        import_graph_def(graph_def("".join(consts)))
+
+
+@pytest.mark.parametrize("value", ["spam", None, 3])
+def test_what_is_no_graph_def_at_all_is_refused(graph: acts.Graph, value: Any) -> None:
+    with pytest.raises(TypeError, match="graph_def is a GraphDef"):
+        import_graph_def(value)
+
+
+# -- sources and types ---------------------------------------------------------------------------
+
+
+def test_protobufs_own_object_is_taken_too(graph: acts.Graph) -> None:
+    theirs = graph_pb2.GraphDef.FromString(graph_def(PAIR).SerializeToString())
+    import_graph_def(theirs)
+    assert names(graph) == ["import/a", "import/b"]
+
+
+def test_the_librarys_own_form_is_taken_too(graph: acts.Graph) -> None:
+    with acts.Graph().as_default() as source:
+        acts.identity(acts.placeholder(acts.float32, [2], name="a"), name="b")
+    found = import_graph_def(source.as_graph_def(), return_elements=["b:0"])
+    assert found is not None
+    assert (found[0].name, found[0].shape.as_list()) == ("import/b:0", [2])
+
+
+def test_static_shapes_that_the_file_knows_are_kept(graph: acts.Graph) -> None:
+    shapes = "attr { key: '_output_shapes' value { list { shape { dim { size: 3 } } } } } }"
+    found = import_graph_def(graph_def(PLACEHOLDER[:-1] + shapes), return_elements=["a:0"])
+    assert found is not None
+    assert found[0].shape.as_list() == [3]
+
+
+def test_older_and_newer_names_of_types_are_understood() -> None:
+    shape = attr("shape", "shape", "{ unknown_rank: true }")
+    types = "".join([attr(name, "type", ": DT_FLOAT") for name in ("Ta", "Tb", "Tout")])
+    gathered = attr("Tparams", "type", ": DT_FLOAT") + attr("Tindices", "type", ": DT_INT32")
+    nodes = [
+        f"name: 'x' op: 'PlaceholderV2' {DTYPE} {shape}",
+        whole("n", ""),
+        whole("v", "dim { size: 1 }"),
+        f"name: 'p' op: 'BatchMatMulV3' input: 'x' input: 'x' {types}",
+        f"name: 'j' op: 'Concat' input: 'n' input: 'x' input: 'x' {FLOAT} {attr('N', 'i', ': 2')}",
+        f"name: 'g' op: 'Gather' input: 'x' input: 'v' {gathered}",
+    ]
+    text = "".join([f"node {{ {node} }}" for node in nodes])
+    value = np.arange(4, dtype=np.float32).reshape(2, 2)
+    found = run_imported(graph_def(text), ["p:0", "j:0", "g:0"], {"x:0": value})
+    np.testing.assert_array_equal(found[0], value @ value)
+    np.testing.assert_array_equal(found[1], np.concatenate([value, value], 1))
+    np.testing.assert_array_equal(found[2], value[1:])
+
+
+def test_defaults_of_who_wrote_the_graph_are_left_out(graph: acts.Graph) -> None:
+    ops = protos.OpList()
+    attr = ops.op.add(name="GatherNd").attr.add(name="bad_indices_policy", type="string")
+    attr.default_value.s = b"IGNORE"
+    import_graph_def(graph_def(PAIR), producer_op_list=ops)
+    assert len(names(graph)) == 2
+
+
+def test_a_handle_from_outside_says_what_it_holds(graph: acts.Graph) -> None:
+    """The read has neither dtype nor shape in the file's own words: they come from the variable."""
+    with acts.Graph().as_default() as source:
+        variable = acts.Variable([1.0, 2.0], name="v")
+        acts.identity(variable.value(), name="out")
+        message = graph_def_of(source)
+    mine = acts.Variable([5.0, 6.0], name="mine")
+    found = import_graph_def(message, {"v:0": mine.handle}, ["out:0"])
+    assert found is not None
+    assert found[0].shape.as_list() == [2]
+    with acts.Session(graph=graph) as session:
+        session.run(mine.initializer)
+        assert session.run(found[0]).tolist() == [5.0, 6.0]
+
+
+def test_an_empty_graph_is_a_graph(graph: acts.Graph) -> None:
+    import_graph_def(GraphDef())
+    assert names(graph) == []

@@ -1,0 +1,161 @@
+"""Messages as Python objects: presence, lists, maps, oneofs and copies."""
+
+from __future__ import annotations
+
+import pytest
+
+from actorsession.interop.protos import (
+    AttrValue,
+    CollectionDef,
+    FunctionDef,
+    GraphDef,
+    MetaGraphDef,
+    NodeDef,
+    TensorShapeProto,
+)
+
+
+def test_fields_that_were_not_set_have_their_defaults() -> None:
+    node = NodeDef()
+    assert (node.name, list(node.input), dict(node.attr)) == ("", [], {})
+    assert node.SerializeToString() == b""
+
+
+def test_reading_a_message_field_does_not_set_it() -> None:
+    graph = GraphDef()
+    assert graph.versions.producer == 0
+    assert not graph.HasField("versions")
+    graph.versions.producer = 3
+    assert graph.HasField("versions")
+
+
+def test_an_empty_message_counts_once_it_is_set() -> None:
+    graph = GraphDef()
+    graph.versions.SetInParent()
+    assert graph.HasField("versions")
+    assert GraphDef.FromString(graph.SerializeToString()).HasField("versions")
+
+
+def test_setting_a_member_of_a_oneof_clears_the_others() -> None:
+    attr = AttrValue(i=3)
+    attr.s = b"x"
+    assert (attr.WhichOneof("value"), attr.i, attr.HasField("i")) == ("s", 0, False)
+    attr.list.i.append(1)
+    assert attr.WhichOneof("value") == "list"
+    attr.b = False
+    assert attr.WhichOneof("value") == "b"
+    assert AttrValue.FromString(attr.SerializeToString()).WhichOneof("value") == "b"
+
+
+def test_asking_what_a_oneof_does_not_hold_changes_nothing() -> None:
+    attr = AttrValue(i=3)
+    assert list(attr.list.i) == []
+    assert attr.WhichOneof("value") == "i"
+
+
+def test_the_last_member_of_a_oneof_on_the_wire_wins() -> None:
+    data = AttrValue(i=3).SerializeToString() + AttrValue(b=True).SerializeToString()
+    assert AttrValue.FromString(data) == AttrValue(b=True)
+
+
+def test_a_map_makes_the_message_that_is_asked_for() -> None:
+    node = NodeDef()
+    node.attr["T"].type = 1
+    assert "T" in node.attr
+    assert node.attr["T"].type == 1
+    del node.attr["T"]
+    assert not node.attr
+
+
+def test_lists_and_maps_hold_copies_of_messages() -> None:
+    node = NodeDef(name="a")
+    graph = GraphDef(node=[node])
+    graph.node.append(node)
+    node.name = "b"
+    assert [n.name for n in graph.node] == ["a", "a"]
+    function = FunctionDef()
+    value = AttrValue(i=1)
+    function.attr["x"] = value
+    value.i = 2
+    assert function.attr["x"].i == 1
+
+
+def test_copies_share_nothing() -> None:
+    graph = GraphDef()
+    graph.node.add(name="a", input=["x"])
+    other = GraphDef()
+    other.CopyFrom(graph)
+    other.node[0].input.append("y")
+    assert list(graph.node[0].input) == ["x"]
+    assert graph != other
+
+
+def test_merging_appends_lists_and_merges_messages() -> None:
+    graph, more = GraphDef(), GraphDef()
+    graph.node.add(name="a")
+    graph.versions.producer = 1
+    more.node.add(name="b")
+    more.versions.min_consumer = 2
+    graph.MergeFrom(more)
+    assert [n.name for n in graph.node] == ["a", "b"]
+    assert (graph.versions.producer, graph.versions.min_consumer) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("name", 3), ("device", None), ("input", [3]), ("attr", {"T": 3}), ("attr", {3: AttrValue()})],
+)
+def test_values_of_another_type_are_refused(field: str, value: object) -> None:
+    with pytest.raises(TypeError):
+        setattr(NodeDef(), field, value)
+
+
+def test_numbers_out_of_range_are_refused() -> None:
+    with pytest.raises(ValueError, match="out of the range of int32"):
+        GraphDef().versions.producer = 2**31
+    with pytest.raises(ValueError, match="out of the range of int64"):
+        AttrValue(i=-(2**63) - 1)
+
+
+def test_names_of_no_field_are_refused() -> None:
+    with pytest.raises(AttributeError, match="NodeDef has no field 'nmae'; it has name, op"):
+        NodeDef().nmae = "x"
+    with pytest.raises(ValueError, match="has no field 'nmae'"):
+        NodeDef(nmae="x")
+    with pytest.raises(ValueError, match="no field whose presence is kept"):
+        NodeDef().HasField("name")
+    with pytest.raises(ValueError, match="has no oneof"):
+        NodeDef().WhichOneof("value")
+
+
+def test_another_class_is_no_source_of_a_copy() -> None:
+    with pytest.raises(TypeError, match="a GraphDef is wanted, got NodeDef"):
+        GraphDef().CopyFrom(NodeDef())
+
+
+def test_equal_messages_give_equal_bytes_whatever_the_order_of_entries() -> None:
+    one, two = NodeDef(), NodeDef()
+    for name in ("a", "b"):
+        one.attr[name].i = 1
+    for name in ("b", "a"):
+        two.attr[name].i = 1
+    assert one.SerializeToString() == two.SerializeToString()
+
+
+def test_the_text_form_is_how_a_message_shows_itself() -> None:
+    shape = TensorShapeProto()
+    shape.dim.add(size=-1)
+    assert repr(shape) == "dim {\n  size: -1\n}\n"
+
+
+def test_a_meta_graph_keeps_each_kind_of_collection() -> None:
+    meta = MetaGraphDef()
+    meta.collection_def["a"].node_list.value.append("x:0")
+    meta.collection_def["b"].int64_list.value.append(-3)
+    meta.collection_def["c"].float_list.value.append(0.5)
+    meta.collection_def["d"].any_list.value.add(type_url="t", value=b"\x01")
+    read = MetaGraphDef.FromString(meta.SerializeToString())
+    assert read == meta
+    kinds = {key: value.WhichOneof("kind") for key, value in read.collection_def.items()}
+    assert kinds == {"a": "node_list", "b": "int64_list", "c": "float_list", "d": "any_list"}
+    assert CollectionDef().WhichOneof("kind") is None

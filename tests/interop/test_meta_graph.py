@@ -1,0 +1,147 @@
+"""Meta graphs of our own: collections go out and come back."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import actorsession as acts
+from actorsession.errors import InvalidArgumentError
+from actorsession.interop import (
+    MetaGraphDef,
+    export_meta_graph,
+    import_meta_graph,
+    protos,
+    read_meta_graph,
+    register_proto_function,
+    variable_from_proto,
+    variable_to_proto,
+)
+
+
+def a_graph() -> acts.Graph:
+    with acts.Graph().as_default() as graph:
+        v = acts.Variable([1.0, 2.0], name="v")
+        acts.Variable(3, trainable=False, name="steps")
+        for key, value in {"nodes": v * 2.0, "mine": v, "ops": v.initializer, "words": "spam",
+                           "numbers": 3, "floats": 0.5}.items():  # fmt: skip
+            acts.add_to_collection(key, value)
+    return graph
+
+
+def test_collections_come_back_in_another_graph() -> None:
+    meta = MetaGraphDef.FromString(export_meta_graph(graph=a_graph()).SerializeToString())
+    with acts.Graph().as_default() as graph:
+        found = import_meta_graph(meta, import_scope="in")
+        values = {key: graph.get_collection(key) for key in graph.get_all_collection_keys()}
+    assert sorted(found.variables) == ["steps:0", "v:0"]
+    v = found.variables["v:0"]
+    assert values["variables"] == [v, found.variables["steps:0"]]
+    assert values["trainable_variables"] == [v]
+    assert values["mine"] == [v]
+    assert values["nodes"][0].name == "in/mul:0"
+    assert values["ops"] == [v.initializer]
+    assert (values["words"], values["numbers"], values["floats"]) == ([b"spam"], [3], [0.5])
+
+
+def test_variables_come_back_as_variables() -> None:
+    meta = export_meta_graph(graph=a_graph())
+    with acts.Graph().as_default() as graph:
+        v = import_meta_graph(meta).variables["v:0"]
+        assert (v.name, v.dtype, v.shape.as_list(), v.trainable) == ("v:0", acts.float32, [2], True)
+        up = v.assign_add([1.0, 1.0])
+        with acts.Session(graph=graph) as session:
+            session.run(v.initializer)
+            assert session.run(up).tolist() == [2.0, 3.0]
+            assert session.run(v).tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_a_meta_graph_in_a_file_is_read_again(tmp_path: Path, as_text: bool) -> None:
+    saver = protos.SaverDef(filename_tensor_name="save/Const:0", max_to_keep=5, version=2)
+    made = export_meta_graph(
+        tmp_path / "g.meta",
+        graph=a_graph(),
+        as_text=as_text,
+        saver_def=saver,
+        collection_list=["words"],
+    )
+    assert read_meta_graph(tmp_path / "g.meta") == made
+    assert list(made.collection_def) == ["words"]
+    with acts.Graph().as_default():
+        found = import_meta_graph(str(tmp_path / "g.meta"))
+    assert found.saver_def == saver
+    assert found.variables == {}
+
+
+def test_a_file_in_neither_form_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "g.meta").write_bytes(b"\xff\xfe spam")
+    with pytest.raises(InvalidArgumentError):
+        read_meta_graph(tmp_path / "g.meta")
+    with pytest.raises(FileNotFoundError):
+        import_meta_graph(tmp_path / "none.meta")
+
+
+def test_what_no_message_can_hold_is_left_out_with_a_warning(caplog: Any) -> None:
+    graph = a_graph()
+    graph.add_to_collection("odd", object())
+    with caplog.at_level(logging.WARNING, logger="actorsession"):
+        made = export_meta_graph(graph=graph)
+    assert "odd" not in made.collection_def
+    assert "collection 'odd' is not written" in caplog.text
+
+
+def test_a_collection_of_other_objects_has_functions_of_its_own() -> None:
+    def write(value: complex, export_scope: str | None = None) -> protos.SaveSliceInfoDef:
+        return protos.SaveSliceInfoDef(full_name=str(value))
+
+    def read(message: protos.SaveSliceInfoDef, import_scope: str | None = None) -> complex:
+        return complex(message.full_name)
+
+    register_proto_function("complex ones", protos.SaveSliceInfoDef, write, read)
+    with acts.Graph().as_default() as graph:
+        graph.add_to_collection("complex ones", 1 + 2j)
+        meta = export_meta_graph()
+    with acts.Graph().as_default() as graph:
+        import_meta_graph(meta)
+        assert graph.get_collection("complex ones") == [1 + 2j]
+    with pytest.raises(TypeError, match="a function is wanted"):
+        register_proto_function("x", to_proto=3)  # type: ignore[arg-type]
+
+
+def test_devices_can_be_left_out() -> None:
+    with acts.Graph().as_default() as graph, acts.device("/job:ps"):
+        acts.constant(1.0, name="c")
+        kept, cleared = export_meta_graph(), export_meta_graph(clear_devices=True)
+    assert [n.device for n in kept.graph_def.node] == ["/job:ps"]
+    assert [n.device for n in cleared.graph_def.node] == [""]
+    with acts.Graph().as_default() as graph:
+        import_meta_graph(kept, clear_devices=True)
+        assert [op.device for op in graph.get_operations()] == [""]
+
+
+def test_types_and_version_are_named_for_readers() -> None:
+    info = export_meta_graph(graph=a_graph()).meta_info_def
+    assert info.tensorflow_version
+    assert "VarHandleOp" in [op.name for op in info.stripped_op_list.op]
+
+
+def test_a_variable_is_the_names_of_its_nodes() -> None:
+    with acts.Graph().as_default() as graph, acts.name_scope("in"):
+        v = acts.Variable(1.0, name="v")
+    proto = variable_to_proto(v, export_scope="in")
+    assert (proto.variable_name, proto.initializer_name, proto.is_resource) == (
+        "v:0",
+        "v/Assign",
+        True,
+    )
+    again = variable_from_proto(proto, graph, import_scope="in")
+    assert (again.handle, again.initializer, again.initial_value) == (
+        v.handle, v.initializer, v.initial_value
+    )  # fmt: skip
+    proto.variable_name = proto.initial_value_name
+    with pytest.raises(ValueError, match="a variable here is a resource"):
+        variable_from_proto(proto, graph, import_scope="in")

@@ -1,0 +1,236 @@
+"""Our messages against TensorFlow's compiled ones: every field, and random values both ways."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from google.protobuf import text_format as their_text
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tensorboard.compat.proto import (
+    attr_value_pb2,
+    function_pb2,
+    graph_pb2,
+    meta_graph_pb2,
+    node_def_pb2,
+    op_def_pb2,
+    resource_handle_pb2,
+    saver_pb2,
+    tensor_pb2,
+    tensor_shape_pb2,
+    types_pb2,
+    variable_pb2,
+    versions_pb2,
+)
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.interop import protos, text_format
+from actorsession.interop.enums import DATA_TYPES, ENUMS
+from actorsession.interop.fields import MESSAGES, Field
+from actorsession.interop.message import Message
+
+_MODULES = (
+    attr_value_pb2, function_pb2, graph_pb2, meta_graph_pb2, node_def_pb2, op_def_pb2,
+    resource_handle_pb2, saver_pb2, tensor_pb2, tensor_shape_pb2, variable_pb2, versions_pb2,
+)  # fmt: skip
+
+# Protobuf's own; TensorFlow's Python module does not hold the class.
+_ELSEWHERE = {"Any"}
+# Younger than TensorBoard's copy of the messages.
+_YOUNGER = {"SignatureDef.defaults"}
+
+
+def their_class(name: str) -> Any:
+    first, *inner = name.split(".")
+    found = next(getattr(m, first) for m in _MODULES if hasattr(m, first))
+    for part in inner:
+        found = getattr(found, part)
+    return found
+
+
+OURS = sorted(name for name in MESSAGES if not name.startswith("map<") and name not in _ELSEWHERE)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_field_has_the_number_and_type_of_tensorflows(name: str) -> None:
+    theirs = their_class(name).DESCRIPTOR.fields_by_name
+    for field in MESSAGES[name].FIELDS.values():
+        if f"{name}.{field.name}" in _YOUNGER and field.name not in theirs:
+            continue
+        found = theirs[field.name]
+        assert (field.number, field.kind, field.key) == (found.number, *_kind_of(found))
+        group = found.containing_oneof.name if found.containing_oneof else ""
+        assert (field.oneof, field.packed) == (group, bool(found.is_packed))
+        assert (field.repeated or bool(field.key)) == found.is_repeated
+
+
+_SCALARS = {
+    1: "double", 2: "float", 3: "int64", 4: "uint64", 5: "int32", 8: "bool", 9: "string",
+    12: "bytes", 13: "uint32",
+}  # fmt: skip
+
+
+def _kind_of(descriptor: Any) -> tuple[str, str]:
+    """Kind and kind of the key, in our words."""
+    if descriptor.enum_type is not None:
+        return descriptor.enum_type.name, ""
+    inner = descriptor.message_type
+    if inner is None:
+        return _SCALARS[descriptor.type], ""
+    if inner.GetOptions().map_entry:
+        entry = inner.fields_by_name
+        return _kind_of(entry["value"])[0], _kind_of(entry["key"])[0]
+    return inner.full_name.split(".", 1)[1].removeprefix("protobuf."), ""
+
+
+def test_the_left_out_fields_are_those_that_the_module_names() -> None:
+    missing = {
+        field.name
+        for name in OURS
+        for field in their_class(name).DESCRIPTOR.fields
+        if field.name not in MESSAGES[name].FIELDS
+    }
+    assert missing <= text_format._LEFT_OUT
+
+
+def test_element_types_have_tensorflows_numbers() -> None:
+    theirs = {v.name: v.number for v in types_pb2.DataType.DESCRIPTOR.values}
+    assert {name: DATA_TYPES[name] for name in theirs if name in DATA_TYPES} == theirs
+
+
+# -- random messages -----------------------------------------------------------------------------
+
+# What each scalar may be: the ends of its range, and what lies between.
+_VALUES: Mapping[str, Sequence[Any]] = {
+    "double": (0.0, -0.0, 1e-300, 1 / 3, float("inf")), "float": (0.0, -0.0, 0.1, 3e38, -float("inf")),
+    "int64": (0, -1, -(2**63), 2**63 - 1), "uint64": (0, 127, 128, 2**64 - 1),
+    "int32": (0, -1, -(2**31), 2**31 - 1), "uint32": (0, 300, 2**32 - 1), "bool": (False, True),
+    "bytes": (b"", b"\x00\xff\"\n", b"plain"), "string": ("", "spam", "\u00e9\U0001f40d'"),
+}  # fmt: skip
+
+
+def a_message(kind: type[Message], choose: random.Random, depth: int) -> Any:
+    """A message with some fields set, and messages in it down to a depth."""
+    made = kind()
+    for field in kind.FIELDS.values():
+        if choose.random() < 0.5 or (depth == 0 and field.scalar is None):
+            continue
+        count = choose.randrange(3)
+        if field.key:
+            # Protobuf leaves an empty key out of the text of some entries and not of others.
+            keys = [choose.choice([k for k in _VALUES[field.key] if k]) for _ in range(count)]
+            setattr(made, field.name, {key: _value(field, choose, depth) for key in keys})
+        elif field.repeated:
+            setattr(made, field.name, [_value(field, choose, depth) for _ in range(count)])
+        else:
+            setattr(made, field.name, _value(field, choose, depth))
+    return made
+
+
+def _value(field: Field, choose: random.Random, depth: int) -> Any:
+    if field.kind in ENUMS:
+        return choose.choice(sorted(ENUMS[field.kind].values()))
+    if field.scalar is not None:
+        return choose.choice(_VALUES[field.kind])
+    return a_message(field.message, choose, depth - 1)
+
+
+def theirs_of(message: Message) -> Any:
+    """Protobuf's own object of a message, without fields that are younger than its copy of the classes."""
+    theirs = their_class(type(message).__name__).FromString(message.SerializeToString())
+    theirs.DiscardUnknownFields()
+    return theirs
+
+
+ROOTS = [protos.GraphDef, protos.MetaGraphDef, protos.TensorProto, protos.VariableDef]
+
+
+@pytest.mark.parametrize("root", ROOTS, ids=lambda root: root.__name__)
+@settings(max_examples=30, deadline=None)
+@given(choose=st.randoms())
+def test_what_we_write_protobuf_reads_and_writes_alike(
+    root: type[Message], choose: random.Random
+) -> None:
+    ours = a_message(root, choose, 4)
+    assert root.FromString(ours.SerializeToString()) == ours
+    theirs = theirs_of(ours)
+    again = root.FromString(theirs.SerializeToString())
+    assert theirs_of(again) == theirs
+    assert again.ByteSize() == theirs.ByteSize()
+
+
+@pytest.mark.parametrize("root", ROOTS, ids=lambda root: root.__name__)
+@settings(max_examples=15, deadline=None)
+@given(choose=st.randoms())
+def test_the_text_is_protobufs_own_and_is_read_back(
+    root: type[Message], choose: random.Random
+) -> None:
+    theirs = theirs_of(a_message(root, choose, 3))
+    kept = root.FromString(theirs.SerializeToString())
+    text = text_format.MessageToString(kept)
+    assert text == their_text.MessageToString(theirs, as_utf8=False)
+    assert text_format.Parse(text, root()) == kept
+
+
+# -- text ----------------------------------------------------------------------------------------
+
+
+def test_text_takes_every_spelling_of_values() -> None:
+    text = """
+        # a comment
+        name: 'a' "b\\x63\\144\\n"  op: "\\u00e9" ;
+        input: ["x", "^y"], input: "z"
+        attr < key: "f" value { f: 1.5f } >
+        attr { key: "g" value: { f: -inf } }
+        attr { key: "h" value { i: -0x10 } }
+        attr { key: "t" value { type: 3 } }
+        attr { key: "n" value { list { b: [true, 0, t] } } }
+        experimental_debug_info { original_node_names: "q" nested < a: [1, 2] > }
+    """
+    node = text_format.Parse(text, protos.NodeDef())
+    assert (node.name, node.op, list(node.input)) == ("abcd\n", "é", ["x", "^y", "z"])
+    assert node.attr["f"].f == 1.5
+    assert node.attr["g"].f == -np.inf
+    assert (node.attr["h"].i, node.attr["t"].type) == (-16, 3)
+    assert list(node.attr["n"].list.b) == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name 'a'", "line 1: 'name' is followed by ':'"),
+        ("\nnmae: 'a'", "line 2: NodeDef has no field 'nmae'"),
+        ("name: 3", "a value of type string is wanted"),
+        ("name: 'a", "no word of a message"),
+        ("attr { key: 'x'", "a field or '}' is wanted, found 'the end'"),
+        ("attr { key: 'x' value { type: DT_SPAM } }", "a value of type DataType is wanted"),
+        ("attr { key: 'x' value { i: 99999999999999999999 } }", "a value of type int64"),
+        ("attr { key: 'x' value { i: 1.5 } }", "a value of type int64"),
+        ("name: '\\q'", "a value of type string"),
+        ("}", "a field is wanted, found '}'"),
+        ("experimental_debug_info { a", "'}' is wanted, found the end"),
+        ("attr: 3", "'{' is wanted"),
+    ],
+)
+def test_text_that_is_no_message_is_refused_with_the_line(text: str, words: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=words):
+        text_format.Parse(text, protos.NodeDef())
+
+
+def test_long_texts_without_a_word_are_refused_at_once() -> None:
+    for text in (" " * 50_000 + "@", "#" * 50_000 + "\n@", 'name: "' + "a" * 50_000, "-" * 50_000):
+        with pytest.raises(InvalidArgumentError, match="no word of a message"):
+            text_format.Parse(text, protos.NodeDef())
+
+
+def test_text_nested_too_deep_is_refused() -> None:
+    text = "attr { key: '' value { func { " * 60
+    with pytest.raises(InvalidArgumentError, match="nested more than 100 deep"):
+        text_format.Parse(text, protos.NodeDef())
+    skipped = "experimental_debug_info { " + "a {" * 200
+    with pytest.raises(InvalidArgumentError, match="nested more than 100 deep"):
+        text_format.Parse(skipped, protos.NodeDef())

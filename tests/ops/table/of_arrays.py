@@ -1,0 +1,276 @@
+"""Rows of arrays as they are, under another shape, and made out of numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from actorsession import ops
+from actorsession.graph.graph import get_default_graph
+from actorsession.ops.build import make_one
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+M = np.array([[1.5, np.nan], [-np.inf, 0.0]], np.float32)
+WHOLE = np.array([[1, -2], [3, 4]], np.int64)
+TRUTH = np.array([[True, False], [False, True]])
+COMPLEX = np.array([[1 + 2j, 3], [0, -1j]], np.complex64)
+BRAIN = np.array([[1.5, -2.0], [0.0, 3.0]], ml_dtypes.bfloat16)
+WORDS = np.array([[b"a", b"bc"], [b"", b"d\0"]], object)
+WORD = np.array(b"word", object)
+EMPTY = np.zeros([0, 3], np.float32)
+ONE = np.float32(2.5)
+SMOOTH = np.array([[[0.5, 1.5], [2.0, -1.0], [0.25, 3.0]]])
+KINDS = [M, WHOLE, TRUTH, COMPLEX, BRAIN, WORDS]
+
+
+def ints(*values: Any) -> Any:
+    return np.array(values, np.int32)
+
+
+def longs(*values: int) -> Any:
+    return np.array(values, np.int64)
+
+
+# -- as they are -----------------------------------------------------------------------------------
+
+
+def _same(op: str, build: Callable[..., Any], **more: Any) -> Row:
+    return Row(
+        op=op,
+        build=build,
+        numpy=lambda x: x,
+        inputs=[(x,) for x in (*KINDS, X, EMPTY, ONE, WORD)],
+        **more,
+    )
+
+
+def _default(*xs: Any) -> Any:
+    """A placeholder that nobody feeds."""
+    [x] = xs
+    return ops.placeholder_with_default(x, x.shape)
+
+
+SAME = [
+    _same("Identity", ops.identity, smooth=[(SMOOTH,)]),
+    _same("StopGradient", ops.stop_gradient, no_gradient="that is what it is for"),
+    _same("PlaceholderWithDefault", _default, smooth=[(SMOOTH,)]),
+]
+
+CONSTANTS = [
+    Row(
+        op="Const",
+        build=lambda x, value=value: [
+            ops.identity(x),
+            ops.constant(value, graph=get_default_graph()),
+        ],
+        numpy=lambda x, value=value: [x, value],
+        inputs=[(np.bool_(True),)],
+        no_gradient="a constant",
+        label=label,
+    )
+    for label, value in {
+        "array": M,
+        "empty": EMPTY,
+        "scalar": ONE,
+        "complex": COMPLEX,
+        "bfloat16": BRAIN,
+        "strings": WORDS,
+        "large": np.array(2**40),
+        "larger": np.array(2**63),
+    }.items()
+]
+
+QUESTIONS = [
+    Row(
+        op=op,
+        build=lambda x, op=op, dtype=dtype: make_one(
+            op, [x], {"out_type": dtype} if dtype else None
+        ),
+        numpy=lambda x, ask=ask, dtype=dtype: np.array(ask(x), dtype or np.int32),
+        inputs=[(x,) for x in (X, EMPTY, ONE, WORDS, WORD, TRUTH)],
+        no_gradient="a shape",
+        label=dtype,
+    )
+    for op, ask, dtypes in (
+        ("Shape", np.shape, ("", "int32", "int64")),
+        ("Size", np.size, ("", "int64")),
+        ("Rank", np.ndim, ("",)),
+    )
+    for dtype in dtypes
+]
+
+
+# -- another shape ---------------------------------------------------------------------------------
+
+RESHAPE = Row(
+    op="Reshape",
+    build=ops.reshape,
+    numpy=lambda x, dims: np.reshape(x, [_worked_out(x, dims, d) for d in dims]),
+    inputs=[
+        (X, ints(4, 6)),
+        (X, ints(-1, 4)),
+        (X, longs(24)),
+        (ONE, ints()),
+        (ONE, ints(1, 1)),
+        (M[:1, :1], ints()),
+        (EMPTY, ints(-1, 3)),
+        (EMPTY, ints(3, 0)),
+        (EMPTY, ints(0, -1)),
+        *((x, ints(4)) for x in KINDS),
+        (WORD, ints(1)),
+    ],
+    smooth=[(SMOOTH, ints(3, 2)), (SMOOTH, ints(-1)), (np.float64(2.0), ints(1))],
+    faults=[
+        Fault(inputs=(X, ints(5, 5)), match=r"cannot reshape a tensor of shape \[2, 3, 4\]"),
+        Fault(inputs=(X, ints(5, -1)), match="cannot reshape"),
+        Fault(inputs=(X, ints(-1, -1)), match="cannot reshape"),
+        Fault(inputs=(X, ints(-2, 12)), match="cannot reshape"),
+        Fault(inputs=(X, ints([24])), match="a vector of integers", static="rank 1"),
+    ],
+)
+
+
+def _worked_out(x: Any, dims: Any, dim: int) -> int:
+    """TensorFlow's rule: where nothing says what -1 is, dimensions of 0 do not count."""
+    if dim != -1:
+        return int(dim)
+    known = [int(d) for d in dims if d != -1]
+    if 0 in known:
+        return int(np.prod([d for d in x.shape if d]) // np.prod([d for d in known if d]))
+    return int(x.size // np.prod(known, dtype=int))
+
+
+G = X.reshape(2, 1, 3, 1, 4)
+SHAPED = [
+    Row(
+        op="ExpandDims",
+        build=ops.expand_dims,
+        numpy=lambda x, axis: np.expand_dims(x, int(np.reshape(axis, ()))),
+        inputs=[
+            (X, np.int32(0)),
+            (X, np.int32(3)),
+            (X, np.int64(-2)),
+            (X, ints(1)),
+            (ONE, np.int32(0)),
+            (EMPTY, np.int32(-1)),
+            *((x, np.int32(1)) for x in KINDS),
+            (WORD, np.int32(0)),
+        ],
+        smooth=[(SMOOTH, np.int32(1)), (np.float64(2.0), np.int32(0))],
+        faults=[Fault(inputs=(X, np.int32(4)), match=r"axis 4 is not in \[-4, 4\)")],
+    ),
+    *(
+        Row(
+            op="Squeeze",
+            build=lambda x, axes=axes: ops.squeeze(x, axes),
+            numpy=lambda x, axes=axes: np.squeeze(x, axes and tuple({a % x.ndim for a in axes})),
+            inputs=[
+                (G,),
+                (G[..., :0],),
+                (G.astype(np.int8),),
+                (np.full([2, 1, 1, 1, 1], b"a", object),),
+            ],
+            smooth=[(SMOOTH.reshape(1, 1, 3, 1, 2),)],
+            faults=faults,
+            label=label,
+        )
+        for label, axes, faults in (
+            ("all", None, ()),
+            ("one", [1], [Fault(inputs=(X,), match="cannot squeeze", static="extent 1")]),
+            ("two", [-2, 1], ()),
+            ("twice", [1, 1], ()),
+        )
+    ),
+    Row(
+        op="Squeeze",
+        build=ops.squeeze,
+        numpy=np.squeeze,
+        inputs=[(ONE,), (WORD,), (M[:1, :1],)],
+        smooth=[(np.ones([1, 1]),)],
+        label="to_scalar",
+    ),
+    Row(
+        op="BroadcastTo",
+        build=ops.broadcast_to,
+        numpy=np.broadcast_to,
+        inputs=[
+            (X[:, :1], ints(2, 3, 4)),
+            (X, longs(2, 2, 3, 4)),
+            (ONE, ints(2, 2)),
+            (ONE, ints()),
+            (M[:1], ints(0, 2)),
+            (EMPTY, ints(2, 0, 3)),
+            (X[0, 0], ints(40_000, 4)),
+            *((x, ints(3, 2, 2)) for x in KINDS),
+            (WORD, ints(2)),
+        ],
+        smooth=[
+            (SMOOTH, ints(2, 3, 2)),
+            (SMOOTH, ints(2, 1, 3, 2)),
+            (np.float64(0.5), ints(3)),
+            (SMOOTH, ints(1, 3, 2)),
+        ],
+        faults=[
+            Fault(inputs=(X, ints(2, 3, 5)), match="does not broadcast"),
+            Fault(inputs=(X, ints(3, 4)), match="does not broadcast", static="does not broadcast"),
+            Fault(inputs=(ONE, ints([2])), match="a vector of integers", static="rank 1"),
+        ],
+    ),
+]
+
+
+# -- numbers alone ---------------------------------------------------------------------------------
+
+
+def _range(start: Any, limit: Any, delta: Any) -> Any:
+    count = int(np.ceil(abs((limit - start) / delta)))
+    return np.array([start + i * delta for i in range(count)], start.dtype)
+
+
+NUMBERS = [
+    Row(
+        op="Fill",
+        build=ops.fill,
+        numpy=lambda dims, value: np.full(dims, value, np.asarray(value).dtype),
+        inputs=[
+            (ints(2, 3), ONE),
+            (longs(2, 0), np.int8(3)),
+            (ints(), np.float64(np.nan)),
+            (ints(2), np.complex64(1 + 2j)),
+            (ints(2), np.bool_(True)),
+            (ints(2), BRAIN[0, 0]),
+            (ints(2), WORD),
+            (ints(3, 1), np.float32(0.0)),
+        ],
+        smooth=[(ints(2, 3), np.float64(0.5)), (ints(), np.float64(0.5))],
+        faults=[Fault(inputs=(ints(2, -1), ONE), match="dimensions are at least 0")],
+    ),
+    Row(
+        op="Range",
+        build=ops.range,
+        numpy=_range,
+        inputs=[
+            (np.int32(0), np.int32(5), np.int32(2)),
+            (np.int64(5), np.int64(0), np.int64(-2)),
+            (np.int32(3), np.int32(3), np.int32(1)),
+            (np.float32(0.0), np.float32(1.0), np.float32(0.1)),
+            (np.float64(0.1), np.float64(2.0), np.float64(0.3)),
+            (np.float32(1.0), np.float32(-1.0), np.float32(-0.5)),
+        ],
+        no_gradient="TensorFlow gives none",
+        exact=False,
+        faults=[
+            Fault(inputs=(np.int32(0), np.int32(5), np.int32(0)), match="delta must not be 0"),
+            Fault(inputs=(np.int32(5), np.int32(0), np.int32(1)), match="limit must lie ahead"),
+            Fault(inputs=(ONE, np.float32(np.nan), ONE), match="limit must lie ahead"),
+        ],
+    ),
+]
+
+ROWS = [*SAME, *CONSTANTS, *QUESTIONS, RESHAPE, *SHAPED, *NUMBERS]

@@ -1,0 +1,34 @@
+"""Rows of what savers need beside files; saving and restoring itself is tested elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from actorsession.ops.checkpointing import sharded_filename
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+PREFIX = np.array(b"folder/model", object)
+
+ROWS = [
+    Row(
+        op="ShardedFilename",
+        build=sharded_filename,
+        numpy=lambda base, shard, count: np.array(
+            b"%s-%05d-of-%05d" % (base.item(), int(shard), int(count)), object
+        ),
+        inputs=[
+            (PREFIX, np.int32(0), np.int32(2)),
+            (np.array(b"", object), np.int32(7), np.int32(123456)),
+        ],
+        no_gradient="strings have none; TensorFlow marks it so",
+        faults=[
+            Fault(
+                inputs=(np.array([b"a", b"b"], object), np.int32(0), np.int32(2)),
+                match=r"one string here, got shape \[2\]",
+                static="takes rank 0 as input 0",
+            ),
+        ],
+    ),
+]

@@ -1,0 +1,278 @@
+"""Rows of convolutions, against sums over the elements of each window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.ops import nn
+from actorsession.ops.build import make_one
+from tests.ops.table.row import Fault, Row
+from tests.ops.table.sliding import back_to_filter, back_to_images, by_channel_last, correlated
+
+__all__ = ["ROWS"]
+
+RNG = np.random.default_rng(0)
+
+
+def some(*shape: int, dtype: Any = np.float32) -> Any:
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+def sizes(*numbers: int) -> Any:
+    return np.array(numbers, np.int32)
+
+
+def grouped(x: Any, f: Any) -> Any:
+    """Each half of the channels with a half of the filters."""
+    half, deep = f.shape[-2], f.shape[-1] // 2
+    parts = [
+        correlated(
+            x[..., i * half : (i + 1) * half], f[..., i * deep : (i + 1) * deep], [1, 1], "SAME"
+        )
+        for i in range(2)
+    ]
+    return np.concatenate(parts, -1)
+
+
+def each_channel(x: Any, f: Any, strides: Any = (1, 1), padding: Any = "SAME") -> Any:
+    parts = [correlated(x[..., [i]], f[:, :, [i]], strides, padding) for i in range(x.shape[-1])]
+    return np.concatenate(parts, -1)
+
+
+def each_channel_to_images(shape: Any, f: Any, g: Any) -> Any:
+    times = f.shape[-1]
+    parts = [
+        back_to_images(
+            [*shape[:3], 1], f[:, :, [i]], g[..., i * times : (i + 1) * times], [2, 2], "SAME"
+        )
+        for i in range(shape[3])
+    ]
+    return np.concatenate(parts, -1)
+
+
+def each_channel_to_filter(x: Any, shape: Any, g: Any) -> Any:
+    times = shape[-1]
+    parts = [
+        back_to_filter(
+            x[..., [i]], [*shape[:2], 1, times], g[..., i * times : (i + 1) * times], [2, 2], "SAME"
+        )
+        for i in range(shape[2])
+    ]
+    return np.concatenate(parts, 2)
+
+
+CHANNELS = Fault(
+    inputs=(some(1, 4, 4, 3), some(2, 2, 2, 4)),
+    match="channels of the images are a multiple of those of the filter, got 3 and 2",
+    static="channels of the images are a multiple",
+)
+SMALL = Fault(
+    inputs=(some(1, 2, 2, 3), some(3, 3, 3, 4)),
+    match="a window of 3 does not fit on 2 elements",
+    static="a window of 3 does not fit on 2 elements",
+)
+RANK = Fault(inputs=(some(4, 4, 3), some(2, 2, 3, 4)), match="rank 4", static="rank 4")
+
+TWO_BACK = {"strides": (1, 2, 2, 1), "padding": "SAME"}
+
+ROWS = [
+    Row(
+        op="Conv2D",
+        build=lambda x, f: nn.conv2d(x, f, [1, 1, 1, 1], "SAME"),
+        numpy=lambda x, f: correlated(x, f, [1, 1], "SAME"),
+        inputs=[
+            (some(2, 5, 4, 3), some(3, 2, 3, 4)),
+            (some(2, 6, 5, 1), some(3, 3, 1, 2)),
+            (some(1, 3, 3, 20), some(2, 2, 20, 3)),
+            (some(2, 3, 3, 4), some(1, 1, 4, 2)),
+            (some(2, 2, 2, 1), some(5, 5, 1, 1)),
+            (some(0, 5, 4, 3), some(3, 2, 3, 4)),
+            (some(2, 3, 3, 2, dtype=np.float64), some(2, 2, 2, 2, dtype=np.float64)),
+            (np.arange(9, dtype=np.int32).reshape(1, 3, 3, 1), np.ones([2, 2, 1, 2], np.int32)),
+        ],
+        smooth=[
+            (some(2, 4, 3, 2), some(3, 2, 2, 3)),
+            (some(1, 4, 3, 1), some(3, 3, 1, 2)),
+            (some(1, 2, 3, 17), some(2, 2, 17, 1)),
+            (some(1, 2, 2, 3), some(1, 1, 3, 2)),
+        ],
+        faults=[CHANNELS, RANK],
+        exact=False,
+    ),
+    Row(
+        op="Conv2D",
+        label="steps",
+        build=lambda x, f: nn.conv2d(x, f, [2, 1], "VALID", dilations=[1, 2]),
+        numpy=lambda x, f: correlated(x, f, [2, 1], "VALID", [1, 2]),
+        inputs=[(some(2, 5, 6, 3), some(3, 2, 3, 4)), (some(2, 6, 5, 1), some(2, 3, 1, 2))],
+        smooth=[(some(1, 5, 4, 2), some(3, 2, 2, 2)), (some(1, 5, 5, 1), some(3, 2, 1, 2))],
+        faults=[SMALL],
+        exact=False,
+    ),
+    Row(
+        op="Conv2D",
+        label="paddings",
+        build=lambda x, f: nn.conv2d(x, f, 1, [[0, 0], [1, 2], [0, 1], [0, 0]]),
+        numpy=lambda x, f: correlated(x, f, [1, 1], [(1, 2), (0, 1)]),
+        inputs=[(some(2, 3, 4, 2), some(3, 2, 2, 3))],
+        smooth=[(some(1, 2, 3, 2), some(3, 2, 2, 2))],
+        exact=False,
+    ),
+    Row(
+        op="Conv2D",
+        label="NCHW",
+        build=lambda x, f: nn.conv2d(x, f, 2, "SAME", data_format="NCHW"),
+        numpy=by_channel_last(lambda x, f: correlated(x, f, [2, 2], "SAME")),
+        inputs=[(some(2, 3, 5, 4), some(3, 2, 3, 4))],
+        smooth=[(some(1, 2, 4, 3), some(3, 2, 2, 2))],
+        exact=False,
+    ),
+    Row(
+        op="Conv2D",
+        label="groups",
+        build=lambda x, f: nn.conv2d(x, f, 1, "SAME"),
+        numpy=grouped,
+        inputs=[(some(2, 5, 4, 6), some(3, 2, 3, 4))],
+        smooth=[(some(1, 3, 3, 4), some(2, 2, 2, 2))],
+        faults=[
+            Fault(
+                inputs=(some(1, 4, 4, 4), some(2, 2, 2, 5)),
+                match="5 channels of the output cannot be made in 2 equal groups",
+                static="5 channels of the output",
+            )
+        ],
+        exact=False,
+    ),
+    Row(
+        op="Conv2D",
+        label="halves",
+        build=lambda x, f: nn.conv2d(x, f, 1, "SAME"),
+        numpy=lambda x, f: correlated(x, f, [1, 1], "SAME"),
+        inputs=[(some(1, 4, 4, 2, dtype=np.float16), some(2, 2, 2, 2, dtype=np.float16))],
+        smooth=[(some(1, 3, 3, 1), some(2, 2, 1, 1))],
+        exact=False,
+        rtol=2e-3,
+    ),
+    Row(
+        op="Conv2DBackpropInput",
+        build=lambda s, f, g: make_one("Conv2DBackpropInput", [s, f, g], TWO_BACK),
+        numpy=lambda s, f, g: back_to_images(s, f, g, [2, 2], "SAME"),
+        inputs=[
+            (sizes(2, 5, 6, 3), some(3, 2, 3, 4), some(2, 3, 3, 4)),
+            (sizes(0, 5, 6, 3), some(3, 2, 3, 4), some(0, 3, 3, 4)),
+        ],
+        smooth=[(sizes(1, 4, 5, 2), some(3, 2, 2, 2), some(1, 2, 3, 2))],
+        faults=[
+            Fault(
+                inputs=(sizes(1, 4, 4, 2), some(2, 2, 2, 3), some(1, 3, 2, 3)),
+                match=r"has shape \[1, 2, 2, 3\], got \[1, 3, 2, 3\]",
+            )
+        ],
+        exact=False,
+    ),
+    Row(
+        op="Conv2DBackpropInput",
+        label="spatial sizes",
+        build=lambda f, g: nn.conv2d_backprop_input([4, 5], f, g, [1, 1, 1, 1], "SAME"),
+        numpy=lambda f, g: back_to_images([2, 4, 5, 3], f, g, [1, 1], "SAME"),
+        inputs=[(some(3, 2, 3, 4), some(2, 4, 5, 4))],
+        smooth=[(some(3, 2, 3, 2), some(1, 4, 5, 2))],
+        exact=False,
+    ),
+    Row(
+        op="Conv2DBackpropFilter",
+        build=lambda x, s, g: make_one("Conv2DBackpropFilter", [x, s, g], TWO_BACK),
+        numpy=lambda x, s, g: back_to_filter(x, s, g, [2, 2], "SAME"),
+        inputs=[
+            (some(2, 5, 6, 3), sizes(3, 2, 3, 4), some(2, 3, 3, 4)),
+            (some(0, 5, 6, 3), sizes(3, 2, 3, 4), some(0, 3, 3, 4)),
+        ],
+        smooth=[(some(1, 4, 5, 2), sizes(3, 2, 2, 2), some(1, 2, 3, 2))],
+        faults=[
+            Fault(
+                inputs=(some(1, 4, 4, 2), sizes(2, 2, 2), some(1, 2, 2, 3)),
+                match="filter_sizes are 4 sizes",
+            )
+        ],
+        exact=False,
+    ),
+    Row(
+        op="Conv3D",
+        build=lambda x, f: nn.conv3d(x, f, [1, 1, 2, 1, 1], "SAME"),
+        numpy=lambda x, f: correlated(x, f, [1, 2, 1], "SAME"),
+        inputs=[
+            (some(2, 3, 4, 3, 2), some(2, 3, 2, 2, 3)),
+            (some(0, 3, 4, 3, 2), some(2, 3, 2, 2, 3)),
+        ],
+        smooth=[(some(1, 2, 3, 2, 2), some(2, 2, 2, 2, 2))],
+        faults=[
+            Fault(inputs=(some(4, 4, 3, 1), some(2, 2, 1, 3, 4)), match="rank 5", static="rank 5")
+        ],
+        exact=False,
+    ),
+    Row(
+        op="Conv3DBackpropInputV2",
+        build=lambda s, f, g: make_one(
+            "Conv3DBackpropInputV2", [s, f, g], {"strides": (1, 2, 2, 2, 1), "padding": "SAME"}
+        ),
+        numpy=lambda s, f, g: back_to_images(s, f, g, [2, 2, 2], "SAME"),
+        inputs=[(sizes(2, 3, 4, 3, 2), some(2, 3, 2, 2, 3), some(2, 2, 2, 2, 3))],
+        smooth=[(sizes(1, 3, 2, 2, 2), some(2, 2, 2, 2, 1), some(1, 2, 1, 1, 1))],
+        exact=False,
+    ),
+    Row(
+        op="Conv3DBackpropFilterV2",
+        build=lambda x, s, g: nn.conv3d_backprop_filter_v2(x, s, g, [1, 2, 2, 2, 1], "SAME"),
+        numpy=lambda x, s, g: back_to_filter(x, s, g, [2, 2, 2], "SAME"),
+        inputs=[(some(2, 3, 4, 3, 2), sizes(2, 3, 2, 2, 3), some(2, 2, 2, 2, 3))],
+        smooth=[(some(1, 3, 2, 2, 2), sizes(2, 2, 2, 2, 1), some(1, 2, 1, 1, 1))],
+        exact=False,
+    ),
+    Row(
+        op="DepthwiseConv2dNative",
+        build=lambda x, f: nn.depthwise_conv2d(x, f, [1, 1, 1, 1], "SAME"),
+        numpy=each_channel,
+        inputs=[
+            (some(2, 5, 4, 3), some(3, 2, 3, 2)),
+            (some(2, 5, 4, 3), some(2, 2, 3, 1)),
+            (some(0, 5, 4, 3), some(2, 2, 3, 1)),
+        ],
+        smooth=[(some(1, 3, 4, 2), some(2, 2, 2, 2)), (some(1, 3, 4, 2), some(2, 2, 2, 1))],
+        faults=[
+            Fault(
+                inputs=(some(1, 4, 4, 3), some(2, 2, 2, 1)),
+                match="images of 3 channels and a filter for 2",
+                static="images of 3 channels and a filter for 2",
+            )
+        ],
+        exact=False,
+    ),
+    Row(
+        op="DepthwiseConv2dNativeBackpropInput",
+        build=lambda s, f, g: nn.depthwise_conv2d_native_backprop_input(
+            s, f, g, [1, 2, 2, 1], "SAME"
+        ),
+        numpy=each_channel_to_images,
+        inputs=[(sizes(2, 5, 4, 3), some(3, 2, 3, 2), some(2, 3, 2, 6))],
+        smooth=[(sizes(1, 3, 4, 2), some(2, 2, 2, 2), some(1, 2, 2, 4))],
+        faults=[
+            Fault(
+                inputs=(sizes(2, 5, 4, 3), some(3, 2, 3, 2), some(2, 3, 3, 6)),
+                match=r"has shape \[2, 3, 2, 6\], got \[2, 3, 3, 6\]",
+            )
+        ],
+        exact=False,
+    ),
+    Row(
+        op="DepthwiseConv2dNativeBackpropFilter",
+        build=lambda x, s, g: nn.depthwise_conv2d_native_backprop_filter(
+            x, s, g, [1, 2, 2, 1], "SAME"
+        ),
+        numpy=each_channel_to_filter,
+        inputs=[(some(2, 5, 4, 3), sizes(3, 2, 3, 2), some(2, 3, 2, 6))],
+        smooth=[(some(1, 3, 4, 2), sizes(2, 2, 2, 2), some(1, 2, 2, 4))],
+        exact=False,
+    ),
+]

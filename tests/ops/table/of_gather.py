@@ -1,0 +1,336 @@
+"""Rows of what is taken from places and put to places by index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from actorsession import ops
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+M = np.array([[1.5, np.nan], [-np.inf, 0.0]], np.float32)
+WHOLE = np.array([[1, -2], [3, 4]], np.int8)
+COMPLEX = np.array([[1 + 2j, 3], [0, -1j]], np.complex64)
+BRAIN = np.array([[1.5, -2.0], [0.0, 3.0]], ml_dtypes.bfloat16)
+NUMBERS = [M, WHOLE, COMPLEX, BRAIN]
+WORDS = np.array([[b"a", b"bc"], [b"", b"d\0"]], object)
+KINDS = [*NUMBERS, np.array([[True, False], [False, True]]), WORDS]
+EMPTY = np.zeros([0, 3], np.float32)
+SMOOTH = np.array([[0.5, 1.5, -1.0], [2.0, 3.0, 0.25]])
+CUBE = np.linspace(-1, 2, 12).reshape(2, 3, 2)
+
+
+def ints(*values: Any) -> Any:
+    return np.array(values, np.int32)
+
+
+def longs(*values: Any) -> Any:
+    return np.array(values, np.int64)
+
+
+NO_ROWS = np.zeros([0], np.int32)
+
+
+# -- GatherV2 --------------------------------------------------------------------------------------
+
+
+def _taken(params: Any, indices: Any, axis: Any) -> Any:
+    return np.asarray(np.take(params, indices, int(axis)))
+
+
+def _in_batch(params: Any, indices: Any, axis: Any, batch: int) -> Any:
+    """Each entry of the batch by itself."""
+    if not batch:
+        return np.take(params, indices, int(axis))
+    if not len(params):
+        return np.zeros([0, *indices.shape[1:]], params.dtype)
+    parts = [
+        _in_batch(p, i, int(axis) - 1, batch - 1) for p, i in zip(params, indices, strict=True)
+    ]
+    return np.stack(parts)
+
+
+OUTSIDE = "is not in"
+GATHERS = [
+    Row(
+        op="GatherV2",
+        build=lambda params, indices, axis: ops.gather(params, indices, axis=axis),
+        numpy=_taken,
+        inputs=[
+            (X, ints(1, 0, 1), np.int32(0)),
+            (X, longs([1, 0], [2, 2]), np.int32(1)),
+            (X, np.int32(1), np.int32(-1)),
+            (X.transpose(2, 0, 1), ints(3, 0), np.int64(0)),
+            (X, NO_ROWS, np.int32(1)),
+            (EMPTY, NO_ROWS, np.int32(0)),
+            *((x, ints(1, 0, 1), np.int32(1)) for x in KINDS),
+        ],
+        smooth=[
+            (SMOOTH, ints(1, 0, 1), np.int32(0)),
+            (SMOOTH, longs([2, 0], [2, 2]), np.int32(1)),
+            (SMOOTH, np.int32(1), np.int32(-1)),
+        ],
+        faults=[
+            Fault(
+                inputs=(X, ints(0, 2), np.int32(0)), match=r"indices\[1\] = 2 is not in \[0, 2\)"
+            ),
+            Fault(inputs=(X, ints([0, -1]), np.int32(1)), match=r"indices\[0, 1\] = -1 " + OUTSIDE),
+            Fault(inputs=(X, longs(-1), np.int32(1)), match=OUTSIDE),
+            Fault(inputs=(EMPTY, ints(0), np.int32(0)), match=r"not in \[0, 0\)"),
+            Fault(inputs=(X, ints(0), np.int32(3)), match="axis 3 is not in"),
+            Fault(inputs=(np.float32(1.0), ints(0), np.int32(0)), match="axis 0 is not in"),
+        ],
+    ),
+    *(
+        Row(
+            op="GatherV2",
+            build=lambda params, indices, axis, batch=batch: ops.gather(
+                params, indices, axis=axis, batch_dims=batch
+            ),
+            numpy=lambda params, indices, axis, batch=batch: _in_batch(
+                params, indices, axis, batch
+            ),
+            inputs=inputs,
+            smooth=smooth,
+            label=f"batch_{batch}",
+            faults=faults,
+        )
+        for batch, inputs, smooth, faults in (
+            (
+                1,
+                [
+                    (X, ints([1, 0], [2, 2]), np.int32(1)),
+                    (X, ints([1, 0], [3, 2]), np.int32(2)),
+                    (X, ints([[1], [0]], [[0], [0]]), np.int32(1)),
+                    (X, ints(2, 0), np.int32(1)),
+                    (EMPTY, np.zeros([0, 2], np.int32), np.int32(1)),
+                ],
+                [(CUBE, ints([1, 0], [2, 2]), np.int32(1)), (CUBE, ints([1], [0]), np.int32(2))],
+                [
+                    Fault(inputs=(X, ints([1, 0], [3, 0]), np.int32(1)), match=OUTSIDE),
+                    Fault(
+                        inputs=(X, ints([1], [0], [0]), np.int32(1)),
+                        match="share so many dimensions",
+                    ),
+                    Fault(inputs=(X, ints([1], [0]), np.int32(0)), match="at most axis 0"),
+                ],
+            ),
+            (
+                2,
+                [(X, ints([[1], [0], [2]], [[3], [3], [0]]), np.int32(2))],
+                [(CUBE, ints([1, 0, 0], [0, 0, 1]), np.int32(2))],
+                [Fault(inputs=(X, ints([1], [0]), np.int32(1)), match="at most axis 1")],
+            ),
+        )
+    ),
+]
+
+
+# -- GatherNd --------------------------------------------------------------------------------------
+
+
+def _taken_nd(params: Any, indices: Any) -> Any:
+    return np.asarray(
+        params[tuple(np.moveaxis(indices, -1, 0))]
+        if indices.shape[-1]
+        else (np.broadcast_to(params, (*indices.shape[:-1], *params.shape)))
+    )
+
+
+NO_INDEX = "does not index into shape"
+GATHERS_ND = [
+    Row(
+        op="GatherNd",
+        build=ops.gather_nd,
+        numpy=_taken_nd,
+        inputs=[
+            (X, ints([0, 1, 2], [1, 2, 3])),
+            (X, longs([1, 2])),
+            (X, ints([[0], [1]], [[1], [1]])),
+            (X, ints(1, 2)),
+            (X, np.zeros([2, 0], np.int32)),
+            (X, np.zeros([0, 2], np.int32)),
+            *((x, ints([0, 1], [1, 1])) for x in KINDS),
+        ],
+        smooth=[
+            (SMOOTH, ints([0, 1], [1, 2], [0, 1])),
+            (SMOOTH, longs([1], [1])),
+            (CUBE, ints([[0, 1]])),
+        ],
+        faults=[
+            Fault(inputs=(X, ints([0, 3])), match=NO_INDEX),
+            Fault(inputs=(X, ints([-1, 0])), match=NO_INDEX),
+            Fault(inputs=(EMPTY, ints([0])), match=NO_INDEX),
+            Fault(inputs=(X, ints([0, 0, 0, 0])), match="too many", static="too many"),
+            Fault(inputs=(X, np.int32(0)), match="rank at least 1", static="rank at least 1"),
+        ],
+    ),
+    Row(
+        op="GatherNd",
+        build=lambda x: ops.gather_nd(x, [[[0], [2]], [[1], [1]]], batch_dims=1),
+        numpy=lambda x: np.stack([x[0][[0, 2]], x[1][[1, 1]]]),
+        inputs=[(X,), (X[:, :, 0],), (X.astype(np.int32),)],
+        smooth=[(CUBE,)],
+        label="batch",
+        faults=[Fault(inputs=(X[:, :2],), match=NO_INDEX)],
+    ),
+    Row(
+        op="GatherNd",
+        build=lambda x: ops.gather_nd(x, longs([[1], [0]], [[1], [1]]), batch_dims=2),
+        numpy=lambda x: np.stack(
+            [np.stack([x[0, 0, 1], x[0, 1, 0]]), np.stack([x[1, 0, 1], x[1, 1, 1]])]
+        ),
+        inputs=[(X[:, :2],), (X[:, :2, :, None],)],
+        smooth=[(CUBE[:, :2],)],
+        label="batch_of_two_axes",
+    ),
+]
+
+
+# -- ScatterNd, UnsortedSegmentSum -----------------------------------------------------------------
+
+
+def _put(indices: Any, updates: Any, shape: Any) -> Any:
+    out = np.zeros(shape, updates.dtype)
+    if updates.size:
+        np.add.at(out, tuple(np.moveaxis(indices, -1, 0)), updates)
+    return out
+
+
+def _sums(data: Any, ids: Any, count: Any) -> Any:
+    out = np.zeros((int(count), *data.shape[np.ndim(ids) :]), data.dtype)
+    for place in np.ndindex(np.shape(ids)):
+        if ids[place] >= 0:
+            out[ids[place]] += data[place]
+    return out
+
+
+WIDE = np.linspace(-1, 1, 2400, dtype=np.float32).reshape(4, 600)
+PUTS = [
+    Row(
+        op="ScatterNd",
+        build=ops.scatter_nd,
+        numpy=_put,
+        inputs=[
+            (ints([0, 1], [1, 2], [0, 1]), np.array([1, 2, 4], np.float32), ints(2, 3)),
+            (longs([2], [0]), X[:, 0], longs(3, 4)),
+            (ints([[0], [1]], [[1], [1]]), X[:, :2], ints(2, 4)),
+            (ints([2], [2], [0], [1]), WIDE, ints(3, 600)),
+            (np.zeros([0, 1], np.int32), np.zeros([0, 2], np.float32), ints(3, 2)),
+            *((ints([2], [2]), x, ints(4, 2)) for x in NUMBERS),
+        ],
+        smooth=[
+            (ints([2], [0]), SMOOTH, ints(3, 3)),
+            (ints([0, 1], [1, 2], [0, 1]), SMOOTH[0], ints(2, 3)),
+        ],
+        faults=[
+            Fault(inputs=(ints([3]), SMOOTH[0, :1], ints(3)), match=NO_INDEX),
+            Fault(inputs=(ints([-1]), SMOOTH[0, :1], ints(3)), match=NO_INDEX),
+            Fault(inputs=(ints([0]), SMOOTH[0, :2], ints(3)), match="need updates of shape"),
+            Fault(inputs=(ints([1]), SMOOTH[0, :1], ints(-3)), match="at least 0"),
+            Fault(
+                inputs=(ints([1]), SMOOTH[0, :1], np.int32(3)), match="a vector", static="rank 1"
+            ),
+            Fault(inputs=(ints([0]), SMOOTH[0, :1], ints(0)), match=NO_INDEX),
+            Fault(
+                inputs=(np.int32(1), SMOOTH[0], ints(3)),
+                match="rank at least 1",
+                static="rank at least 1",
+            ),
+        ],
+    ),
+    Row(
+        op="UnsortedSegmentSum",
+        build=ops.unsorted_segment_sum,
+        numpy=_sums,
+        inputs=[
+            (X, ints(1, -1), np.int32(2)),
+            (X, ints([0, 1, 0], [1, 1, -1]), np.int32(3)),
+            (X, np.int32(1), np.int64(2)),
+            (WIDE, longs(1, 1, 0, 1), np.int32(2)),
+            (EMPTY, NO_ROWS, np.int32(2)),
+            (X, ints(-1, -1), np.int32(0)),
+            *((x, ints(1, 1), np.int32(2)) for x in NUMBERS),
+        ],
+        smooth=[
+            (SMOOTH, ints(1, 1), np.int32(3)),
+            (SMOOTH, ints([0, 1, -1], [1, 1, 0]), np.int32(2)),
+        ],
+        faults=[
+            Fault(inputs=(X, ints(1, 2), np.int32(2)), match="segment id 2 is not below 2"),
+            Fault(
+                inputs=(X, ints(0, 1, 1), np.int32(2)), match="ids of shape", static="begins that"
+            ),
+            Fault(inputs=(X, ints(0, 0), np.int32(-1)), match="-1 segments"),
+            Fault(inputs=(X, ints(0, 1), ints(2)), match="is a scalar", static="rank 0"),
+        ],
+    ),
+]
+
+
+# -- OneHot ----------------------------------------------------------------------------------------
+
+
+def _one_hot(axis: int) -> Any:
+    def made(indices: Any, depth: Any, on: Any, off: Any) -> Any:
+        wide = np.asarray(indices).astype(np.int64)
+        hit = wide[..., None] == np.arange(int(depth))
+        return np.moveaxis(np.where(hit, on, off).astype(np.asarray(on).dtype), -1, axis)
+
+    return made
+
+
+FIVE, LESS = np.float32(5.0), np.float32(-1.0)
+ONE_HOTS = [
+    Row(
+        op="OneHot",
+        build=lambda indices, depth, on, off, axis=axis: ops.one_hot(indices, depth, on, off, axis),
+        numpy=_one_hot(axis),
+        inputs=[
+            (ints(0, 2, -1, 5), np.int32(3), FIVE, LESS),
+            (longs([0, 1], [2, 0]), np.int32(3), np.int8(1), np.int8(0)),
+            (np.array([0, 2, 200], np.uint8), np.int32(3), np.bool_(True), np.bool_(False)),
+            (np.array([0, 2, -3], np.int8), np.int32(200), np.complex64(1j), np.complex64(0)),
+            (np.int32(1), np.int32(3), BRAIN[0, 0], BRAIN[1, 0]),
+            (ints(1), np.int32(0), FIVE, LESS),
+            (np.zeros([0, 2], np.int32), np.int32(2), FIVE, LESS),
+            (ints(1, 0), np.int32(2), np.array(b"on", object), np.array(b"off", object)),
+        ],
+        no_gradient="positions",
+        label=f"axis_{axis}",
+        faults=[
+            Fault(inputs=(ints(1), np.int32(-3), FIVE, LESS), match="depth is at least 0"),
+            Fault(
+                inputs=(ints(1), ints(2), FIVE, LESS), match="depth is a scalar", static="rank 0"
+            ),
+            Fault(
+                inputs=(ints(1), np.int32(2), np.ones([1], np.float32), LESS),
+                match="on_value is a scalar",
+                static="scalar",
+            ),
+        ],
+    )
+    for axis in (-1, 0)
+]
+BETWEEN = Row(
+    op="OneHot",
+    build=lambda indices, depth, on, off: ops.one_hot(indices, depth, on, off, 1),
+    numpy=_one_hot(1),
+    inputs=[(ints([0, 1], [2, 0]), np.int32(3), FIVE, LESS), (ints(1, 0), np.int32(2), FIVE, LESS)],
+    no_gradient="positions",
+    label="axis_1",
+    faults=[
+        Fault(
+            inputs=(np.int32(0), np.int32(2), FIVE, LESS),
+            match=r"axis is -1 or in \[0, 0\]",
+            static="axis 1",
+        )
+    ],
+)
+
+ROWS = [*GATHERS, *GATHERS_ND, *PUTS, *ONE_HOTS, BETWEEN]

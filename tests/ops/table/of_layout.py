@@ -1,0 +1,346 @@
+"""Rows of arrays joined, cut, laid out anew and given a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from actorsession import ops
+from actorsession.ops.build import make_one
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+M = np.array([[1.5, np.nan], [-np.inf, 0.0]], np.float32)
+WHOLE = np.array([[1, -2], [3, 4]], np.int64)
+TRUTH = np.array([[True, False], [False, True]])
+COMPLEX = np.array([[1 + 2j, 3], [0, -1j]], np.complex64)
+BRAIN = np.array([[1.5, -2.0], [0.0, 3.0]], ml_dtypes.bfloat16)
+WORDS = np.array([[b"a", b"bc"], [b"", b"d\0"]], object)
+WORD = np.array(b"word", object)
+EMPTY = np.zeros([0, 3], np.float32)
+ONE = np.float32(2.5)
+SMOOTH = np.array([[[0.5, 1.5], [2.0, -1.0], [0.25, 3.0]]])
+KINDS = [M, WHOLE, TRUTH, COMPLEX, BRAIN, WORDS]
+
+
+def ints(*values: Any) -> Any:
+    return np.array(values, np.int32)
+
+
+def longs(*values: int) -> Any:
+    return np.array(values, np.int64)
+
+
+# -- joined and cut --------------------------------------------------------------------------------
+
+
+def _along(function: Callable[..., Any], *args: Any) -> Callable[..., Any]:
+    return lambda *parts: function(parts, *args)
+
+
+def _joined(*operands: Any) -> Any:
+    return np.concatenate(operands[:-1], int(operands[-1]))
+
+
+RAGGED = "differ on that axis only"
+JOINED = [
+    Row(
+        op="ConcatV2",
+        build=lambda *operands: ops.concat(operands[:-1], operands[-1]),
+        numpy=_joined,
+        inputs=[
+            (X, X[:, :1], np.int32(1)),
+            (X, X[..., :1], X, np.int32(-1)),
+            (X, X[:, :0], np.int64(1)),
+            (EMPTY, EMPTY, np.int32(0)),
+            (M[0], M[1], np.int32(0)),
+            *((x, x, np.int32(0)) for x in KINDS),
+        ],
+        smooth=[(SMOOTH, SMOOTH[:, :2], np.int32(1)), (SMOOTH, -SMOOTH, np.int32(-3))],
+        faults=[
+            Fault(inputs=(X, X[:, :, :1], np.int32(1)), match=RAGGED),
+            Fault(inputs=(X, X, np.int32(3)), match="along axis 3"),
+            Fault(inputs=(X, X[0], np.int32(0)), match=RAGGED, static="of one rank"),
+            Fault(inputs=(ONE, ONE, np.int32(0)), match="cannot join", static="at least 1"),
+        ],
+    ),
+    *(
+        Row(
+            op="Pack",
+            build=lambda *parts, axis=axis: ops.stack(parts, axis),
+            numpy=_along(np.stack, axis),
+            inputs=[(X, -X), (X, X, X), (EMPTY, EMPTY), (M,), *((x, x) for x in KINDS)],
+            smooth=[(SMOOTH, -SMOOTH)],
+            label=f"axis_{axis}",
+            faults=[
+                Fault(inputs=(X, X[0]), match="of one shape are stacked", static="one shape"),
+                Fault(inputs=(ONE, ONE), match="axis", static="axis")
+                if axis not in (0, -1)
+                else Fault(inputs=(X, X[:1]), match="of one shape", static="one shape"),
+            ],
+        )
+        for axis in (0, 1, -1)
+    ),
+    Row(
+        op="Pack",
+        build=lambda *parts: ops.stack(parts),
+        numpy=_along(np.stack),
+        inputs=[(ONE, -ONE), (np.int64(1), np.int64(2)), (WORD, WORD), (np.bool_(True),)],
+        smooth=[(np.float64(1.0), np.float64(2.0))],
+        label="scalars",
+    ),
+]
+CUT = [
+    *(
+        Row(
+            op="Unpack",
+            build=lambda x, axis=axis, num=num: ops.unstack(x, num, axis),
+            numpy=lambda x, axis=axis: list(np.moveaxis(x, axis, 0)),
+            inputs=[(x,) for x in inputs],
+            smooth=[(np.ones([2, 2]) * 0.5,)] if num == 2 else [],
+            label=f"axis_{axis}_of_{num}",
+            faults=[
+                Fault(inputs=(np.ones([5, 5], np.float32),), match="positions", static="positions")
+            ],
+        )
+        for axis, num, inputs in (
+            (0, 2, [X, np.zeros([2, 0], np.float32), *KINDS]),
+            (-1, 2, [M, WORDS]),
+            (1, 3, [X, EMPTY]),
+            (0, 1, [X[:1], M[:1]]),
+        )
+    ),
+    Row(
+        op="Split",
+        build=lambda axis, x: ops.split(x, 2, axis),
+        numpy=lambda axis, x: np.split(x, 2, int(axis)),
+        inputs=[
+            (np.int32(0), X),
+            (np.int32(-1), X),
+            (np.int32(0), EMPTY),
+            *((np.int32(1), x) for x in KINDS),
+        ],
+        smooth=[(np.int32(2), SMOOTH), (np.int32(-1), SMOOTH)],
+        faults=[
+            Fault(inputs=(np.int32(1), X), match="does not make 2 equal pieces"),
+            Fault(inputs=(np.int32(3), X), match=r"axis 3 is not in \[-3, 3\)"),
+            Fault(inputs=(np.int32(0), ONE), match="axis 0 is not in"),
+        ],
+    ),
+    Row(
+        op="SplitV",
+        build=lambda x, sizes, axis: ops.split(x, sizes, axis, num=3),
+        numpy=lambda x, sizes, axis: np.split(x, _ends(x, sizes, int(axis)), int(axis)),
+        inputs=[
+            (X, ints(1, 2, 1), np.int32(2)),
+            (X, longs(0, -1, 1), np.int32(-1)),
+            (X, ints(2, 0, 0), np.int32(0)),
+            *((x, ints(1, 1, 0), np.int32(1)) for x in KINDS),
+        ],
+        smooth=[(SMOOTH, ints(1, 0, 2), np.int32(1)), (SMOOTH, ints(1, -1, 0), np.int32(1))],
+        faults=[
+            Fault(inputs=(X, ints(1, 3, 1), np.int32(2)), match="do not make up axis 2"),
+            Fault(inputs=(X, ints(1, -1, -1), np.int32(2)), match="do not make up axis 2"),
+            Fault(inputs=(X, ints(1, -2, 5), np.int32(2)), match="do not make up axis 2"),
+            Fault(inputs=(X, ints(1, 2, 1), np.int32(3)), match="axis 3 is not in"),
+        ],
+    ),
+]
+
+
+def _ends(x: Any, sizes: Any, axis: int) -> Sequence[int]:
+    rest = x.shape[axis] - sizes[sizes != -1].sum()
+    ends: list[int] = np.cumsum([rest if s == -1 else s for s in sizes])[:-1].tolist()
+    return ends
+
+
+# -- laid out anew ---------------------------------------------------------------------------------
+
+LAID = [
+    Row(
+        op="Transpose",
+        build=ops.transpose,
+        numpy=lambda x, perm: np.transpose(x, perm),
+        inputs=[
+            (X, ints(2, 0, 1)),
+            (X, longs(0, 1, 2)),
+            (X, ints(-1, 0, -2)),
+            (EMPTY, ints(1, 0)),
+            (ONE, ints()),
+            (WORD, ints()),
+            *((x, ints(1, 0)) for x in KINDS),
+        ],
+        smooth=[
+            (SMOOTH, ints(1, 2, 0)),
+            (SMOOTH, longs(-1, 0, 1)),
+            (np.float64(2.0), ints()),
+        ],
+        faults=[
+            Fault(inputs=(X, ints(0, 0, 1)), match="no order of 3 axes"),
+            Fault(inputs=(X, ints(0, 1)), match="no order of 3 axes", static="perm of 2 entries"),
+            Fault(inputs=(X, ints(0, 1, 3)), match="no order of 3 axes"),
+            Fault(inputs=(X, ints([0, 1, 2])), match="a vector of integers", static="rank 1"),
+        ],
+    ),
+    Row(
+        op="InvertPermutation",
+        build=ops.invert_permutation,
+        numpy=lambda x: np.argsort(x).astype(x.dtype),
+        inputs=[(ints(2, 0, 1),), (longs(1, 0),), (ints(),), (ints(0),)],
+        no_gradient="positions",
+        faults=[
+            Fault(inputs=(ints(2, 0, 2),), match="once each"),
+            Fault(inputs=(ints(-1, 0),), match="once each"),
+            Fault(inputs=(ints(3, 0, 1),), match="once each"),
+        ],
+    ),
+    Row(
+        op="Tile",
+        build=ops.tile,
+        numpy=np.tile,
+        inputs=[
+            (X, ints(1, 2, 3)),
+            (X, longs(2, 0, 1)),
+            (M[0], ints(3)),
+            (M[0], ints(0)),
+            (EMPTY, ints(2, 2)),
+            (ONE, ints()),
+            *((x, ints(2, 1)) for x in KINDS),
+        ],
+        smooth=[(SMOOTH, ints(2, 1, 3)), (SMOOTH[0, 0], ints(2))],
+        faults=[
+            Fault(inputs=(X, ints(1, 2)), match="needs 3 multiples", static="2 multiples"),
+            Fault(inputs=(X, ints(1, 2, -1)), match="at least 0"),
+        ],
+    ),
+]
+
+
+# -- margins ---------------------------------------------------------------------------------------
+
+
+def _padded(x: Any, margins: Any, value: Any = 0) -> Any:
+    filler: Any = (b"" if value == 0 else value) if x.dtype == object else value
+    out = np.full([d + b + a for d, (b, a) in zip(x.shape, margins, strict=True)], filler, x.dtype)
+    out[tuple(slice(b, b + d) for d, (b, _) in zip(x.shape, margins, strict=True))] = x
+    return out
+
+
+NONE_AXES = np.zeros([0, 2], np.int32)
+WIDE = ints([1, 0], [0, 0], [0, 2])
+MARGINS = ints([1, 0], [2, 1])
+PADDED = [
+    (X, WIDE),
+    (X, WIDE.astype(np.int64)),
+    (EMPTY, MARGINS),
+    (EMPTY, np.zeros([2, 2], np.int32)),
+    (ONE, NONE_AXES),
+    *((x, MARGINS) for x in KINDS),
+]
+MISFITS = [
+    Fault(inputs=(X, MARGINS), match="needs 3 pairs of paddings", static=r"\[rank, 2\]"),
+    Fault(inputs=(M, MARGINS - 1), match="at least 0"),
+    Fault(inputs=(M, np.zeros([2, 3], np.int32)), match=r"\[rank, 2\]", static=r"\[rank, 2\]"),
+]
+
+SQUARE = np.array([[0.5, 1.5, -1.0], [2.0, 3.0, 0.25]])
+
+
+def _folded(x: Any, margins: Any, mode: Any) -> Any:
+    """What a mirrored margin adds back, entry by entry."""
+    dims = [d - b - a for d, (b, a) in zip(x.shape, margins, strict=True)]
+    places = np.pad(np.arange(int(np.prod(dims))).reshape(dims), margins, mode=mode)
+    out = np.zeros(int(np.prod(dims)), x.dtype)
+    np.add.at(out, places.reshape(-1), x.reshape(-1))
+    return out.reshape(dims)
+
+
+def _filler(x: Any) -> Any:
+    return WORD if x.dtype == object else x.dtype.type(1)
+
+
+PADS = [
+    Row(
+        op="Pad",
+        build=ops.pad,
+        numpy=_padded,
+        inputs=PADDED,
+        smooth=[(SQUARE, MARGINS)],
+        faults=MISFITS,
+    ),
+    Row(
+        op="PadV2",
+        build=lambda x, margins, value: make_one("PadV2", [x, margins, value]),
+        numpy=lambda x, margins, value: _padded(x, margins, np.asarray(value)[()]),
+        inputs=[(x, m, _filler(x)) for x, m in PADDED],
+        smooth=[(SQUARE, MARGINS, np.float64(0.0))],
+        wrt=[0],  # what fills the margin has no gradient, in TensorFlow either
+        faults=[
+            Fault(inputs=(*fault.inputs, ONE), match=fault.match, static=fault.static)
+            for fault in MISFITS
+        ],
+    ),
+]
+MIRRORS = [
+    row
+    for mode, edge in (("REFLECT", 1), ("SYMMETRIC", 0))
+    for row in (
+        Row(
+            op="MirrorPad",
+            build=lambda x, margins, mode=mode: ops.pad(x, margins, mode),
+            numpy=lambda x, margins, mode=mode: (
+                np.pad(x, margins, mode=mode.lower()) if x.ndim else x
+            ),
+            inputs=[
+                (X, ints([1, 1 - edge], [2, 0], [0, 3])),
+                (X, np.zeros([3, 2], np.int64)),
+                (EMPTY, ints([0, 0], [1, 2])),
+                (ONE, NONE_AXES),
+                *((x, ints([1, 0], [0, 1])) for x in KINDS),
+            ],
+            smooth=[
+                (SQUARE, ints([1, 0], [2, 2])),
+                (SQUARE, np.zeros([2, 2], np.int32)),
+            ],
+            label=mode.lower(),
+            faults=[
+                *MISFITS,
+                Fault(
+                    inputs=(M, ints([0, 0], [3 - edge, 0])),
+                    match="reach over shape",
+                ),
+            ],
+        ),
+        Row(
+            op="MirrorPadGrad",
+            build=lambda x, margins, mode=mode: make_one(
+                "MirrorPadGrad", [x, margins], {"mode": mode}
+            ),
+            numpy=lambda x, margins, mode=mode: _folded(x, margins, mode.lower()),
+            inputs=[
+                (np.ones([4, 5], np.float32), ints([1, 1], [0, 2])),
+                (X[0], ints([0, 0], [1, 1])),
+                (X[0].astype(np.int32), ints([1, 0], [0, 1])),
+                (X[0], np.zeros([2, 2], np.int64)),
+                (np.zeros([0, 4], np.float32), ints([0, 0], [1, 1])),
+                (X[0].astype(np.complex64) * 1j, ints([1, 0], [1, 0])),
+            ],
+            smooth=[(SQUARE, ints([0, 0], [1, 0]))],
+            label=mode.lower(),
+            faults=[
+                MISFITS[0],
+                Fault(
+                    inputs=(M, ints([0, 0], [2, 0])),
+                    match="reach over shape",
+                ),
+            ],
+        ),
+    )
+]
+
+ROWS = [*JOINED, *CUT, *LAID, *PADS, *MIRRORS]

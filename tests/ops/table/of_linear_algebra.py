@@ -1,0 +1,437 @@
+"""Rows of linear algebra: solutions, factors, determinants, and singular and eigenvalues.
+
+Factors are no unique answer, so their rows say what they multiply to and which angles they have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.ops.build import make, make_one
+from actorsession.ops.determinants import matrix_determinant, slogdet
+from actorsession.ops.diagonals import matrix_band_part
+from actorsession.ops.factorisations import cholesky, lu, qr
+from actorsession.ops.fills import ones_like
+from actorsession.ops.matmul import matmul
+from actorsession.ops.matrices import adjoint
+from actorsession.ops.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
+from actorsession.ops.shape import expand_dims
+from actorsession.ops.solving import matrix_inverse, matrix_solve, matrix_triangular_solve
+from actorsession.ops.spectra import self_adjoint_eig, svd
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+RNG = np.random.default_rng(5)
+
+
+def _matrices(*shape: int, dtype: Any = np.float64) -> Any:
+    made = RNG.normal(size=shape)
+    if np.dtype(dtype).kind == "c":
+        made = made + 1j * RNG.normal(size=shape)
+    return made.astype(dtype)
+
+
+def _turned(x: Any) -> Any:
+    return np.conjugate(np.swapaxes(x, -1, -2))
+
+
+def _definite(x: Any) -> Any:
+    """A self-adjoint positive definite matrix."""
+    return (x @ _turned(x) + np.eye(x.shape[-1])).astype(x.dtype)
+
+
+SQUARES = [
+    (_matrices(3, 3),),
+    (_matrices(2, 3, 3, dtype=np.float32),),
+    (_matrices(2, 2, 2, 2, dtype=np.complex128),),
+    (_matrices(1, 1),),
+    (np.zeros((0, 3, 3)),),
+    (np.zeros((2, 0, 0), np.float32),),
+]
+OBLONGS = [*SQUARES[:5], (_matrices(2, 4, 2),), (_matrices(2, 2, 5, dtype=np.float32),)]
+HALF = (np.array([[2.0, 1.0], [1.0, 4.0]], np.float16),)
+DEFINITE = [(_definite(x),) for (x,) in SQUARES]
+SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
+NOT_SQUARE = Fault(inputs=(np.ones((2, 3)),), match="square matrices", static="2 rows and 3 columns")
+VECTOR = Fault(inputs=(np.ones(2),), match="takes (square )?matrices", static="batches of them")
+FIT = "of as many rows"
+ANY = 1e-4
+
+# -- solutions -----------------------------------------------------------------------------------
+
+INVERSES = [
+    Row(
+        op="MatrixInverse",
+        build=lambda x, turn=turn: matrix_inverse(x, adjoint=turn),
+        numpy=lambda x, turn=turn: np.linalg.inv(_turned(x) if turn else x).astype(x.dtype),
+        inputs=SQUARES,
+        smooth=[(_matrices(3, 3),), (_matrices(2, 2, 2),)],
+        faults=[
+            Fault(inputs=(np.zeros((2, 2)),), match="that are invertible"),
+            NOT_SQUARE,
+            VECTOR,
+        ],
+        label="adjoint" if turn else "plain",
+        exact=False,
+        rtol=ANY,
+    )
+    for turn in (False, True)
+]
+INVERSE_OF_HALVES = Row(
+    op="MatrixInverse",
+    build=matrix_inverse,
+    numpy=lambda x: np.linalg.inv(x.astype(np.float32)).astype(x.dtype),
+    inputs=[HALF],
+    label="halves",
+)
+
+SYSTEMS = [
+    (_matrices(3, 3), _matrices(3, 2)),
+    (_matrices(2, 3, 3, dtype=np.float32), _matrices(2, 3, 1, dtype=np.float32)),
+    (_matrices(2, 2, dtype=np.complex128), _matrices(2, 2, dtype=np.complex128)),
+    (_matrices(2, 2), np.zeros((2, 0))),
+    (np.zeros((0, 2, 2)), np.zeros((0, 2, 1))),
+    (np.zeros((0, 0)), np.zeros((0, 2))),
+]
+SOLUTIONS = [
+    Row(
+        op="MatrixSolve",
+        build=lambda a, b, turn=turn: matrix_solve(a, b, adjoint=turn),
+        numpy=lambda a, b, turn=turn: np.linalg.solve(_turned(a) if turn else a, b),
+        inputs=SYSTEMS,
+        smooth=[(_matrices(3, 3), _matrices(3, 2)), (_matrices(2, 2, 2), _matrices(2, 2, 1))],
+        faults=[
+            Fault(inputs=(SINGULAR, np.ones((2, 1))), match="not invertible"),
+            Fault(inputs=(np.ones((2, 3)), np.ones((2, 1))), match="square", static="3 columns"),
+            Fault(inputs=(np.eye(2), np.ones((3, 1))), match=FIT, static=FIT),
+            Fault(inputs=(np.eye(2), np.ones(2)), match=FIT, static="batches of them"),
+            Fault(
+                inputs=(np.eye(2)[None], np.ones((3, 2, 1))),
+                match="batches of one shape",
+                static="of one batch",
+            ),
+        ],
+        label="adjoint" if turn else "plain",
+        exact=False,
+        rtol=ANY,
+    )
+    for turn in (False, True)
+]
+
+
+def _triangle(x: Any, lower: bool) -> Any:
+    return np.tril(x) if lower else np.triu(x)
+
+
+def _steep(*shape: int, dtype: Any = np.float64) -> Any:
+    """Matrices whose triangles are far from singular."""
+    return (_matrices(*shape, dtype=dtype) + 3 * np.eye(shape[-1])).astype(dtype)
+
+
+TRIANGLES = [
+    (_steep(3, 3), _matrices(3, 2)),
+    (_steep(2, 3, 3, dtype=np.float32), _matrices(2, 3, 1, dtype=np.float32)),
+    (_steep(2, 2, dtype=np.complex128), _matrices(2, 2, dtype=np.complex128)),
+    (_steep(40, 40) + 20 * np.eye(40), _matrices(40, 3)),
+    (_steep(2, 3, 3), _matrices(3, 2)),
+    (_steep(3, 3), _matrices(2, 3, 2)),
+    (_steep(2, 1, 3, 3), _matrices(4, 3, 2)),
+    (np.zeros((0, 2, 2)), np.zeros((0, 2, 1))),
+    (np.zeros((0, 0)), np.zeros((0, 2))),
+]
+TRIANGULAR = [
+    Row(
+        op="MatrixTriangularSolve",
+        build=lambda a, b, lower=lower, turn=turn: matrix_triangular_solve(a, b, lower, turn),
+        numpy=lambda a, b, lower=lower, turn=turn: np.linalg.solve(
+            _turned(_triangle(a, lower)) if turn else _triangle(a, lower), b
+        ),
+        inputs=TRIANGLES,
+        smooth=[
+            (_steep(3, 3), _matrices(3, 2)),
+            (_steep(2, 2, 2), _matrices(2, 1)),
+            (_steep(1, 2, 2), _matrices(3, 2, 1)),
+        ],
+        faults=[
+            Fault(inputs=(np.array([[1.0, 1], [1, 0]]), np.ones((2, 1))), match="0 on its diagonal"),
+            Fault(inputs=(np.ones((2, 3)), np.ones((2, 1))), match="square", static="3 columns"),
+            Fault(inputs=(np.eye(2), np.ones((3, 1))), match=FIT, static=FIT),
+            Fault(
+                inputs=(np.ones((2, 2, 2)), np.ones((3, 2, 1))), match=FIT, static="cannot broadcast"
+            ),
+        ],
+        label=f"{'lower' if lower else 'upper'}_{'adjoint' if turn else 'plain'}",
+        exact=False,
+        rtol=ANY,
+    )
+    for lower in (True, False)
+    for turn in (False, True)
+]
+
+# -- factors -------------------------------------------------------------------------------------
+
+
+def _about_definite(x: Any) -> Any:
+    """A positive definite tensor made of any square one."""
+    return matmul(x, x, adjoint_b=True) + matrix_diag(ones_like(matrix_diag_part(x)))
+
+
+CHOLESKY = Row(
+    op="Cholesky",
+    build=cholesky,
+    numpy=lambda x: np.linalg.cholesky(x).astype(x.dtype),
+    inputs=[*DEFINITE, (np.array([[4.0, np.nan], [2.0, 5.0]]),)],
+    faults=[
+        Fault(inputs=(np.array([[1.0, 2.0], [2.0, 1.0]]),), match="positive definite"),
+        Fault(inputs=(-np.eye(3),), match="self-adjoint and positive definite"),
+        NOT_SQUARE,
+        VECTOR,
+    ],
+    exact=False,
+    rtol=ANY,
+)
+CHOLESKY_SMOOTH = Row(
+    op="Cholesky",
+    build=lambda x: cholesky(_about_definite(x)),
+    numpy=lambda x: np.linalg.cholesky(x @ _turned(x) + np.eye(x.shape[-1])),
+    inputs=[],
+    smooth=[(_matrices(3, 3),), (_matrices(2, 2, 2),)],
+    label="of_products",
+)
+
+
+def _qr_parts(x: Any, full: bool) -> Any:
+    q, r = qr(x, full)
+    return [matmul(q, r), matmul(q, q, adjoint_a=True), r - matrix_band_part(r, 0, -1)]
+
+
+def _qr_wanted(x: Any, full: bool) -> Any:
+    batch, (rows, columns) = x.shape[:-2], x.shape[-2:]
+    inner = rows if full else min(rows, columns)
+    unit = np.broadcast_to(np.eye(inner, dtype=x.dtype), (*batch, inner, inner))
+    return [x, unit, np.zeros((*batch, inner, columns), x.dtype)]
+
+
+QR = [
+    Row(
+        op="Qr",
+        build=lambda x, full=full: _qr_parts(x, full),
+        numpy=lambda x, full=full: _qr_wanted(x, full),
+        inputs=OBLONGS,
+        faults=[VECTOR],
+        label="full" if full else "reduced",
+        exact=False,
+        rtol=ANY,
+    )
+    for full in (False, True)
+]
+QR_SMOOTH = [
+    Row(
+        op="Qr",
+        build=lambda x, full=full: list(qr(x, full)),
+        numpy=lambda x: None,
+        inputs=[],
+        smooth=smooth,
+        label=label,
+    )
+    for label, full, smooth in [
+        ("reduced_gradient", False, [(_matrices(4, 3),), (_matrices(2, 2, 4),), (_matrices(3, 3),)]),
+        ("full_gradient", True, [(_matrices(2, 3),), (_matrices(2, 3, 3),)]),
+    ]
+]
+
+
+def _lu_parts(x: Any) -> Any:
+    both, order = lu(x)
+    upper = matrix_band_part(both, 0, -1)
+    lower = matrix_set_diag(both - upper, ones_like(matrix_diag_part(both)))
+    return [matmul(lower, upper), order]
+
+
+def _lu_wanted(x: Any) -> Any:
+    scipy_linalg = __import__("scipy.linalg").linalg
+    order = np.zeros(x.shape[:-1], np.int32)
+    rows = np.zeros_like(x)
+    for place in np.ndindex(x.shape[:-2]):
+        if x.shape[-1]:
+            where = scipy_linalg.lu(x[place], p_indices=True)[0]
+            order[place] = np.argsort(where)
+            rows[place] = x[place][order[place]]
+    return [rows, order]
+
+
+LU = Row(
+    op="Lu",
+    build=_lu_parts,
+    numpy=_lu_wanted,
+    inputs=SQUARES,
+    faults=[
+        Fault(inputs=(SINGULAR,), match="that are invertible"),
+        Fault(inputs=(np.full((2, 2), np.nan),), match="that are invertible"),
+        NOT_SQUARE,
+        VECTOR,
+    ],
+    exact=False,
+    rtol=ANY,
+)
+LU_SMOOTH = Row(
+    op="Lu",
+    build=lambda x: lu(x).lu,
+    numpy=lambda x: None,
+    inputs=[],
+    smooth=[(_matrices(3, 3),), (_matrices(2, 2, 2),)],
+    label="gradient",
+)
+
+# -- determinants --------------------------------------------------------------------------------
+
+DETERMINANT = Row(
+    op="MatrixDeterminant",
+    build=matrix_determinant,
+    numpy=lambda x: np.asarray(np.linalg.det(x), x.dtype),
+    inputs=[*SQUARES, (np.zeros((2, 2)),), (np.full((2, 2), np.nan),)],
+    smooth=[(_matrices(3, 3),), (_matrices(2, 2, 2),)],
+    faults=[NOT_SQUARE, VECTOR],
+    exact=False,
+    rtol=ANY,
+)
+LOG_DETERMINANT = Row(
+    op="LogMatrixDeterminant",
+    build=lambda x: list(slogdet(x)),
+    numpy=lambda x: [np.asarray(part, x.dtype) for part in np.linalg.slogdet(x)],
+    inputs=[*SQUARES, (np.zeros((2, 2)),)],
+    smooth=[(_matrices(3, 3),), (_matrices(2, 2, 2),)],
+    faults=[NOT_SQUARE, VECTOR],
+    exact=False,
+    rtol=ANY,
+)
+
+# -- spectra -------------------------------------------------------------------------------------
+
+
+def _eigen_parts(x: Any) -> Any:
+    e, v = self_adjoint_eig(x)
+    return [e, matmul(v * expand_dims(e, -2), v, adjoint_b=True), matmul(v, v, adjoint_a=True)]
+
+
+def _eigen_wanted(x: Any) -> Any:
+    unit = np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)
+    return [np.linalg.eigvalsh(x).astype(x.dtype), x, unit]
+
+
+EIGEN = Row(
+    op="SelfAdjointEigV2",
+    build=_eigen_parts,
+    numpy=_eigen_wanted,
+    inputs=DEFINITE,
+    smooth=[],
+    faults=[NOT_SQUARE, VECTOR],
+    exact=False,
+    rtol=ANY,
+)
+EIGEN_SMOOTH = Row(
+    op="SelfAdjointEigV2",
+    build=lambda x: list(self_adjoint_eig(x)),
+    numpy=lambda x: None,
+    inputs=[],
+    smooth=[(_matrices(3, 3),), (_matrices(2, 2, 2),)],
+    label="gradient",
+)
+EIGENVALUES = Row(
+    op="SelfAdjointEigV2",
+    build=lambda x: list(make("SelfAdjointEigV2", [x], {"compute_v": False}).outputs),
+    numpy=lambda x: [np.linalg.eigvalsh(x).astype(x.dtype), np.empty(0, x.dtype)],
+    inputs=DEFINITE,
+    label="values",
+    exact=False,
+    rtol=ANY,
+)
+EIGENVALUES_SMOOTH = Row(
+    op="SelfAdjointEigV2",
+    build=lambda x: make_one("SelfAdjointEigV2", [x], {"compute_v": False}),
+    numpy=lambda x: None,
+    inputs=[],
+    smooth=[(_matrices(3, 3),)],
+    label="values_gradient",
+)
+
+
+def _svd_parts(x: Any, full: bool) -> Any:
+    s, u, v = make("Svd", [x], {"compute_uv": True, "full_matrices": full}).outputs
+    angles = [matmul(u, u, adjoint_a=True), matmul(v, v, adjoint_a=True)]
+    if full:
+        return [s, *angles]
+    return [s, *angles, matmul(u * expand_dims(s, -2), v, adjoint_b=True)]
+
+
+def _svd_wanted(x: Any, full: bool) -> Any:
+    batch, (rows, columns) = x.shape[:-2], x.shape[-2:]
+    least = min(rows, columns)
+    counts = (rows, columns) if full else (least, least)
+    units = [np.broadcast_to(np.eye(n, dtype=x.dtype), (*batch, n, n)) for n in counts]
+    s = np.linalg.svd(x, compute_uv=False).astype(x.dtype)
+    return [s, *units] if full else [s, *units, x]
+
+
+def _svd_values(x: Any) -> Any:
+    return list(make("Svd", [x], {"compute_uv": False}).outputs)
+
+
+SVD = [
+    Row(
+        op="Svd",
+        build=lambda x, full=full: _svd_parts(x, full),
+        numpy=lambda x, full=full: _svd_wanted(x, full),
+        inputs=OBLONGS,
+        faults=[VECTOR],
+        label="full" if full else "reduced",
+        exact=False,
+        rtol=ANY,
+    )
+    for full in (False, True)
+]
+SVD_VALUES = Row(
+    op="Svd",
+    build=_svd_values,
+    numpy=lambda x: [
+        np.linalg.svd(x, compute_uv=False).astype(x.dtype), np.empty(0, x.dtype), np.empty(0, x.dtype)
+    ],
+    inputs=OBLONGS,
+    label="values",
+    exact=False,
+    rtol=ANY,
+)  # fmt: skip
+BROKEN = np.stack([np.full((2, 2), np.nan), np.diag([3.0, 2.0]), np.full((2, 2), np.inf)])
+SVD_BROKEN = Row(
+    op="Svd",
+    build=lambda x: svd(x)[0],
+    numpy=lambda x: np.array([[np.nan, np.nan], [3.0, 2.0], [np.nan, np.nan]]),
+    inputs=[(BROKEN,)],
+    label="not_finite",
+    exact=False,
+)
+SVD_SMOOTH = [
+    Row(
+        op="Svd",
+        build=build,
+        numpy=lambda x: None,
+        inputs=[],
+        smooth=[(_matrices(3, 3),), (_matrices(2, 4, 2),), (_matrices(2, 3),)],
+        label=label,
+    )
+    for label, build in [
+        ("vectors_gradient", lambda x: list(svd(x))),
+        ("values_gradient", lambda x: svd(x, compute_uv=False)),
+        ("only_values_gradient", lambda x: svd(x)[0]),
+        ("full_values_gradient", lambda x: svd(x, full_matrices=True)[0]),
+    ]
+]
+
+ROWS = [
+    *INVERSES, INVERSE_OF_HALVES, *SOLUTIONS, *TRIANGULAR, CHOLESKY, CHOLESKY_SMOOTH, *QR, *QR_SMOOTH,
+    LU, LU_SMOOTH, DETERMINANT, LOG_DETERMINANT, EIGEN, EIGEN_SMOOTH, EIGENVALUES, EIGENVALUES_SMOOTH,
+    *SVD, SVD_VALUES, SVD_BROKEN, *SVD_SMOOTH,
+]  # fmt: skip

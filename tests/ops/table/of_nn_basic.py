@@ -1,0 +1,288 @@
+"""Rows of biases, softmax and the cross entropies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from actorsession.ops import nn
+from actorsession.ops.build import make
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+X = np.linspace(-2, 3, 24, dtype=np.float32).reshape(2, 3, 4)
+SMOOTH = np.array([[0.5, -1.5, 2.0], [1.0, 0.25, -0.75]])
+LOGITS = np.array([[1.0, 2.0, 3.0], [100.0, 0.0, -100.0]], np.float32)
+MANY = np.linspace(-3, 3, 260, dtype=np.float32).reshape(2, 130)
+EMPTY = np.zeros([0, 3], np.float32)
+NO_CLASS = np.zeros([2, 0], np.float32)
+RANK = "rank at least 2"
+
+
+# -- BiasAdd, BiasAddGrad, L2Loss ------------------------------------------------------------------
+
+
+def _shaped(bias: Any, value: Any, axis: int) -> Any:
+    """The bias with axes of extent 1 behind its channels."""
+    behind = value.ndim - 2 if axis == 1 else 0
+    return bias.reshape(-1, *[1] * behind)
+
+
+def _channel_sums(grad: Any, axis: int) -> Any:
+    others = tuple(i for i in range(grad.ndim) if i != axis % grad.ndim)
+    wide = grad.astype(np.float32) if grad.dtype.itemsize == 2 else grad
+    return wide.sum(axis=others, dtype=wide.dtype).astype(grad.dtype)
+
+
+BIASES = [
+    row
+    for layout, axis, bias in (
+        ("NHWC", -1, np.array([1.0, 2.0, np.nan, 4.0], np.float32)),
+        ("NCHW", 1, np.array([1.0, np.inf, 3.0], np.float32)),
+    )
+    for row in (
+        Row(
+            op="BiasAdd",
+            build=lambda x, b, layout=layout: nn.bias_add(x, b, layout),
+            numpy=lambda x, b, axis=axis: x + _shaped(b, x, axis),
+            inputs=[
+                (X, bias),
+                (X.astype(np.int32), np.arange(bias.size, dtype=np.int32)),
+                (X.astype(np.complex64) * 1j, np.arange(bias.size).astype(np.complex64)),
+                (X[:0], bias),
+                (X[..., None], bias) if axis == 1 else (X[None], bias),
+                (np.ones([2, bias.size], np.float16), np.arange(bias.size, dtype=np.float16)),
+                (
+                    np.ones([2, bias.size], ml_dtypes.bfloat16),
+                    np.arange(bias.size).astype(ml_dtypes.bfloat16),
+                ),
+            ],
+            smooth=[(SMOOTH[None], np.array([0.5, 1.0, -1.0][: 3 if axis == -1 else 2]))],
+            label=layout,
+            faults=[
+                Fault(inputs=(X, np.ones([5], np.float32)), match="for each channel", static=RANK),
+                Fault(inputs=(X[0, 0], bias), match="for each channel", static=RANK),
+                Fault(inputs=(X, bias[None]), match="for each channel", static=RANK),
+            ],
+        ),
+        Row(
+            op="BiasAddGrad",
+            build=lambda grad, layout=layout: nn.bias_add_grad(grad, layout),
+            numpy=lambda grad, axis=axis: _channel_sums(grad, axis),
+            inputs=[
+                (X,),
+                (X[0],),
+                (X[:0],),
+                (X[..., None],),
+                (X.astype(np.int32),),
+                (X.astype(np.float64),),
+                (X.astype(np.float16),),
+                (X.astype(np.complex64) * 1j,),
+            ],
+            smooth=[(SMOOTH[None],), (SMOOTH,)],
+            label=layout,
+            exact=False,
+            rtol=2e-3,
+            faults=[Fault(inputs=(X[0, 0],), match=RANK, static=RANK)],
+        ),
+    )
+]
+
+
+def _half_square(t: Any) -> Any:
+    return (np.sum(t.astype(np.float64) ** 2) / 2).astype(t.dtype)
+
+
+L2 = Row(
+    op="L2Loss",
+    build=nn.l2_loss,
+    numpy=_half_square,
+    inputs=[
+        (X,),
+        (EMPTY,),
+        (np.float32(3.0),),
+        (np.array([np.nan, 1.0]),),
+        (np.array([1.5, 2.0], np.float16),),
+        (np.array([1.5, 2.0], ml_dtypes.bfloat16),),
+    ],
+    smooth=[(SMOOTH,), (np.float64(1.5),)],
+    exact=False,
+)
+
+
+# -- Softmax, LogSoftmax ---------------------------------------------------------------------------
+
+
+def _log_softmax(x: Any) -> Any:
+    wide = x.astype(np.float64)
+    if not x.size:
+        return x
+    shifted = wide - wide.max(axis=-1, keepdims=True)
+    return (shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))).astype(x.dtype)
+
+
+def _softmax(x: Any) -> Any:
+    return np.exp(_log_softmax(x.astype(np.float64))).astype(x.dtype)
+
+
+SCORES = [
+    (LOGITS,),
+    (X,),
+    (MANY,),
+    (np.tile(LOGITS, (20, 1)),),
+    (np.array([5.0], np.float32),),
+    (np.array([[-np.inf, 0.0, 1.0]], np.float32),),
+    (np.array([[np.nan, 0.0], [np.inf, 0.0]], np.float32),),
+    (EMPTY,),
+    (NO_CLASS,),
+    (LOGITS.astype(np.float64),),
+]
+SOFTMAXES = [
+    row
+    for op, build, numpy in (
+        ("Softmax", nn.softmax, _softmax),
+        ("LogSoftmax", nn.log_softmax, _log_softmax),
+    )
+    for row in (
+        Row(
+            op=op,
+            build=build,
+            numpy=numpy,
+            inputs=SCORES,
+            smooth=[(SMOOTH,), (SMOOTH[0],), (SMOOTH[None],)],
+            exact=False,
+            faults=[
+                Fault(inputs=(np.float32(1.0),), match="rank at least 1", static="axis -1"),
+            ],
+        ),
+        Row(
+            op=op,
+            build=build,
+            numpy=numpy,
+            inputs=[(SMOOTH.astype(np.float16),), (SMOOTH.astype(ml_dtypes.bfloat16),)],
+            smooth=[(SMOOTH,)],
+            label="low",
+            exact=False,
+            rtol=0.02,
+        ),
+        Row(
+            op=op,
+            build=lambda x, build=build: build(x, axis=0),
+            numpy=lambda x, numpy=numpy: np.swapaxes(numpy(np.swapaxes(x, 0, -1)), 0, -1),
+            inputs=[(LOGITS,), (X,), (LOGITS[0],)],
+            smooth=[(SMOOTH,), (SMOOTH[None],)],
+            label="first_axis",
+            exact=False,
+        ),
+    )
+]
+
+
+# -- cross entropies -------------------------------------------------------------------------------
+
+
+def _entropy(logits: Any, labels: Any) -> list[Any]:
+    """The loss and, as second output, its gradient."""
+    labels = np.broadcast_to(labels, np.broadcast_shapes(logits.shape, labels.shape))
+    logits = np.broadcast_to(logits, labels.shape)
+    log = _log_softmax(logits.astype(np.float64))
+    loss = -(labels * log).sum(axis=1)
+    return [loss.astype(logits.dtype), (np.exp(log) - labels).astype(logits.dtype)]
+
+
+def _sparse_entropy(logits: Any, labels: Any) -> list[Any]:
+    log = _log_softmax(logits.astype(np.float64))
+    rows = np.arange(len(labels))
+    back = np.exp(log)
+    back[rows, labels] -= 1
+    return [(-log[rows, labels]).astype(logits.dtype), back.astype(logits.dtype)]
+
+
+def _two(op: str) -> Callable[..., Any]:
+    return lambda *inputs: list(make(op, list(inputs)).outputs)
+
+
+CHANCES = np.array([[0.2, 0.3, 0.5], [0.0, 1.0, 0.0]], np.float32)
+MASKED = np.array([[1.0, -np.inf, 2.0], [-np.inf, 0.5, -np.inf]], np.float32)
+CLASSES = "at least 1 class"
+FIT = "of one shape"
+DENSE, SPARSE = "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"
+ENTROPIES = [
+    Row(
+        op=DENSE,
+        build=_two(DENSE),
+        numpy=_entropy,
+        inputs=[
+            (LOGITS, CHANCES),
+            (LOGITS, CHANCES[:1]),
+            (LOGITS.astype(np.float64), CHANCES.astype(np.float64)),
+            (EMPTY, EMPTY),
+            (NO_CLASS, NO_CLASS),
+            (MANY, np.eye(130, dtype=np.float32)[:2]),
+            (np.array([[np.nan, 1.0, 2.0]], np.float32), CHANCES[:1]),
+        ],
+        smooth=[(SMOOTH, CHANCES.astype(np.float64))],
+        exact=False,
+        faults=[
+            Fault(inputs=(LOGITS, CHANCES[:, :2]), match=FIT, static=FIT),
+            Fault(inputs=(LOGITS[0], CHANCES[0]), match=CLASSES, static=FIT),
+        ],
+    ),
+    Row(
+        op=DENSE,
+        build=_two(DENSE),
+        numpy=_entropy,
+        inputs=[
+            (SMOOTH.astype(np.float16), CHANCES.astype(np.float16)),
+            (SMOOTH.astype(ml_dtypes.bfloat16), CHANCES.astype(ml_dtypes.bfloat16)),
+        ],
+        smooth=[(SMOOTH, CHANCES.astype(np.float64))],
+        label="low",
+        exact=False,
+        rtol=0.03,
+    ),
+    Row(
+        op=SPARSE,
+        build=_two(SPARSE),
+        numpy=_sparse_entropy,
+        inputs=[
+            (LOGITS, np.array([2, 1], np.int32)),
+            (LOGITS.astype(np.float64), np.array([0, 0])),
+            (MANY, np.array([129, 0], np.int32)),
+            (MASKED, np.array([2, 1], np.int32)),
+            (EMPTY, np.zeros([0], np.int64)),
+            (np.array([[np.nan, 1.0, 2.0]], np.float32), np.array([1], np.int32)),
+        ],
+        smooth=[(SMOOTH, np.array([2, 0], np.int32))],
+        exact=False,
+        faults=[
+            Fault(inputs=(LOGITS, np.array([2, 3], np.int32)), match=r"label 3 .* \[0, 3\)"),
+            Fault(inputs=(LOGITS, np.array([-1, 0])), match="label -1"),
+            Fault(
+                inputs=(LOGITS, np.array([1], np.int32)),
+                match="one label for each row",
+                static="a label for each row",
+            ),
+            Fault(inputs=(NO_CLASS, np.array([0, 0], np.int32)), match=CLASSES),
+        ],
+    ),
+    Row(
+        op=SPARSE,
+        build=_two(SPARSE),
+        numpy=_sparse_entropy,
+        inputs=[
+            (SMOOTH.astype(np.float16), np.array([2, 0], np.int32)),
+            (SMOOTH.astype(ml_dtypes.bfloat16), np.array([1, 1])),
+        ],
+        smooth=[(SMOOTH, np.array([1, 1]))],
+        label="low",
+        exact=False,
+        rtol=0.03,
+    ),
+]
+
+ROWS = [*BIASES, L2, *SOFTMAXES, *ENTROPIES]

@@ -1,0 +1,237 @@
+"""Rows of normalisation: of batches, and by neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.ops import nn
+from actorsession.ops.build import make
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+RNG = np.random.default_rng(0)
+
+
+def some(*shape: int) -> Any:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def positive(*shape: int) -> Any:
+    return abs(some(*shape)) + np.float32(0.5)
+
+
+def axes_of(x: Any, front: bool) -> tuple[Any, Any]:
+    """The axes of a channel's numbers, and the shape by which its vector broadcasts."""
+    channel = 1 if front else x.ndim - 1
+    shape = [1] * x.ndim
+    shape[channel] = -1
+    return tuple(a for a in range(x.ndim) if a != channel), shape
+
+
+def trained(
+    x: Any, scale: Any, offset: Any, mean: Any, variance: Any, front: bool = False, share: Any = 1
+) -> Any:
+    wide = x.astype(np.float64)
+    axes, shape = axes_of(x, front)
+    now, spread = wide.mean(axes), wide.var(axes)
+    y = (wide - now.reshape(shape)) / np.sqrt(spread.reshape(shape) + 1e-3)
+    y = y * scale.reshape(shape) + offset.reshape(shape)
+    count = x.size // x.shape[1 if front else -1]
+    fresh = spread * count / (count - 1)
+    if share != 1:
+        outputs = [(1 - share) * mean + share * now, (1 - share) * variance + share * fresh]
+    else:
+        outputs = [now, fresh]
+    return [y.astype(x.dtype), *(v.astype(scale.dtype) for v in (*outputs, now, spread))]
+
+
+def applied(x: Any, scale: Any, offset: Any, mean: Any, variance: Any) -> Any:
+    y = ((x.astype(np.float64) - mean) / np.sqrt(variance + 1e-3) * scale + offset).astype(x.dtype)
+    return [y, mean, variance, mean, variance]
+
+
+def trained_back(g: Any, x: Any, scale: Any, mean: Any, variance: Any) -> Any:
+    axes, _ = axes_of(x, False)
+    inverse = 1 / np.sqrt(variance + 1e-3)
+    centred = x - mean
+    slope = (g * centred).mean(axes) * inverse**2
+    by_x = scale * inverse * (g - g.mean(axes) - centred * slope)
+    nothing = np.zeros(0, scale.dtype)
+    return [by_x, (g * centred).sum(axes) * inverse, g.sum(axes), nothing, nothing]
+
+
+def node(op: str, **attrs: Any) -> Any:
+    return lambda *inputs: list(make(op, inputs, {"epsilon": 1e-3, **attrs}).outputs)
+
+
+def first(build: Any) -> Any:
+    return lambda *inputs: build(*inputs)[0]
+
+
+def with_nothing(function: Any) -> Any:
+    """The third version has one more output, which is empty here."""
+    return lambda *inputs: [*function(*inputs), np.zeros(0, inputs[1].dtype)]
+
+
+IMAGES, VECTOR = some(2, 3, 4, 3), some(3)
+USUAL = (IMAGES, some(3), some(3), some(3), positive(3))
+LENGTHS = Fault(
+    inputs=(IMAGES, some(4), some(3), some(3), positive(3)),
+    match="vectors with a number for each channel",
+    static="vectors with a number for each channel",
+)
+
+
+def back_inputs(grad: Any, version: str) -> tuple[Any, ...]:
+    """What the gradient takes: the third version has one more, which is empty here."""
+    inputs = (grad, *(USUAL[i] for i in (0, 1, 3, 4)))
+    return (*inputs, np.zeros(0, np.float32)) if version == "V3" else inputs
+
+
+def near(x: Any, radius: int) -> Any:
+    out = np.zeros(x.shape)
+    for c in range(x.shape[-1]):
+        out[..., c] = x[..., max(0, c - radius) : c + radius + 1].sum(-1)
+    return out
+
+
+def responded(x: Any) -> Any:
+    return (x / (1.5 + 0.5 * near(x.astype(np.float64) ** 2, 2)) ** 0.75).astype(x.dtype)
+
+
+def responded_back(g: Any, x: Any, y: Any) -> Any:
+    norm = 1.5 + 0.5 * near(x.astype(np.float64) ** 2, 2)
+    shared = near(g * y / norm, 2) * x * (2 * 0.5 * 0.75)
+    return (g * norm**-0.75 - shared).astype(x.dtype)
+
+
+LRN = {"depth_radius": 2, "bias": 1.5, "alpha": 0.5, "beta": 0.75}
+
+ROWS = [
+    *(
+        Row(
+            op=f"FusedBatchNorm{version}",
+            build=node(f"FusedBatchNorm{version}"),
+            numpy=with_nothing(trained) if version == "V3" else trained,
+            inputs=[USUAL],
+            faults=[LENGTHS],
+            exact=False,
+            rtol=1e-4,
+        )
+        for version in ("", "V2", "V3")
+    ),
+    *(
+        Row(
+            op=f"FusedBatchNorm{version}",
+            label="result",
+            build=first(node(f"FusedBatchNorm{version}")),
+            numpy=lambda *inputs: trained(*inputs)[0],
+            inputs=[USUAL],
+            smooth=[(some(2, 2, 2, 2), some(2), some(2), some(2), positive(2))],
+            wrt=[0, 1, 2],
+            exact=False,
+            rtol=1e-4,
+        )
+        for version in ("", "V2", "V3")
+    ),
+    Row(
+        op="FusedBatchNormV3",
+        label="NCHW",
+        build=first(node("FusedBatchNormV3", data_format="NCHW")),
+        numpy=lambda x, s, o, m, v: trained(x, s, o, m, v, front=True)[0],
+        inputs=[(some(2, 3, 4, 2), *USUAL[1:])],
+        smooth=[(some(2, 2, 2, 2), some(2), some(2), some(2), positive(2))],
+        wrt=[0, 1, 2],
+        exact=False,
+        rtol=1e-4,
+    ),
+    Row(
+        op="FusedBatchNormV3",
+        label="running",
+        build=lambda x, s, o, m, v: list(
+            nn.fused_batch_norm(x, s, o, m, v, exponential_avg_factor=0.25)
+        ),
+        numpy=lambda x, s, o, m, v: trained(x, s, o, m, v, share=0.25)[:3],
+        inputs=[USUAL],
+        smooth=(),
+        exact=False,
+        rtol=1e-4,
+    ),
+    Row(
+        op="FusedBatchNormV3",
+        label="volumes",
+        build=first(node("FusedBatchNormV3", data_format="NDHWC")),
+        numpy=lambda *inputs: trained(*inputs)[0],
+        inputs=[(some(2, 2, 2, 3, 3), *USUAL[1:])],
+        exact=False,
+        rtol=1e-4,
+    ),
+    Row(
+        op="FusedBatchNormV3",
+        label="inference",
+        build=node("FusedBatchNormV3", is_training=False),
+        numpy=with_nothing(applied),
+        inputs=[USUAL, (some(0, 3, 4, 3), *USUAL[1:])],
+        exact=False,
+        rtol=1e-4,
+    ),
+    Row(
+        op="FusedBatchNormV3",
+        label="inference result",
+        build=first(node("FusedBatchNormV3", is_training=False)),
+        numpy=lambda *inputs: applied(*inputs)[0],
+        inputs=[USUAL],
+        smooth=[(some(2, 2, 2, 2), some(2), some(2), some(2), positive(2))],
+        wrt=[0, 1, 2],
+        exact=False,
+        rtol=1e-4,
+    ),
+    Row(
+        op="FusedBatchNormV3",
+        label="halves",
+        build=first(node("FusedBatchNormV3")),
+        numpy=lambda *inputs: trained(*inputs)[0],
+        inputs=[(IMAGES.astype(np.float16), *USUAL[1:])],
+        exact=False,
+        rtol=5e-3,
+    ),
+    *(
+        Row(
+            op=f"FusedBatchNormGrad{version}",
+            build=node(f"FusedBatchNormGrad{version}"),
+            numpy=lambda g, x, scale, mean, variance, *_: trained_back(g, x, scale, mean, variance),
+            inputs=[back_inputs(some(2, 3, 4, 3), version)],
+            no_gradient="second derivatives are those of batch_normalization",
+            faults=[
+                Fault(
+                    inputs=back_inputs(some(2, 3, 3, 3), version),
+                    match="the gradient has shape",
+                    static="takes images of rank 4",
+                )
+            ],
+            exact=False,
+            rtol=1e-4,
+        )
+        for version in ("", "V2", "V3")
+    ),
+    Row(
+        op="LRN",
+        build=lambda x: nn.lrn(x, 2, 1.5, 0.5, 0.75),
+        numpy=responded,
+        inputs=[(some(2, 2, 3, 7),), (some(2, 2, 3, 1),), (some(0, 2, 3, 7),)],
+        smooth=[(some(1, 2, 2, 6),)],
+        faults=[Fault(inputs=(some(2, 3, 7),), match="rank 4", static="rank 4")],
+        exact=False,
+    ),
+    Row(
+        op="LRNGrad",
+        build=lambda g, x, y: make("LRNGrad", [g, x, y], LRN).outputs[0],
+        numpy=responded_back,
+        inputs=[(some(2, 2, 3, 7), (x := some(2, 2, 3, 7)), responded(x))],
+        no_gradient="TensorFlow has registered none",
+        exact=False,
+    ),
+]  # fmt: skip

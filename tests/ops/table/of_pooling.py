@@ -1,0 +1,342 @@
+"""Rows of pools, of dilations, and of their gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.ops import nn
+from actorsession.ops.build import make_one
+from tests.ops.table.row import Fault, Row
+from tests.ops.table.sliding import by_channel_last, pooled, steps
+
+__all__ = ["ROWS"]
+
+RNG = np.random.default_rng(0)
+
+
+def some(*shape: int) -> Any:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def apart(*shape: int) -> Any:
+    """Numbers that are far enough from each other for finite differences."""
+    return (RNG.permutation(int(np.prod(shape))).reshape(shape) / 7).astype(np.float32)
+
+
+def top(x: Any) -> Any:
+    return pooled(x, [2] * (x.ndim - 2), [2] * (x.ndim - 2), "SAME", np.max)
+
+
+def mean(x: Any) -> Any:
+    return pooled(x, [2] * (x.ndim - 2), [2] * (x.ndim - 2), "SAME", np.mean)
+
+
+def firsts(x: Any) -> list[tuple[Any, Any]]:
+    """(place in the pool's result, place in the images) of each first maximum."""
+    n = x.ndim - 2
+    _, met = steps(x.shape[1:-1], [2] * n, [2] * n, [1] * n, "SAME")
+    best: dict[Any, Any] = {}
+    for at, _, place in met:
+        for b in range(len(x)):
+            for c in range(x.shape[-1]):
+                to, come = (b, *at, c), (b, *place, c)
+                if to not in best or x[come] > x[best[to]]:
+                    best[to] = come
+    return list(best.items())
+
+
+def top_back(x: Any, y: Any, g: Any) -> Any:
+    out = np.zeros_like(x)
+    for to, come in firsts(x):
+        out[come] += g[to]
+    return out
+
+
+def top_back_back(x: Any, y: Any, g: Any) -> Any:
+    out = np.zeros_like(y)
+    for to, come in firsts(x):
+        out[to] = g[come]
+    return out
+
+
+def mean_back(shape: Any, g: Any) -> Any:
+    n = len(shape) - 2
+    _, met = steps(shape[1:-1], [2] * n, [2] * n, [1] * n, "SAME")
+    out: Any = np.zeros(tuple(shape), g.dtype)
+    for at, _, place in met:
+        count = sum(where == at for where, _, _ in met)
+        out[(slice(None), *place)] += g[(slice(None), *at)] / g.dtype.type(count)
+    return out
+
+
+def places(x: Any) -> Any:
+    """Where the maxima are, as numbers in the flattened image."""
+    y = top(x)
+    out = np.zeros(y.shape, np.int64)
+    for to, come in firsts(x):
+        out[to] = np.ravel_multi_index(come[1:], x.shape[1:])
+    return y, out
+
+
+def placed(x: Any, g: Any, where: Any) -> Any:
+    out = np.zeros((len(x), x[0].size), x.dtype)
+    for b in range(len(x)):
+        np.add.at(out[b], where[b].ravel(), g[b].ravel())
+    return out.reshape(x.shape)
+
+
+def sums(x: Any, f: Any) -> tuple[Any, Any]:
+    """The largest sums with a filter, and (place in the result, in the filter, in the images)."""
+    counts, met = steps(x.shape[1:-1], f.shape[:2], [1, 1], [1, 2], "SAME")
+    out = np.full((len(x), *counts, x.shape[-1]), -np.inf, x.dtype)
+    best: dict[Any, Any] = {}
+    for at, element, place in met:
+        for b in range(len(x)):
+            for c in range(x.shape[-1]):
+                total = x[(b, *place, c)] + f[(*element, c)]
+                if total > out[(b, *at, c)]:
+                    out[(b, *at, c)] = total
+                    best[(b, *at, c)] = ((*element, c), (b, *place, c))
+    return out, best
+
+
+def sums_to_images(x: Any, f: Any, g: Any) -> Any:
+    out = np.zeros_like(x)
+    for to, (_, place) in sums(x, f)[1].items():
+        out[place] += g[to]
+    return out
+
+
+def sums_to_filter(x: Any, f: Any, g: Any) -> Any:
+    out = np.zeros_like(f)
+    for to, (element, _) in sums(x, f)[1].items():
+        out[element] += g[to]
+    return out
+
+
+def built(op: str) -> Any:
+    n = 3 if "3D" in op else 2
+    attrs = {"ksize": (1, *[2] * n, 1), "strides": (1, *[2] * n, 1), "padding": "SAME"}
+    return lambda *inputs: make_one(op, inputs, attrs)
+
+
+DILATION = {"strides": (1, 1, 1, 1), "rates": (1, 1, 2, 1), "padding": "SAME"}
+NAN = np.array([1, np.nan, 2, 3, -np.inf, 4], np.float32).reshape(1, 2, 3, 1)
+IMAGES, EMPTY = apart(2, 5, 4, 3), some(0, 5, 4, 3)
+VOLUMES = apart(1, 3, 2, 4, 2)
+WRONG = Fault(
+    inputs=(IMAGES, top(IMAGES), some(2, 2, 2, 3)), match="the gradient has shape", static="input 2"
+)
+RANK = Fault(inputs=(some(4, 4, 3),), match="rank 4", static="rank 4")
+
+ROWS = [
+    Row(
+        op="MaxPool",
+        build=lambda x: nn.max_pool(x, 2, 2, "SAME"),
+        numpy=top,
+        inputs=[(IMAGES,), (EMPTY,), (NAN,), (np.arange(12, dtype=np.int32).reshape(1, 3, 4, 1),)],
+        smooth=[(IMAGES,)],
+        faults=[RANK],
+    ),
+    Row(
+        op="MaxPool",
+        label="paddings",
+        build=lambda x: nn.max_pool(
+            x, [1, 3, 2, 1], [1, 1, 2, 1], [[0, 0], [1, 2], [0, 1], [0, 0]]
+        ),
+        numpy=lambda x: pooled(x, [3, 2], [1, 2], [(1, 2), (0, 1)], np.max),
+        inputs=[(IMAGES,), (-IMAGES,)],
+        smooth=[(apart(1, 3, 4, 2),)],
+    ),
+    Row(
+        op="MaxPool",
+        label="channels",
+        build=lambda x: nn.max_pool(x, [1, 1, 1, 2], [1, 1, 1, 2], "SAME"),
+        numpy=lambda x: x.reshape(*x.shape[:3], -1, 2).max(-1),
+        inputs=[(apart(2, 3, 2, 6),)],
+        smooth=[(apart(1, 2, 2, 4),)],
+        faults=[
+            Fault(
+                inputs=(some(1, 2, 2, 3),),
+                match="3 channels are no multiple of a window of 2",
+                static="3 channels are no multiple",
+            )
+        ],
+    ),
+    Row(
+        op="MaxPool",
+        label="NCHW",
+        build=lambda x: nn.max_pool(x, 2, 1, "VALID", "NCHW"),
+        numpy=by_channel_last(lambda x: pooled(x, [2, 2], [1, 1], "VALID", np.max)),
+        inputs=[(apart(2, 3, 4, 3),)],
+        smooth=[(apart(1, 2, 3, 3),)],
+        faults=[
+            Fault(
+                inputs=(some(1, 2, 1, 3),),
+                match="a window of 2 does not fit",
+                static="a window of 2",
+            )
+        ],
+    ),
+    Row(
+        op="MaxPoolGrad",
+        build=built("MaxPoolGrad"),
+        numpy=top_back,
+        inputs=[
+            (IMAGES, top(IMAGES), some(2, 3, 2, 3)),
+            (EMPTY, some(0, 3, 2, 3), some(0, 3, 2, 3)),
+        ],
+        smooth=[(IMAGES, top(IMAGES), some(2, 3, 2, 3))],
+        wrt=[2],
+        faults=[WRONG],
+        exact=False,
+    ),
+    Row(
+        op="MaxPoolGradGrad",
+        build=built("MaxPoolGradGrad"),
+        numpy=top_back_back,
+        inputs=[(IMAGES, top(IMAGES), some(2, 5, 4, 3))],
+        smooth=[(IMAGES, top(IMAGES), some(2, 5, 4, 3))],
+        wrt=[2],
+        exact=False,
+    ),
+    Row(
+        op="AvgPool",
+        build=lambda x: nn.avg_pool(x, 2, 2, "SAME"),
+        numpy=mean,
+        inputs=[(IMAGES,), (EMPTY,)],
+        smooth=[(some(2, 3, 3, 2),)],
+        faults=[RANK],
+        exact=False,
+    ),
+    Row(
+        op="AvgPool",
+        label="NCHW",
+        build=lambda x: nn.avg_pool(x, [3, 2], 1, "SAME", "NCHW"),
+        numpy=by_channel_last(lambda x: pooled(x, [3, 2], [1, 1], "SAME", np.mean)),
+        inputs=[(apart(2, 3, 4, 3),)],
+        smooth=[(some(1, 2, 3, 3),)],
+        exact=False,
+    ),
+    Row(
+        op="AvgPoolGrad",
+        build=built("AvgPoolGrad"),
+        numpy=mean_back,
+        inputs=[(np.array([2, 5, 4, 3], np.int32), some(2, 3, 2, 3))],
+        smooth=[(np.array([1, 3, 4, 2], np.int32), some(1, 2, 2, 2))],
+        faults=[
+            Fault(
+                inputs=(np.array([2, 5, 4, 3], np.int32), some(2, 3, 3, 3)),
+                match=r"the gradient has shape \[2, 3, 2, 3\], got \[2, 3, 3, 3\]",
+            )
+        ],
+        exact=False,
+    ),
+    Row(
+        op="MaxPool3D",
+        build=lambda x: nn.max_pool3d(x, 2, 2, "SAME"),
+        numpy=top,
+        inputs=[(VOLUMES,), (some(0, 3, 2, 4, 2),)],
+        smooth=[(VOLUMES,)],
+    ),
+    Row(
+        op="MaxPool3DGrad",
+        build=built("MaxPool3DGrad"),
+        numpy=top_back,
+        inputs=[(VOLUMES, top(VOLUMES), some(1, 2, 1, 2, 2))],
+        smooth=[(VOLUMES, top(VOLUMES), some(1, 2, 1, 2, 2))],
+        wrt=[2],
+        exact=False,
+    ),
+    Row(
+        op="MaxPool3DGradGrad",
+        build=built("MaxPool3DGradGrad"),
+        numpy=top_back_back,
+        inputs=[(VOLUMES, top(VOLUMES), some(1, 3, 2, 4, 2))],
+        smooth=[(VOLUMES, top(VOLUMES), some(1, 3, 2, 4, 2))],
+        wrt=[2],
+        exact=False,
+    ),
+    Row(
+        op="AvgPool3D",
+        build=lambda x: nn.avg_pool3d(x, 2, 2, "SAME"),
+        numpy=mean,
+        inputs=[(VOLUMES,), (some(0, 3, 2, 4, 2),)],
+        smooth=[(some(1, 3, 2, 2, 2),)],
+        exact=False,
+    ),
+    Row(
+        op="AvgPool3DGrad",
+        build=built("AvgPool3DGrad"),
+        numpy=mean_back,
+        inputs=[(np.array([1, 3, 2, 4, 2], np.int32), some(1, 2, 1, 2, 2))],
+        smooth=[(np.array([1, 3, 2, 2, 2], np.int32), some(1, 2, 1, 1, 2))],
+        exact=False,
+    ),
+    Row(
+        op="MaxPoolWithArgmax",
+        build=lambda x: nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"),
+        numpy=places,
+        inputs=[(IMAGES,), (np.zeros([2, 3, 3, 2], np.float32),), (EMPTY,)],
+        smooth=(),
+        faults=[RANK],
+    ),
+    Row(
+        op="MaxPoolWithArgmax",
+        label="values",
+        build=lambda x: nn.max_pool_with_argmax(
+            x, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", include_batch_in_index=True
+        )[0],
+        numpy=top,
+        inputs=[(IMAGES,)],
+        smooth=[(IMAGES,)],
+    ),
+    Row(
+        op="MaxPoolGradWithArgmax",
+        build=built("MaxPoolGradWithArgmax"),
+        numpy=placed,
+        inputs=[(IMAGES, some(2, 3, 2, 3), places(IMAGES)[1])],
+        no_gradient="TensorFlow has registered none",
+        faults=[
+            Fault(inputs=(IMAGES, some(2, 3, 2, 3), places(IMAGES)[1] + 60), match="places are in"),
+            Fault(
+                inputs=(IMAGES, some(2, 3, 3, 3), places(IMAGES)[1]),
+                match="have shape",
+                static="input 1",
+            ),
+        ],
+        exact=False,
+    ),
+    Row(
+        op="Dilation2D",
+        build=lambda x, f: nn.dilation2d(x, f, [1, 1, 1, 1], [1, 1, 2, 1], "SAME"),
+        numpy=lambda x, f: sums(x, f)[0],
+        inputs=[(some(2, 4, 5, 2), some(3, 2, 2)), (some(0, 4, 5, 2), some(3, 2, 2))],
+        smooth=[(apart(1, 3, 4, 2), some(2, 2, 2))],
+        faults=[
+            Fault(
+                inputs=(some(1, 4, 5, 3), some(3, 2, 2)),
+                match="images of 3 channels and a filter for 2",
+                static="images of 3 channels",
+            )
+        ],
+    ),
+    Row(
+        op="Dilation2DBackpropInput",
+        build=lambda *inputs: make_one("Dilation2DBackpropInput", inputs, DILATION),
+        numpy=sums_to_images,
+        inputs=[(some(2, 4, 5, 2), some(3, 2, 2), some(2, 4, 5, 2))],
+        no_gradient="TensorFlow has registered none",
+        exact=False,
+    ),
+    Row(
+        op="Dilation2DBackpropFilter",
+        build=lambda *inputs: make_one("Dilation2DBackpropFilter", inputs, DILATION),
+        numpy=sums_to_filter,
+        inputs=[(some(2, 4, 5, 2), some(3, 2, 2), some(2, 4, 5, 2))],
+        no_gradient="TensorFlow has registered none",
+        exact=False,
+    ),
+]

@@ -1,0 +1,83 @@
+"""Rows of division towards zero, and of products and quotients that are 0 where a factor is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorsession import ops
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+X = np.array([0, 1, -2.5, np.nan, np.inf, -np.inf, 3, 0], np.float32)
+Y = np.array([0, 0, 4, 0, 0, 2, np.nan, 5], np.float32)
+COLUMN, LINE = np.array([[1], [-2], [0]], np.float32), np.array([0, 3], np.float32)
+EMPTY = np.zeros([0, 3], np.float32)
+COMPLEX = np.array([1 + 2j, 0, 3j], np.complex64)
+INTS = np.array([7, -7, 7, -7, 0], np.int32)
+DIVISORS = np.array([2, 2, -2, -2, 3], np.int32)
+POSITIVE = np.array([[0.5, 1.5], [2.5, 3.0]])
+MIXED = np.array([[-0.5, 1.5], [2.5, -3.0]])
+
+
+def _guarded(op: str, build: Callable[..., Any], numpy: Callable[..., Any], at: str) -> Row:
+    """A function that is 0 where argument ``at`` is, by ``numpy`` elsewhere."""
+
+    def guarded(x: Any, y: Any) -> Any:
+        x, y = np.broadcast_arrays(x, y)
+        zero = (x if at == "x" else y) == 0
+        return np.where(zero, np.zeros((), x.dtype), numpy(x, y)).astype(x.dtype)
+
+    return Row(
+        op=op,
+        build=build,
+        numpy=guarded,
+        inputs=[
+            (X, Y),
+            (COLUMN, LINE),
+            (EMPTY, np.float32(0)),
+            (np.float64(2), np.float64(0)),
+            (COMPLEX, COMPLEX[::-1].copy()),
+            (np.array([1, 0, 3], np.float16), np.array([0, 2, 2], np.float16)),
+        ],
+        smooth=[(MIXED, POSITIVE), (MIXED[0], POSITIVE), (MIXED, np.array(0.7))],
+        exact=False,
+    )
+
+
+def _whole(op: str, build: Callable[..., Any], numpy: Callable[..., Any], why: str) -> Row:
+    return Row(
+        op=op,
+        build=build,
+        numpy=numpy,
+        inputs=[
+            (INTS, DIVISORS),
+            (INTS.astype(np.int64), np.int64(-3)),
+            (np.array([9, 250], np.uint8), np.array([[2], [7]], np.uint8)),
+            (np.zeros([0], np.int32), np.int32(2)),
+            (np.array([-7.5, 7.5, 1, np.nan], np.float32), np.array([3, -3, 0, 1], np.float32)),
+            (np.float64(7), np.float64(2)),
+        ],
+        no_gradient=why,
+        faults=[Fault(inputs=(INTS, np.int32(0)), match="Integer division by zero")],
+    )
+
+
+def _truncated(x: Any, y: Any) -> Any:
+    if np.asarray(x).dtype.kind in "iu":
+        return np.trunc(np.divide(x, y, dtype=np.float64)).astype(np.asarray(x).dtype)
+    return np.trunc(np.divide(x, y))
+
+
+ROWS = [
+    _guarded("DivNoNan", ops.div_no_nan, np.divide, "y"),
+    _guarded("MulNoNan", ops.math.multiply_no_nan, np.multiply, "y"),
+    _guarded("Xlogy", ops.math.xlogy, lambda x, y: x * np.log(y), "x"),
+    _guarded("Xlog1py", ops.math.xlog1py, lambda x, y: x * np.log1p(y), "x"),
+    _guarded("Xdivy", ops.math.xdivy, np.divide, "x"),
+    _whole("TruncateDiv", ops.truncatediv, _truncated, "piecewise constant, as in TensorFlow"),
+    _whole("TruncateMod", ops.truncatemod, np.fmod, "TensorFlow has registered none"),
+]

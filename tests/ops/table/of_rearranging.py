@@ -1,0 +1,440 @@
+"""Rows of ops that put the elements of a tensor in another order, or on and off diagonals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession import ops
+from actorsession.ops.complex_numbers import complex, imag
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+RNG = np.random.default_rng(5)
+MATRIX = np.arange(6, dtype=np.float32).reshape(2, 3)
+CUBE = RNG.normal(size=(2, 3, 4)).astype(np.float32)
+IMAGE = np.arange(2 * 4 * 6 * 3, dtype=np.float32).reshape(2, 4, 6, 3)
+DEEP = np.arange(2 * 2 * 3 * 8, dtype=np.int32).reshape(2, 2, 3, 8)
+WORDS = np.array([b"a", b"bc", b""], object)
+NOT_FINITE = np.array([np.nan, 1, np.inf, -np.inf], np.float32)
+
+
+# -- order along axes ------------------------------------------------------------------------------
+
+
+def _reverse_sequences(x: Any, lengths: Any, along: int, batch: int) -> Any:
+    out = x.copy()
+    for place, length in enumerate(lengths):
+        rows, read = [slice(None)] * (x.ndim), [slice(None)] * (x.ndim)
+        rows[batch] = read[batch] = slice(place, place + 1)
+        rows[along] = slice(0, length)
+        for position in range(length):
+            rows[along] = slice(position, position + 1)
+            read[along] = slice(length - 1 - position, length - position)
+            out[tuple(rows)] = x[tuple(read)]
+    return out
+
+
+def _axes(*entries: int) -> Any:
+    return np.array(entries, np.int32)
+
+
+REVERSALS = [
+    Row(
+        op="ReverseV2",
+        build=ops.reverse,
+        numpy=lambda x, axes: np.flip(x, tuple(axes.tolist())),
+        inputs=[
+            (MATRIX, _axes(0)),
+            (CUBE, _axes(-1, 0)),
+            (MATRIX, np.zeros(0, np.int32)),
+            (np.zeros([0, 3], np.float32), _axes(1)),
+            (np.float32(2), np.zeros(0, np.int32)),
+            (NOT_FINITE, np.array([0], np.int64)),
+            (WORDS, _axes(0)),
+        ],
+        smooth=[(CUBE, _axes(1, 2))],
+        faults=[
+            Fault(inputs=(MATRIX, _axes(2)), match="axis 2 is not in"),
+            Fault(inputs=(MATRIX, _axes(0, -2)), match="given once"),
+            Fault(inputs=(MATRIX, np.int32(0)), match="axes are a vector", static="rank 1"),
+        ],
+    ),
+    Row(
+        op="ReverseSequence",
+        build=lambda x, n: ops.reverse_sequence(x, n, seq_axis=1),
+        numpy=lambda x, n: _reverse_sequences(x, n, 1, 0),
+        inputs=[
+            (MATRIX, _axes(2, 3)),
+            (MATRIX, np.array([0, 1], np.int64)),
+            (CUBE, _axes(3, 2)),
+            (np.zeros([0, 3], np.float32), np.zeros(0, np.int32)),
+            (np.zeros([2, 0], np.float32), _axes(0, 0)),
+            (np.stack([NOT_FINITE, NOT_FINITE]), _axes(4, 2)),
+        ],
+        smooth=[(CUBE, _axes(3, 2))],
+        faults=[
+            Fault(inputs=(MATRIX, _axes(1, 4)), match=r"in \[0, 3\], got \[1, 4\]"),
+            Fault(inputs=(MATRIX, _axes(1, -1)), match=r"in \[0, 3\]"),
+            Fault(inputs=(MATRIX, _axes(1, 1, 1)), match="lengths of shape", static="3 lengths"),
+        ],
+    ),
+    Row(
+        op="ReverseSequence",
+        label="axes-swapped",
+        build=lambda x, n: ops.reverse_sequence(x, n, seq_axis=0, batch_axis=2),
+        numpy=lambda x, n: _reverse_sequences(x, n, 0, 2),
+        inputs=[(CUBE, _axes(2, 1, 0, 2))],
+        smooth=[(CUBE, _axes(2, 1, 0, 2))],
+    ),
+    Row(
+        op="Roll",
+        build=ops.roll,
+        numpy=lambda x, shift, axis: np.roll(x, shift.tolist(), axis.tolist()),
+        inputs=[
+            (MATRIX, np.int32(1), np.int32(1)),
+            (MATRIX, _axes(1, -4, 1), _axes(1, 0, 1)),
+            (CUBE, np.array([7], np.int64), _axes(-1)),
+            (np.zeros([0, 3], np.float32), np.int32(1), np.int32(0)),
+            (NOT_FINITE, np.int32(-1), np.int32(0)),
+            (WORDS, np.int32(1), np.int32(0)),
+        ],
+        smooth=[(CUBE, _axes(1, -1), _axes(0, 2))],
+        faults=[
+            Fault(inputs=(MATRIX, _axes(1), _axes(2)), match="axis 2 is not in"),
+            Fault(inputs=(MATRIX, _axes(1, 1), _axes(0)), match="one shape", static="one length"),
+            Fault(
+                inputs=(np.float32(1), np.int32(1), np.int32(0)),
+                match="the tensor an axis",
+                static="at least 1",
+            ),
+        ],
+    ),
+    Row(
+        op="ConjugateTranspose",
+        build=lambda x: ops.transpose(x, [1, 0], conjugate=True),
+        numpy=lambda x: x.T.conj(),
+        inputs=[(MATRIX.astype(np.complex64) * (1 + 2j),), (np.zeros([0, 2], np.complex128),)],
+        smooth=[(MATRIX,)],
+    ),
+    Row(
+        op="ConjugateTranspose",
+        label="by-parts",
+        build=lambda x: imag(ops.transpose(complex(x, x * x), [-1, 0], conjugate=True)),
+        numpy=lambda x: -np.square(x.T),
+        inputs=[(MATRIX,)],
+        smooth=[(MATRIX,)],
+    ),
+]
+
+
+# -- blocks ----------------------------------------------------------------------------------------
+
+
+def _space_to_depth(x: Any, block: int) -> Any:
+    rows = [x[:, i::block, j::block] for i in range(block) for j in range(block)]
+    return np.concatenate(rows, axis=-1)
+
+
+def _depth_to_space(x: Any, block: int) -> Any:
+    batch, height, width, depth = x.shape
+    left = depth // block**2
+    out = np.zeros([batch, height * block, width * block, left], x.dtype)
+    for i in range(block):
+        for j in range(block):
+            first = (i * block + j) * left
+            out[:, i::block, j::block] = x[..., first : first + left]
+    return out
+
+
+def _channels_first(function: Any) -> Any:
+    return lambda x: np.moveaxis(function(np.moveaxis(x, 1, -1), 2), -1, 1)
+
+
+def _space_to_batch(x: Any, block: Any, paddings: Any) -> Any:
+    margins = [(0, 0), *paddings.tolist(), *[(0, 0)] * (x.ndim - 1 - len(block))]
+    padded = np.pad(x, margins)
+    parts = [
+        padded[(slice(None), *(slice(i, None, b) for i, b in zip(first, block, strict=True)))]
+        for first in np.ndindex(*block)
+    ]
+    return np.concatenate(parts)
+
+
+def _batch_to_space(x: Any, block: Any, crops: Any) -> Any:
+    sides = block.tolist()
+    batch = x.shape[0] // int(np.prod(sides))
+    whole = [n * b for n, b in zip(x.shape[1:], sides, strict=False)]
+    out = np.zeros([batch, *whole, *x.shape[1 + len(sides) :]], x.dtype)
+    for part, first in enumerate(np.ndindex(*sides)):
+        index = (slice(None), *(slice(i, None, b) for i, b in zip(first, sides, strict=True)))
+        out[index] = x[part * batch : (part + 1) * batch]
+    kept = [slice(a, n - b) for n, (a, b) in zip(whole, crops.tolist(), strict=True)]
+    return out[(slice(None), *kept)]
+
+
+def _pairs(*pairs: tuple[int, int]) -> Any:
+    return np.array(pairs, np.int32).reshape(-1, 2)
+
+
+BLOCKS = [
+    Row(
+        op="SpaceToDepth",
+        build=lambda x: ops.space_to_depth(x, 2),
+        numpy=lambda x: _space_to_depth(x, 2),
+        inputs=[(IMAGE,), (DEEP[:, :, :2],), (np.zeros([0, 2, 2, 1], np.float32),)],
+        smooth=[(IMAGE[:1, :, :2, :1],)],
+        faults=[
+            Fault(inputs=(IMAGE[:, :3],), match="not divisible by 2", static="not divisible by 2"),
+            Fault(inputs=(MATRIX,), match="rank 4", static="rank 4"),
+        ],
+    ),
+    Row(
+        op="SpaceToDepth",
+        label="channels-first",
+        build=lambda x: ops.space_to_depth(x, 2, data_format="NCHW"),
+        numpy=_channels_first(_space_to_depth),
+        inputs=[(IMAGE.transpose(0, 3, 1, 2),)],
+        smooth=[(IMAGE[:1, :, :2, :1].transpose(0, 3, 1, 2),)],
+    ),
+    Row(
+        op="DepthToSpace",
+        build=lambda x: ops.depth_to_space(x, 2),
+        numpy=lambda x: _depth_to_space(x, 2),
+        inputs=[(DEEP,), (DEEP.astype(np.float16),), (np.zeros([1, 0, 2, 4], np.float32),)],
+        smooth=[(DEEP[:1].astype(np.float32),)],
+        faults=[
+            Fault(inputs=(IMAGE,), match="not divisible by 4", static="not divisible by 4"),
+            Fault(inputs=(MATRIX,), match="rank 4", static="rank 4"),
+        ],
+    ),
+    Row(
+        op="DepthToSpace",
+        label="channels-first",
+        build=lambda x: ops.depth_to_space(x, 2, data_format="NCHW"),
+        numpy=_channels_first(_depth_to_space),
+        inputs=[(DEEP.transpose(0, 3, 1, 2),)],
+        smooth=[(DEEP[:1].transpose(0, 3, 1, 2).astype(np.float32),)],
+    ),
+    Row(
+        op="SpaceToBatchND",
+        build=ops.space_to_batch_nd,
+        numpy=_space_to_batch,
+        inputs=[
+            (IMAGE, _axes(2, 3), _pairs((0, 0), (0, 0))),
+            (IMAGE, _axes(3), _pairs((1, 1))),
+            (IMAGE, np.array([2, 4], np.int64), _pairs((2, 0), (1, 1))),
+            (IMAGE, np.zeros(0, np.int32), np.zeros([0, 2], np.int32)),
+            (np.zeros([0, 4], np.float32), _axes(2), _pairs((0, 0))),
+        ],
+        smooth=[(IMAGE[:1, :2, :2], _axes(2, 2), _pairs((0, 0), (1, 1)))],
+        faults=[
+            Fault(inputs=(IMAGE, _axes(3), _pairs((0, 0))), match="not divisible by 3"),
+            Fault(inputs=(IMAGE, _axes(2), _pairs((-1, 1))), match="at least 0"),
+            Fault(
+                inputs=(MATRIX, _axes(1, 1), _pairs((0, 0), (0, 0))),
+                match="rank 2",
+                static="need more",
+            ),
+        ],
+    ),
+    Row(
+        op="BatchToSpaceND",
+        build=ops.batch_to_space_nd,
+        numpy=_batch_to_space,
+        inputs=[
+            (IMAGE.reshape(6, 4, 2, 3), _axes(2, 3), _pairs((0, 0), (0, 0))),
+            (IMAGE.reshape(6, 4, 2, 3), _axes(3), _pairs((2, 1))),
+            (IMAGE, np.array([2], np.int64), _pairs((8, 0))),
+            (np.zeros([4, 0], np.float32), _axes(2), _pairs((0, 0))),
+        ],
+        smooth=[(IMAGE.reshape(24, 2, 3)[:4], _axes(2, 2), _pairs((1, 0), (0, 2)))],
+        faults=[
+            Fault(inputs=(IMAGE, _axes(3), _pairs((0, 0))), match="not divisible by 3"),
+            Fault(inputs=(IMAGE, _axes(2), _pairs((5, 4))), match="cut off"),
+            Fault(
+                inputs=(IMAGE, _axes(2), _pairs((0, 0), (0, 0))),
+                match="as many",
+                static=r"\[1, 2\]",
+            ),
+        ],
+    ),
+]
+
+
+# -- diagonals -------------------------------------------------------------------------------------
+
+
+def _diag(x: Any) -> Any:
+    return np.diag(x.reshape(-1)).reshape(x.shape + x.shape)
+
+
+def _band(x: Any, lower: Any, upper: Any) -> Any:
+    rows, columns = np.indices(x.shape[-2:])
+    kept = ((rows - columns <= lower) | (lower < 0)) & ((columns - rows <= upper) | (upper < 0))
+    return np.where(kept, x, np.zeros((), x.dtype))
+
+
+def _diagonal_part(x: Any, low: int, high: int, padding: Any, align: str) -> Any:
+    """Entry by entry, from the definition."""
+    *batch, rows, columns = x.shape
+    above, below = align.split("_")
+    lengths = {d: min(rows + min(d, 0), columns - max(d, 0)) for d in range(low, high + 1)}
+    width = max(lengths.values())
+    out = np.full([*batch, high - low + 1, width], padding, x.dtype)
+    for row, d in enumerate(range(high, low - 1, -1)):
+        left = (d >= 0 and above == "LEFT") or (d <= 0 and below == "LEFT")
+        for i in range(lengths[d]):
+            place = i + (0 if left else width - lengths[d])
+            out[..., row, place] = x[..., i - min(d, 0), i + max(d, 0)]
+    return out[..., 0, :] if low == high else out
+
+
+def _diagonal_set(x: Any, given: Any, low: int, high: int, align: str) -> Any:
+    """Each entry of the matrix that the diagonals' own numbering names."""
+    numbers = np.arange(x.shape[-2] * x.shape[-1]).reshape(x.shape[-2:])
+    where = _diagonal_part(numbers, low, high, -1, align)
+    out = x.copy().reshape(*x.shape[:-2], -1)
+    for place in np.ndindex(*where.shape):
+        if where[place] >= 0:
+            out[..., where[place]] = given[(..., *place)]
+    return out.reshape(x.shape)
+
+
+def _diagonal_rows(k: tuple[int, int], align: str) -> list[Row]:
+    low, high = k
+    label = f"{low}-to-{high}-{align.lower().replace('_', '-')}"
+    ends = np.array(k, np.int32)
+    wide, square = CUBE, np.arange(16).reshape(4, 4)
+    given = _diagonal_part(CUBE, low, high, 7, align)
+    return [
+        Row(
+            op="MatrixDiagPartV3",
+            label=label,
+            build=lambda x: ops.matrix_diag_part(x, k=ends, padding_value=9, align=align),
+            numpy=lambda x: _diagonal_part(x, low, high, 9, align),
+            inputs=[(wide,), (CUBE[:0],), (square.astype(np.int32),)],
+            smooth=[(wide[0],)],
+        ),
+        Row(
+            op="MatrixSetDiagV3",
+            label=label,
+            build=lambda x, d: ops.matrix_set_diag(x, d, k=ends, align=align),
+            numpy=lambda x, d: _diagonal_set(x, d, low, high, align),
+            inputs=[(wide, given)],
+            smooth=[(wide, given)],
+        ),
+        Row(
+            op="MatrixDiagV3",
+            label=label,
+            build=lambda d: ops.matrix_diag(
+                d, k=ends, num_rows=3, num_cols=4, padding_value=5, align=align
+            ),
+            numpy=lambda d: _diagonal_set(np.full([2, 3, 4], 5, d.dtype), d, low, high, align),
+            inputs=[(given,), (given.astype(np.int64),)],
+            smooth=[(given,)],
+        ),
+    ]
+
+
+DIAGONALS = [
+    Row(
+        op="Diag",
+        build=ops.diag,
+        numpy=_diag,
+        inputs=[(NOT_FINITE,), (MATRIX,), (np.zeros(0, np.float32),), (np.array([1 + 2j]),)],
+        smooth=[(CUBE[0],)],
+        faults=[Fault(inputs=(np.float32(1),), match="rank at least 1", static="rank at least 1")],
+    ),
+    Row(
+        op="DiagPart",
+        build=ops.diag_part,
+        numpy=lambda x: x.reshape([-1, x.size])[0][:: int(x.size**0.5) + 1].reshape(
+            x.shape[: x.ndim // 2]
+        ),
+        inputs=[
+            (np.arange(9, dtype=np.int32).reshape(3, 3),),
+            (RNG.normal(size=(2, 3, 2, 3)).astype(np.float32),),
+        ],
+        smooth=[(RNG.normal(size=(2, 2)),)],
+        faults=[
+            Fault(inputs=(MATRIX,), match="halves are equal", static="halves are equal"),
+            Fault(inputs=(CUBE,), match="halves are equal", static="halves are equal"),
+        ],
+    ),
+    Row(
+        op="MatrixBandPart",
+        build=ops.matrix_band_part,
+        numpy=_band,
+        inputs=[
+            (CUBE, np.int32(1), np.int32(0)),
+            (CUBE, np.int64(-1), np.int64(1)),
+            (MATRIX, np.int32(0), np.int32(-1)),
+            (np.zeros([0, 3], np.float32), np.int32(0), np.int32(0)),
+            (np.stack([NOT_FINITE, NOT_FINITE]), np.int32(0), np.int32(0)),
+            (MATRIX > 2, np.int32(0), np.int32(1)),
+        ],
+        smooth=[(CUBE, np.int32(1), np.int32(1))],
+        faults=[
+            Fault(inputs=(MATRIX, np.int32(3), np.int32(0)), match="3 diagonals are kept"),
+            Fault(
+                inputs=(NOT_FINITE, np.int32(0), np.int32(0)), match="matrices", static="matrices"
+            ),
+        ],
+    ),
+    Row(
+        op="MatrixDiagV3",
+        label="main",
+        build=ops.matrix_diag,
+        numpy=lambda d: d[..., None] * np.eye(d.shape[-1], dtype=d.dtype),
+        inputs=[(MATRIX,), (np.zeros([2, 0], np.float32),), (np.arange(3, dtype=np.int32),)],
+        smooth=[(MATRIX,)],
+        faults=[Fault(inputs=(np.float32(1),), match="more axes", static="at least 1")],
+    ),
+    Row(
+        op="MatrixDiagPartV3",
+        label="main",
+        build=ops.matrix_diag_part,
+        numpy=lambda x: np.diagonal(x, axis1=-2, axis2=-1),
+        inputs=[(CUBE,), (np.zeros([2, 0, 3], np.float32),), (MATRIX > 2,)],
+        smooth=[(CUBE,)],
+        faults=[Fault(inputs=(NOT_FINITE,), match="matrices", static="matrices")],
+    ),
+    Row(
+        op="MatrixDiagPartV3",
+        label="far",
+        build=lambda x: ops.matrix_diag_part(x, k=3),
+        numpy=lambda x: np.diagonal(x, 3, -2, -1),
+        inputs=[(CUBE,)],
+        smooth=[(CUBE,)],
+        faults=[Fault(inputs=(MATRIX,), match="no diagonal 3", static="no diagonal 3")],
+    ),
+    Row(
+        op="MatrixSetDiagV3",
+        label="main",
+        build=ops.matrix_set_diag,
+        numpy=lambda x, d: _diagonal_set(x, d, 0, 0, "RIGHT_LEFT"),
+        inputs=[
+            (CUBE, CUBE[:, :, 0].copy()),
+            (np.zeros([0, 2], np.float32), np.zeros(0, np.float32)),
+        ],
+        smooth=[(CUBE, CUBE[:, :, 0].copy())],
+        faults=[Fault(inputs=(MATRIX, NOT_FINITE), match=r"shape \[2\], got", static="got")],
+    ),
+]
+
+ALIGNED = [
+    row
+    for k, align in [
+        ((-1, 2), "RIGHT_LEFT"),
+        ((-1, 2), "LEFT_RIGHT"),
+        ((0, 1), "LEFT_LEFT"),
+        ((-2, 3), "RIGHT_RIGHT"),
+        ((-1, -1), "RIGHT_LEFT"),
+    ]
+    for row in _diagonal_rows(k, align)
+]
+
+ROWS = [*REVERSALS, *BLOCKS, *DIAGONALS, *ALIGNED]

@@ -1,0 +1,164 @@
+"""Rows of bits read as another type, of numbers that are near, of evenly spaced and clipped numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession import ops
+from actorsession.ops.build import make_one
+from actorsession.ops.nearness import approximate_equal
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+ANY = np.array([-2.5, -1.5, -0.5, 0.0, 0.5, 1.5, np.nan, np.inf, -np.inf], np.float32)
+EMPTY = np.zeros([0, 3], np.float32)
+SMOOTH = np.array([[-2.5, -0.7], [0.4, 1.3]])
+
+
+def _bitcast(label: str, target: str, numpy: Any, inputs: Any, **more: Any) -> Row:
+    return Row(
+        op="Bitcast",
+        label=label,
+        build=lambda x: ops.bitcast(x, target),
+        numpy=numpy,
+        inputs=inputs,
+        no_gradient="TensorFlow has registered none",
+        **more,
+    )
+
+
+def _clip_by_value_op(t: Any, low: Any, high: Any) -> Any:
+    return make_one("ClipByValue", [t, low, high])
+
+
+def _close(x: Any, y: Any) -> Any:
+    return np.abs(np.asarray(x, np.complex128) - y) < 1e-5
+
+
+ROWS = [
+    _bitcast(
+        "same-width",
+        "int32",
+        lambda x: np.asarray(x).view(np.int32),
+        [(ANY,), (EMPTY,), (np.float32(1),), (ANY.reshape(3, 3).T,)],
+    ),
+    _bitcast(
+        "narrower",
+        "int16",
+        lambda x: np.asarray(x).reshape(*np.shape(x), 1).view(np.int16),
+        [(np.array([1, -2], np.int32),), (np.zeros([0], np.int64),), (np.float64(1.5),)],
+    ),
+    _bitcast(
+        "wider",
+        "int64",
+        lambda x: x.view(np.int64).reshape(x.shape[:-1]),
+        [
+            (np.array([[1, 2], [3, 4]], np.int32),),
+            (np.array([1, 2], np.float32),),
+            (np.zeros([0, 2], np.int32),),
+        ],
+        faults=[
+            Fault(inputs=(np.array([1, 2, 3], np.int32),), match="last axis", static="last axis"),
+            Fault(inputs=(np.int32(1),), match="last axis", static="last axis"),
+        ],
+    ),
+    Row(
+        op="Rint",
+        build=ops.rint,
+        numpy=np.rint,
+        inputs=[(ANY,), (EMPTY,), (np.float64(2.5),), (np.array([0.5], np.float16),)],
+        no_gradient="piecewise constant; TensorFlow gives none",
+    ),
+    Row(
+        op="NextAfter",
+        build=ops.math.nextafter,
+        numpy=np.nextafter,
+        inputs=[
+            (ANY, np.float32(1)),
+            (np.array([[1], [2]], np.float64), np.array([0, 1, 3], np.float64)),
+            (EMPTY, np.array([1, 2, 3], np.float32)),
+            (np.float32(0), np.float32(-1)),
+        ],
+        smooth=[(SMOOTH, SMOOTH.T + 5), (SMOOTH, np.array(9.0)), (np.array(9.0), SMOOTH)],
+    ),
+    Row(
+        op="ApproximateEqual",
+        build=approximate_equal,
+        numpy=_close,
+        inputs=[
+            (
+                np.array([1, 1, np.inf, np.nan], np.float32),
+                np.array([1.000001, 1.1, np.inf, np.nan], np.float32),
+            ),
+            (np.array([1, 2], np.int32), np.array([1, 3], np.int32)),
+            (np.array([1, 200], np.uint8), np.array([2, 200], np.uint8)),
+            (np.array([1j], np.complex64), np.array([1j], np.complex64)),
+            (np.float64(1), np.float64(1)),
+            (EMPTY, EMPTY),
+        ],
+        no_gradient="a comparison",
+        faults=[
+            Fault(
+                inputs=(np.array([1, 2], np.float32), np.float32(1)),
+                match="one shape",
+                static="one shape",
+            )
+        ],
+    ),
+    Row(
+        op="LinSpace",
+        build=lambda start, stop, num: make_one("LinSpace", [start, stop, num]),
+        numpy=lambda start, stop, num: np.linspace(start, stop, num, dtype=np.asarray(start).dtype),
+        inputs=[
+            (np.float32(1), np.float32(10), np.int32(4)),
+            (np.float64(3), np.float64(-1), np.int64(9)),
+            (np.float32(2), np.float32(7), np.int32(1)),
+            (np.float16(0), np.float16(1), np.int32(3)),
+        ],
+        no_gradient="TensorFlow marks it so",
+        exact=False,
+        faults=[
+            Fault(inputs=(np.float32(1), np.float32(2), np.int32(0)), match="at least 1 number"),
+            Fault(
+                inputs=(np.array([1], np.float32), np.float32(2), np.int32(2)),
+                match="three scalars",
+                static="is a scalar",
+            ),
+        ],
+    ),
+    Row(
+        op="ClipByValue",
+        build=_clip_by_value_op,
+        numpy=lambda t, low, high: np.maximum(np.minimum(t, high), low),
+        inputs=[
+            (ANY, np.float32(-1), np.float32(1)),
+            (
+                np.array([[1, 5], [-7, 3]], np.int32),
+                np.array([[2, 2], [2, 4]], np.int32),
+                np.int32(4),
+            ),
+            (np.array([1, 9], np.uint8), np.uint8(3), np.uint8(2)),
+            (EMPTY, np.float32(0), np.float32(1)),
+            (np.float64(5), np.float64(0), np.float64(1)),
+        ],
+        smooth=[
+            (SMOOTH, np.array(-1.0), np.array(1.0)),
+            (SMOOTH, np.array([[-1.0, -3.0], [-1.0, 0.0]]), np.array(1.0)),
+            (np.array(5.0), np.array(0.0), np.array(1.0)),
+        ],
+        faults=[
+            Fault(
+                inputs=(
+                    np.array([[1, 2]], np.float32),
+                    np.array([1, 2], np.float32),
+                    np.float32(3),
+                ),
+                match="limits are scalars",
+                static="limits are scalars",
+            )
+        ],
+    ),
+]

@@ -1,0 +1,237 @@
+"""Rows of ops on rows that belong together: sorted, unsorted, and looked up by index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorsession import ops
+from actorsession.ops.build import make_one
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+DATA = np.array([[1.5, -2.0], [0.5, 3.0], [2.5, -2.0], [-1.0, 4.0], [3.0, 0.25]])
+IDS = np.array([0, 0, 1, 3, 3], np.int32)
+MIXED = np.array([2, -1, 0, 2, 0], np.int32)
+ZEROS = np.array([[0.0, 2.0], [0.0, 0.0], [5.0, -2.0], [0.0, 4.0], [3.0, 0.0]])
+INTS = np.array([[7, -8], [2, -1], [100, 3], [-7, 0], [0, 9]], np.int8)
+NAN = np.array([1.0, np.nan, np.nan, -np.inf, 2.0], np.float32)
+# At these no two elements of a segment are equal, and none is 0.
+SMOOTH = [(DATA, IDS), (DATA[:, 0].copy(), IDS.astype(np.int64)), (DATA.reshape(5, 2, 1), IDS)]
+# No segment is empty: what stands there may be too large for differences.
+FULL = np.array([2, -1, 0, 1, 0], np.int32)
+FOLDED = [(DATA, FULL, np.int32(3)), (DATA.reshape(5, 1, 2), FULL[:, None], np.int32(3))]
+NO_GRADIENT = "TensorFlow has registered none"
+
+
+def _folded(data: Any, ids: Any, count: int, fold: Callable[[Any], Any], empty: Any) -> Any:
+    """Segment by segment."""
+    width = np.ndim(ids)
+    rows = np.reshape(data, (np.size(ids), *np.shape(data)[width:]))
+    out = np.empty((count, *rows.shape[1:]), rows.dtype)
+    for i in range(count):
+        mine = rows[np.ravel(ids) == i]
+        out[i] = fold(mine) if len(mine) else empty
+    return out
+
+
+def _mean(rows: Any) -> Any:
+    if rows.dtype.kind == "i":
+        return np.trunc(rows.sum(0, dtype=np.int64) / len(rows))
+    return rows.sum(0) / len(rows)
+
+
+def _largest(rows: Any) -> Any:
+    return np.fmax.reduce(rows, 0)
+
+
+def _smallest(rows: Any) -> Any:
+    return np.fmin.reduce(rows, 0)
+
+
+def _sorted(
+    op: str, build: Callable[..., Any], fold: Callable[[Any], Any], empty: Any = 0, **more: Any
+) -> Row:
+    def numpy(data: Any, ids: Any) -> Any:
+        return _folded(data, ids, int(ids[-1]) + 1 if len(ids) else 0, fold, empty)
+
+    return Row(
+        op=op,
+        build=build,
+        numpy=numpy,
+        inputs=[
+            (DATA.astype(np.float32), IDS),
+            (INTS, IDS.astype(np.int64)),
+            (DATA.astype(np.float16), IDS),
+            (NAN, IDS),
+            (np.zeros([0, 2], np.float32), np.zeros([0], np.int32)),
+            (np.zeros([5, 0], np.float32), IDS),
+        ],
+        smooth=more.pop("smooth", SMOOTH),
+        exact=False,
+        rtol=1e-3,
+        faults=[
+            Fault(inputs=(DATA, IDS[::-1].copy()), match="rising order"),
+            Fault(inputs=(DATA, IDS - 1), match="at least 0"),
+            Fault(inputs=(DATA, IDS[:3]), match="an id for each", static="an id for each"),
+            Fault(inputs=(np.float32(1), IDS[:0]), match="rank at least 1", static="at least 1"),
+        ],
+    )
+
+
+def _unsorted(
+    op: str, build: Callable[..., Any], fold: Callable[[Any], Any], empty: Callable[[Any], Any]
+) -> Row:
+    def numpy(data: Any, ids: Any, count: Any) -> Any:
+        return _folded(data, ids, int(count), fold, empty(data.dtype))
+
+    return Row(
+        op=op,
+        build=build,
+        numpy=numpy,
+        inputs=[
+            (DATA.astype(np.float32), MIXED, np.int32(4)),
+            (INTS, MIXED.astype(np.int64), np.int64(3)),
+            (DATA.astype(np.float16), MIXED, np.int32(3)),
+            (DATA, np.array([[0, 1], [-1, 1], [2, 0], [0, 2], [0, 0]], np.int32), np.int32(3)),
+            (NAN[:2], np.array([1, 1], np.int32), np.int32(2)),
+            (np.zeros([0, 2], np.float32), np.zeros([0], np.int32), np.int32(2)),
+            (np.float32(3), np.int32(1), np.int32(2)),
+        ],
+        smooth=FOLDED,
+        exact=False,
+        rtol=1e-3,
+        faults=[
+            Fault(inputs=(DATA, MIXED, np.int32(2)), match="segment id 2 is not below 2"),
+            Fault(inputs=(DATA, MIXED[:2], np.int32(3)), match="begins", static="begins"),
+            Fault(inputs=(DATA, MIXED, np.int32(-1)), match="at least 0"),
+        ],
+    )
+
+
+def _lowest(dtype: Any) -> Any:
+    return np.iinfo(dtype).min if dtype.kind == "i" else np.finfo(dtype).min
+
+
+def _highest(dtype: Any) -> Any:
+    return np.iinfo(dtype).max if dtype.kind == "i" else np.finfo(dtype).max
+
+
+INDICES = np.array([4, 0, 0, 2, 1], np.int32)
+DIVISORS: dict[str, Callable[[Any], Any]] = {
+    "Sum": lambda rows: rows.sum(0),
+    "Mean": _mean,
+    "SqrtN": lambda rows: rows.sum(0) / np.sqrt(len(rows)),
+}
+BUILDERS = {
+    "Sum": ops.sparse_segment_sum,
+    "Mean": ops.sparse_segment_mean,
+    "SqrtN": ops.sparse_segment_sqrt_n,
+}
+
+
+def _sparse(kind: str, sparse: bool) -> Row:
+    def numpy(data: Any, indices: Any, ids: Any) -> Any:
+        count = int(ids[-1]) + 1 if len(ids) else 0
+        return _folded(data[indices], ids, count, DIVISORS[kind], 0)
+
+    return Row(
+        op=f"SparseSegment{kind}",
+        label="sparse-gradient" if sparse else "",
+        build=lambda data, indices, ids: BUILDERS[kind](data, indices, ids, sparse_gradient=sparse),
+        numpy=numpy,
+        inputs=[
+            (DATA.astype(np.float32), INDICES, IDS),
+            (DATA, INDICES.astype(np.int64), IDS.astype(np.int64)),
+            (DATA.astype(np.float16), INDICES, IDS),
+            (DATA, INDICES[:0], IDS[:0]),
+        ],
+        smooth=[(DATA, INDICES, IDS), (DATA[:, 0].copy(), INDICES[:3], IDS[:3])],
+        exact=False,
+        rtol=1e-3,
+        faults=[
+            Fault(inputs=(DATA, INDICES + 1, IDS), match=r"rows in \[0, 5\)"),
+            Fault(inputs=(DATA, INDICES, IDS[::-1].copy()), match="rising order"),
+            Fault(inputs=(DATA, INDICES[:2], IDS), match="an id for each", static="an id for each"),
+            Fault(inputs=(np.float64(1), INDICES, IDS), match="at least 1", static="at least 1"),
+        ],
+    )
+
+
+def _with_num_segments(kind: str) -> Row:
+    def numpy(data: Any, indices: Any, ids: Any, count: Any) -> Any:
+        return _folded(data[indices], ids, int(count), DIVISORS[kind], 0)
+
+    return Row(
+        op=f"SparseSegment{kind}WithNumSegments",
+        build=lambda data, indices, ids, count: BUILDERS[kind](
+            data, indices, ids, num_segments=count
+        ),
+        numpy=numpy,
+        inputs=[
+            (DATA.astype(np.float32), INDICES, IDS, np.int32(4)),
+            (DATA, INDICES, IDS, np.int64(6)),
+            (DATA, INDICES[:0], IDS[:0], np.int32(2)),
+        ],
+        smooth=[(DATA, INDICES, IDS, np.int32(6))],
+        exact=False,
+        faults=[Fault(inputs=(DATA, INDICES, IDS, np.int32(3)), match="scalar of at least 4")],
+    )
+
+
+def _grad(kind: str) -> Row:
+    """Scatters each segment's gradient to the rows that it was made of."""
+
+    def numpy(grad: Any, indices: Any, ids: Any, rows: Any) -> Any:
+        counts = np.bincount(ids, minlength=len(grad))
+        divisor = {"Sum": np.ones_like(counts), "Mean": counts, "SqrtN": np.sqrt(counts)}[kind]
+        out = np.zeros((int(rows), *grad.shape[1:]), grad.dtype)
+        for index, segment in zip(indices, ids, strict=True):
+            out[index] += (grad[segment] / divisor[segment]).astype(grad.dtype)
+        return out
+
+    return Row(
+        op=f"SparseSegment{kind}Grad",
+        build=lambda *inputs: make_one(f"SparseSegment{kind}Grad", inputs),
+        numpy=numpy,
+        inputs=[
+            (DATA[:4].astype(np.float32), INDICES, IDS, np.int32(5)),
+            (DATA, INDICES.astype(np.int64), IDS, np.int32(7)),
+            (DATA, INDICES[:0], IDS[:0], np.int32(2)),
+        ],
+        no_gradient=NO_GRADIENT,
+        exact=False,
+        faults=[
+            Fault(inputs=(DATA, INDICES, IDS, np.int32(3)), match=r"rows in \[0, 3\)"),
+            Fault(inputs=(DATA[:2], INDICES, IDS, np.int32(5)), match=r"rows in \[0, 2\)"),
+        ],
+    )
+
+
+ROWS = [
+    _sorted("SegmentSum", ops.segment_sum, lambda rows: rows.sum(0)),
+    _sorted("SegmentMean", ops.segment_mean, _mean),
+    _sorted("SegmentMin", ops.segment_min, _smallest),
+    _sorted("SegmentMax", ops.segment_max, _largest),
+    _sorted(
+        "SegmentProd",
+        ops.segment_prod,
+        lambda rows: np.multiply.reduce(rows, 0),
+        1,
+        smooth=[*SMOOTH, (ZEROS, IDS)],
+    ),
+    _unsorted("UnsortedSegmentMin", ops.unsorted_segment_min, _smallest, _highest),
+    _unsorted("UnsortedSegmentMax", ops.unsorted_segment_max, _largest, _lowest),
+    _unsorted(
+        "UnsortedSegmentProd",
+        ops.unsorted_segment_prod,
+        lambda rows: np.multiply.reduce(rows, 0),
+        lambda dtype: 1,
+    ),
+    *[_sparse(kind, sparse) for kind in DIVISORS for sparse in (False, True)],
+    *[_with_num_segments(kind) for kind in DIVISORS],
+    *[_grad(kind) for kind in DIVISORS],
+]

@@ -1,0 +1,235 @@
+"""Rows of slices: boxes, and strided slices in TensorFlow's sparse form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from actorsession import ops
+from actorsession.ops.build import make_one
+from actorsession.ops.strided import MASKS
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+M = np.array([[1.5, np.nan], [-np.inf, 0.0]], np.float32)
+KINDS = [
+    M,
+    np.array([[1, -2], [3, 4]], np.int8),
+    np.array([[True, False], [False, True]]),
+    np.array([[1 + 2j, 3], [0, -1j]], np.complex64),
+    np.array([[1.5, -2.0], [0.0, 3.0]], ml_dtypes.bfloat16),
+    np.array([[b"a", b"bc"], [b"", b"d\0"]], object),
+]
+EMPTY = np.zeros([0, 3], np.float32)
+ONE = np.float32(2.5)
+SMOOTH = np.array([[0.5, 1.5, -1.0], [2.0, 3.0, 0.25]])
+
+
+def ints(*values: int) -> Any:
+    return np.array(values, np.int32)
+
+
+def longs(*values: int) -> Any:
+    return np.array(values, np.int64)
+
+
+# -- boxes -----------------------------------------------------------------------------------------
+
+
+def _box(x: Any, begin: Any, size: Any) -> Any:
+    bounds = zip(x.shape, begin, size, strict=True)
+    return x[tuple(slice(b, d if s == -1 else b + s) for d, b, s in bounds)]
+
+
+OUTSIDE = "reach outside the shape"
+SLICE = Row(
+    op="Slice",
+    build=ops.slice,
+    numpy=_box,
+    inputs=[
+        (X, ints(0, 1, 2), ints(2, -1, 1)),
+        (X, longs(0, 0, 0), longs(-1, -1, -1)),
+        (X, ints(2, 0, 0), ints(0, -1, 4)),
+        (EMPTY, ints(0, 1), ints(0, 2)),
+        (ONE, ints(), ints()),
+        *((x, ints(0, 1), ints(-1, 1)) for x in KINDS),
+    ],
+    smooth=[
+        (SMOOTH, ints(0, 1), ints(2, 1)),
+        (SMOOTH, longs(1, 0), longs(-1, -1)),
+        (SMOOTH, ints(0, 3), ints(2, 0)),
+    ],
+    faults=[
+        Fault(inputs=(X, ints(0, 0, 0), ints(3, -1, 4)), match=OUTSIDE),
+        Fault(inputs=(X, ints(0, -1, 0), ints(2, 1, 4)), match=OUTSIDE),
+        Fault(inputs=(X, ints(3, 0, 0), ints(-1, -1, 4)), match=OUTSIDE),
+        Fault(inputs=(X, ints(0, 0, 0), ints(-2, -1, 4)), match=OUTSIDE),
+        Fault(inputs=(X, ints(0, 1), ints(2, 1)), match="one entry per axis", static="one entry"),
+    ],
+)
+
+
+# -- strided slices --------------------------------------------------------------------------------
+
+
+def _index(begin: Any, end: Any, strides: Any, masks: dict[str, int]) -> tuple[Any, ...]:
+    """The numpy index that TensorFlow's sparse form stands for, entry by entry."""
+
+    def entry(i: int) -> Any:
+        def has(mask: str) -> bool:
+            return bool(masks.get(mask, 0) >> i & 1)
+
+        if has("ellipsis_mask"):
+            return Ellipsis
+        if has("new_axis_mask"):
+            return None
+        if has("shrink_axis_mask"):
+            return int(begin[i])
+        lower = None if has("begin_mask") else begin[i]
+        upper = None if has("end_mask") else end[i]
+        return slice(lower, upper, strides[i])
+
+    return tuple(entry(i) for i in range(len(begin)))
+
+
+def _strided(label: str, cases: list[Any], smooth: list[Any], **masks: int) -> list[Row]:
+    """The rows of a strided slice with these masks, and of its gradient as an op."""
+    attrs = {**MASKS, **masks}
+
+    def spread(shape: Any, begin: Any, end: Any, strides: Any, grad: Any) -> Any:
+        out = np.zeros(shape, grad.dtype)
+        out[_index(begin, end, strides, masks)] = grad
+        return out
+
+    def flowing(x: Any, begin: Any, end: Any, strides: Any) -> tuple[Any, ...]:
+        part = np.asarray(x[_index(begin, end, strides, masks)])
+        return (np.array(x.shape, begin.dtype), begin, end, strides, part)
+
+    numbers = [case for case in cases if case[0].dtype != object]
+    return [
+        Row(
+            op="StridedSlice",
+            build=lambda x, b, e, s: make_one("StridedSlice", [x, b, e, s], attrs),
+            numpy=lambda x, b, e, s: x[_index(b, e, s, masks)],
+            inputs=cases,
+            smooth=smooth,
+            label=label,
+        ),
+        Row(
+            op="StridedSliceGrad",
+            build=lambda *operands: make_one("StridedSliceGrad", list(operands), attrs),
+            numpy=spread,
+            inputs=[flowing(*case) for case in numbers],
+            smooth=[flowing(*case) for case in smooth],
+            label=label,
+        ),
+    ]
+
+
+STEP = [(SMOOTH, ints(0, -1), ints(2, -4), ints(1, -2))]
+STRIDED = [
+    *_strided(
+        "plain",
+        [
+            (X, ints(0, 1), ints(2, 3), ints(1, 1)),
+            (X, ints(0, -1), ints(2, -4), ints(1, -1)),
+            (X, longs(-9), longs(9), longs(2)),
+            (X, ints(5), ints(9), ints(1)),
+            (X, ints(1), ints(1), ints(1)),
+            (EMPTY, ints(0), ints(5), ints(1)),
+            (ONE, ints(), ints(), ints()),
+            *((x, ints(1), ints(-3), ints(-1)) for x in KINDS),
+        ],
+        STEP,
+    ),
+    *_strided(
+        "open_ends",
+        [(X, ints(7, 0, 1), ints(0, 9, 0), ints(1, 2, 1)), (EMPTY, ints(1), ints(0), ints(1))],
+        [(SMOOTH, ints(9, 0), ints(0, 2), ints(1, 1))],
+        begin_mask=1,
+        end_mask=0b101,
+    ),
+    *_strided(
+        "dropped_axis",
+        [
+            (X, ints(1), ints(0), ints(1)),
+            (X, ints(-2, 1), ints(0, 3), ints(1, 1)),
+            *((x, ints(1), ints(0), ints(1)) for x in KINDS),
+        ],
+        [(SMOOTH, ints(-1), ints(0), ints(1))],
+        shrink_axis_mask=1,
+    ),
+    *_strided(
+        "a_scalar",
+        [(X, ints(0, 1, -1), ints(0, 0, 0), ints(1, 1, 1))],
+        [(SMOOTH[None], ints(0, 1, 2), ints(0, 0, 0), ints(1, 1, 1))],
+        shrink_axis_mask=0b111,
+    ),
+    *_strided(
+        "new_axis",
+        [(X, ints(0, 0), ints(0, 1), ints(1, 1)), (X, ints(0), ints(0), ints(1))],
+        [(SMOOTH, ints(0, 1), ints(0, 2), ints(1, 1))],
+        new_axis_mask=1,
+    ),
+    *_strided(
+        "ellipsis",
+        [(X, ints(0, 1), ints(0, 3), ints(1, 2)), (X[0, 0], ints(0, 1), ints(0, 3), ints(1, 1))],
+        [(SMOOTH, ints(0, 0), ints(0, 2), ints(1, 1))],
+        ellipsis_mask=1,
+    ),
+]
+FAULTS = [
+    Fault(inputs=(X, ints(0), ints(1), ints(0)), match="strides must not be 0"),
+    Fault(
+        inputs=(X, ints(0, 0), ints(1), ints(1, 1)),
+        match="have one length",
+        static="have one length",
+    ),
+    Fault(
+        inputs=(X, ints(0, 0, 0, 0), ints(1, 1, 1, 1), ints(1, 1, 1, 1)),
+        match="too many indices",
+        static="too many",
+    ),
+]
+REFUSED = [
+    Row(
+        op="StridedSlice",
+        build=ops.strided_slice,
+        numpy=lambda x, b, e, s: x[_index(b, e, s, {})],
+        inputs=[],
+        faults=FAULTS,
+        label="refused",
+    ),
+    Row(
+        op="StridedSlice",
+        build=lambda x, b, e, s: ops.strided_slice(x, b, e, s, shrink_axis_mask=1),
+        numpy=lambda x, b, e, s: x[int(b[0])],
+        inputs=[],
+        faults=[
+            Fault(inputs=(X, ints(2), ints(3), ints(1)), match="out of bounds"),
+            Fault(inputs=(X, ints(-3), ints(3), ints(1)), match="out of bounds"),
+            Fault(inputs=(X, ints(0), ints(1), ints(-1)), match="positive stride"),
+            Fault(inputs=(ONE, ints(0), ints(1), ints(1)), match="too many", static="too many"),
+        ],
+        label="position_refused",
+    ),
+    Row(
+        op="StridedSliceGrad",
+        build=lambda *operands: make_one("StridedSliceGrad", list(operands)),
+        numpy=lambda *operands: operands,
+        inputs=[],
+        faults=[
+            Fault(
+                inputs=(ints(2, 3), ints(0), ints(1), ints(1), np.ones([2, 3], np.float32)),
+                match="a gradient of shape",
+            )
+        ],
+        label="refused",
+    ),
+]
+
+ROWS = [SLICE, *STRIDED, *REFUSED]

@@ -1,0 +1,277 @@
+"""Rows of the op types of sparse tensors: coordinates, values and a shape each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorsession.ops.build import make, make_one
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+PLACES = np.array([[0, 1], [1, 0]])
+VALUES = np.array([1.0, 2.0], np.float32)
+SHAPE = np.array([2, 3])
+ZERO = np.float32(0.0)
+NO_PLACES, NO_VALUES = np.zeros([0, 2], np.int64), np.zeros([0], np.float32)
+DENSE = np.array([[1.0, 2.0, 3.0], [4.0, np.nan, 6.0]], np.float32)
+SMOOTH = np.array([0.5, -1.5])
+OUTSIDE = "out of bounds"
+
+
+def longs(*values: Any) -> Any:
+    return np.array(values, np.int64)
+
+
+def _one(op: str, **attrs: Any) -> Callable[..., Any]:
+    return lambda *inputs: make_one(op, list(inputs), attrs)
+
+
+def _several(op: str) -> Callable[..., Any]:
+    return lambda *inputs: list(make(op, list(inputs)).outputs)
+
+
+def _filled(indices: Any, shape: Any, values: Any, default: Any) -> Any:
+    out = np.full(shape, default, np.asarray(values).dtype)
+    columns = np.reshape(indices, (-1, len(shape)) if np.ndim(indices) > 1 else (-1, 1))
+    for i, place in enumerate(columns):
+        out[tuple(place)] = values[i] if np.ndim(values) else values
+    return out
+
+
+TO_DENSE = [
+    Row(
+        op="SparseToDense",
+        build=_one("SparseToDense"),
+        numpy=_filled,
+        inputs=[
+            (PLACES, SHAPE, VALUES, ZERO),
+            (PLACES.astype(np.int32), SHAPE.astype(np.int32), VALUES, np.float32(np.nan)),
+            (longs(0, 2), longs(4), np.float32(3.0), ZERO),
+            (longs(0, 2), longs(4), np.array([1, 2], np.int8), np.int8(-1)),
+            (np.int64(2), longs(4), np.float32(3.0), ZERO),
+            (NO_PLACES, SHAPE, NO_VALUES, np.float32(1.0)),
+            (PLACES, SHAPE, np.array([1j, 2], np.complex64), np.complex64(0)),
+            (PLACES, SHAPE, np.array([True, True]), np.bool_(False)),
+            (PLACES, SHAPE, np.array([b"a", b"b"], object), np.array(b"-", object)),
+        ],
+        smooth=[(PLACES, SHAPE, SMOOTH, np.float64(0.5))],
+        faults=[
+            Fault(inputs=(PLACES[::-1].copy(), SHAPE, VALUES, ZERO), match="is out of order"),
+            Fault(inputs=(longs(1, 1), longs(4), VALUES, ZERO), match="is repeated"),
+            Fault(inputs=(longs(0, 5), longs(4), VALUES, ZERO), match=OUTSIDE),
+            Fault(inputs=(longs(-1, 1), longs(4), VALUES, ZERO), match=OUTSIDE),
+            Fault(
+                inputs=(PLACES, SHAPE, np.ones([3], np.float32), ZERO), match="do not fit 3 values"
+            ),
+            Fault(inputs=(PLACES, SHAPE, VALUES, VALUES[:1]), match="is a scalar", static="rank 0"),
+        ],
+    ),
+    Row(
+        op="SparseToDense",
+        build=_one("SparseToDense", validate_indices=False),
+        numpy=_filled,
+        inputs=[
+            (PLACES[::-1].copy(), SHAPE, VALUES, ZERO),
+            (longs(1, 1), longs(4), VALUES, ZERO),
+        ],
+        smooth=[(PLACES[::-1].copy(), SHAPE, SMOOTH, np.float64(0.5))],
+        label="any_order",
+        faults=[Fault(inputs=(longs([0, -1]), SHAPE, VALUES[:1], ZERO), match=OUTSIDE)],
+    ),
+]
+
+
+def _ordered(indices: Any, values: Any, shape: Any) -> list[Any]:
+    order = sorted(range(len(values)), key=lambda i: indices[i].tolist())
+    return [indices[order], values[order]]
+
+
+MIXED = longs([1, 1], [0, 2], [1, 0], [0, 0])
+REORDER = Row(
+    op="SparseReorder",
+    build=_several("SparseReorder"),
+    numpy=_ordered,
+    inputs=[
+        (MIXED, np.array([1, 2, 3, 4], np.float32), SHAPE),
+        (longs([1, 1], [0, 2], [1, 1]), np.array([b"a", b"b", b"c"], object), SHAPE),
+        (NO_PLACES, NO_VALUES, SHAPE),
+        (PLACES[::-1].copy(), np.array([1j, 2], np.complex64), SHAPE),
+        (longs([9, 9], [0, 0]), VALUES, SHAPE),
+    ],
+    smooth=[(MIXED, np.array([0.5, 1.5, -1.0, 2.0]), SHAPE)],
+    faults=[
+        Fault(inputs=(PLACES, VALUES[:1], SHAPE), match="do not fit 1 values"),
+        Fault(inputs=(PLACES, VALUES, longs(2)), match="do not fit a tensor of shape"),
+        Fault(inputs=(longs(5, 6), VALUES, SHAPE), match="do not fit", static="rank 2"),
+    ],
+)
+
+
+# -- sums ------------------------------------------------------------------------------------------
+
+
+def _summed(a: Any, x: Any, shape: Any, b: Any, y: Any, _: Any, least: Any) -> list[Any]:
+    total: dict[tuple[int, ...], Any] = {}
+    for places, values in ((a, x), (b, y)):
+        for place, value in zip(places.tolist(), values, strict=True):
+            total[tuple(place)] = total.get(tuple(place), x.dtype.type(0)) + value
+    kept = {k: v for k, v in sorted(total.items()) if abs(v) >= least}
+    indices = np.array(list(kept), np.int64).reshape(-1, len(shape))
+    return [indices, np.array(list(kept.values()), x.dtype), shape]
+
+
+def _flowing(grad: Any, a: Any, b: Any, total: Any) -> list[Any]:
+    found = {tuple(place): g for place, g in zip(total.tolist(), grad, strict=True)}
+
+    def at(places: Any) -> Any:
+        return np.array([found.get(tuple(p), 0) for p in places.tolist()], grad.dtype)
+
+    return [at(a), at(b)]
+
+
+OTHER = (longs([0, 0], [1, 0]), np.array([5.0, -2.0], np.float32), SHAPE)
+SUMS = [
+    Row(
+        op="SparseAdd",
+        build=_several("SparseAdd"),
+        numpy=_summed,
+        inputs=[
+            (PLACES, VALUES, SHAPE, *OTHER, ZERO),
+            (PLACES, VALUES, SHAPE, *OTHER, np.float32(0.5)),
+            (NO_PLACES, NO_VALUES, SHAPE, *OTHER, ZERO),
+            (NO_PLACES, NO_VALUES, SHAPE, NO_PLACES, NO_VALUES, SHAPE, ZERO),
+            (
+                PLACES,
+                np.array([1j, 2], np.complex64),
+                SHAPE,
+                PLACES,
+                np.array([1, -2], np.complex64),
+                SHAPE,
+                np.float32(0.5),
+            ),
+            (
+                PLACES,
+                np.array([1, 2], np.int8),
+                SHAPE,
+                PLACES,
+                np.array([3, -2], np.int8),
+                SHAPE,
+                np.int8(1),
+            ),
+        ],
+        smooth=[(PLACES, SMOOTH, SHAPE, OTHER[0], SMOOTH + 1, SHAPE, np.float64(0.0))],
+        wrt=[1, 4],
+        faults=[
+            Fault(
+                inputs=(PLACES, VALUES, SHAPE, *OTHER[:2], longs(2, 4), ZERO), match="not the same"
+            ),
+            Fault(
+                inputs=(PLACES, VALUES, SHAPE, OTHER[0], VALUES[:1], SHAPE, ZERO),
+                match="need indices of shape",
+            ),
+            Fault(
+                inputs=(PLACES, VALUES, SHAPE, longs([0, 7], [1, 0]), VALUES, SHAPE, ZERO),
+                match=OUTSIDE,
+            ),
+        ],
+    ),
+    Row(
+        op="SparseAddGrad",
+        build=_several("SparseAddGrad"),
+        numpy=_flowing,
+        inputs=[
+            (np.array([1, 2, 3], np.float32), PLACES, OTHER[0], longs([0, 0], [0, 1], [1, 0])),
+            (np.array([7], np.float32), PLACES, OTHER[0], longs([0, 0])),
+            (NO_VALUES, NO_PLACES, NO_PLACES, NO_PLACES),
+            (NO_VALUES, PLACES, OTHER[0], NO_PLACES),
+            (np.array([1j, 2], np.complex64), PLACES, PLACES, PLACES),
+        ],
+        no_gradient="TensorFlow marks it so",
+        faults=[
+            Fault(
+                inputs=(VALUES, PLACES, OTHER[0], longs([0, 0], [0, 1], [1, 0])),
+                match="2 gradients for a sum",
+            )
+        ],
+    ),
+]
+
+
+def _on_dense(indices: Any, values: Any, shape: Any, dense: Any) -> Any:
+    out = dense.copy()
+    np.add.at(out, tuple(indices.T), values)
+    return out
+
+
+ON_DENSE = Row(
+    op="SparseTensorDenseAdd",
+    build=_one("SparseTensorDenseAdd"),
+    numpy=_on_dense,
+    inputs=[
+        (PLACES, VALUES, SHAPE, DENSE),
+        (longs([0, 1], [0, 1]), VALUES, SHAPE, DENSE),
+        (NO_PLACES, NO_VALUES, SHAPE, DENSE),
+        (PLACES, np.array([1, 2]), SHAPE, np.ones([2, 3], np.int64)),
+        (PLACES, np.array([1j, 2]), SHAPE, np.ones([2, 3], np.complex128)),
+        (PLACES.astype(np.int32), VALUES, SHAPE.astype(np.int32), DENSE),
+    ],
+    smooth=[(PLACES, SMOOTH, SHAPE, np.array([[0.5, 1.5, -1.0], [2.0, 3.0, 0.25]]))],
+    faults=[
+        Fault(inputs=(PLACES, VALUES, longs(2, 2), DENSE), match="is not the dense one"),
+        Fault(inputs=(longs([0, 5]), VALUES[:1], SHAPE, DENSE), match=OUTSIDE),
+        Fault(inputs=(longs([0, -1]), VALUES[:1], SHAPE, DENSE), match=OUTSIDE),
+        Fault(inputs=(PLACES, VALUES[:1], SHAPE, DENSE), match="need indices of shape"),
+    ],
+)
+
+
+# -- products --------------------------------------------------------------------------------------
+
+
+def _multiplied(adjoint_a: bool, adjoint_b: bool) -> Callable[..., Any]:
+    def product(indices: Any, values: Any, shape: Any, b: Any) -> Any:
+        a = np.zeros(shape, values.dtype)
+        np.add.at(a, tuple(indices.T), values)
+        return (a.conj().T if adjoint_a else a) @ (b.conj().T if adjoint_b else b)
+
+    return product
+
+
+TWICE = longs([0, 1], [1, 0], [0, 1])
+PRODUCTS = [
+    Row(
+        op="SparseTensorDenseMatMul",
+        build=_one("SparseTensorDenseMatMul", adjoint_a=adjoint_a, adjoint_b=adjoint_b),
+        numpy=_multiplied(adjoint_a, adjoint_b),
+        inputs=[
+            (PLACES, VALUES, SHAPE, right),
+            (TWICE, np.array([1, 2, 3], np.float32), SHAPE, right),
+            (NO_PLACES, NO_VALUES, SHAPE, right),
+            (PLACES, VALUES * (1 + 2j), SHAPE, (right * (2 - 1j)).astype(np.complex64)),
+            (PLACES.astype(np.int32), np.array([1, 2], np.int32), SHAPE, right.astype(np.int32)),
+        ],
+        smooth=[(PLACES, SMOOTH, SHAPE, right.astype(np.float64))],
+        label=f"{'adjoint' if adjoint_a else 'plain'}_{'adjoint' if adjoint_b else 'plain'}",
+        exact=False,
+        faults=[
+            Fault(
+                inputs=(PLACES, VALUES, SHAPE, np.ones([7, 7], np.float32)), match="cannot multiply"
+            ),
+            Fault(inputs=(longs([0, 3]), VALUES[:1], SHAPE, right), match=OUTSIDE),
+            Fault(inputs=(PLACES, VALUES[:1], SHAPE, right), match="need indices of shape"),
+        ],
+    )
+    for adjoint_a in (False, True)
+    for adjoint_b in (False, True)
+    for right in [
+        np.arange(1, 1 + 4 * (2 if adjoint_a else 3), dtype=np.float32).reshape(
+            (4, -1) if adjoint_b else (-1, 4)
+        )
+    ]
+]
+
+ROWS = [*TO_DENSE, REORDER, *SUMS, ON_DENSE, *PRODUCTS]

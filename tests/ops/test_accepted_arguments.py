@@ -1,0 +1,55 @@
+"""Arguments that programs for TensorFlow give to array ops, in every spelling that it takes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.graph.dtypes import as_dtype
+from actorsession.graph.graph import Graph
+from tests.ops.cases import expect, f32, i32, i64
+
+M = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def test_where_takes_numbers_for_truth_if_only_places_are_asked_for() -> None:
+    expect(lambda x: ops.where(x), i64([[0, 1], [1, 0]]), f32([[0, 2], [-1, 0]]))
+    expect(lambda x: ops.where(x), i64([[1]]), np.array([0j, 1j]))
+
+
+def test_an_axis_has_one_spelling_at_a_time() -> None:
+    with Graph().as_default():
+        with pytest.raises(ValueError, match="axis and dim mean the same"):
+            ops.expand_dims(M, axis=0, dim=0)
+        with pytest.raises(ValueError, match="axis and squeeze_dims mean the same"):
+            ops.squeeze([[1]], axis=0, squeeze_dims=0)
+    expect(lambda x: ops.expand_dims(x, dim=0), M[None], M)
+    expect(lambda x: ops.squeeze(x, squeeze_dims=[0]), M, M[None])
+
+
+def test_a_scalar_is_tiled_along_no_axes() -> None:
+    expect(lambda x: ops.tile(x, []), f32(3), f32(3))
+
+
+def test_the_variable_of_a_strided_slice_comes_before_its_name() -> None:
+    with Graph().as_default():
+        out = ops.strided_slice(M, [0], [1], [1], 0, 0, 0, 0, 0, None, "part")
+    assert out.op.name == "part"
+
+
+def test_zeros_and_ones_like_take_whether_to_optimise() -> None:
+    expect(lambda x: ops.zeros_like(x, "int32", None, False), np.zeros([2, 3], np.int32), M)
+    expect(lambda x: ops.ones_like(x, optimize=False), np.ones([2, 3], np.float32), M)
+
+
+def test_parts_are_split_by_numbers_lists_and_tensors() -> None:
+    for sizes in ([1, 2], i32([1, -1]), i64([1, 2])):
+        expect(lambda x, s=sizes: ops.split(x, s, axis=-1), [M[:, :1], M[:, 1:]], M)
+    expect(lambda x, s: ops.split(x, s, 1, num=2), [M[:, :1], M[:, 1:]], M, i32([1, 2]))
+
+
+@pytest.mark.parametrize("name", ["qint8", "quint8", "qint16", "quint16", "qint32"])
+def test_quantised_types_are_refused_by_name(name: str) -> None:
+    with pytest.raises(TypeError, match=f"{name} is a quantised type.*valid names: float16"):
+        as_dtype(name)

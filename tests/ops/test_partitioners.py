@@ -1,0 +1,76 @@
+"""Into how many parts variables are cut; every answer was first had from TensorFlow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from actorsession.graph.dtypes import float32, string
+from actorsession.graph.shape import TensorShape
+from actorsession.ops import (
+    fixed_size_partitioner,
+    min_max_variable_partitioner,
+    variable_axis_size_partitioner,
+)
+
+
+@pytest.mark.parametrize(
+    ("partitioner", "shape", "dtype", "wanted"),
+    [
+        (fixed_size_partitioner(3), [7, 2], float32, [3, 1]),
+        (fixed_size_partitioner(9), [4, 5], float32, [4, 1]),
+        (fixed_size_partitioner(2, axis=1), [4, 5], float32, [1, 2]),
+        (variable_axis_size_partitioner(16), [4, 5], float32, [4, 1]),
+        (variable_axis_size_partitioner(16, axis=1), [4, 5], float32, [1, 5]),
+        (variable_axis_size_partitioner(1000, max_shards=3), [400, 5], float32, [3, 1]),
+        (variable_axis_size_partitioner(64), [4, 5], string, [4, 1]),
+        (variable_axis_size_partitioner(1 << 20), [4, 5], float32, [1, 1]),
+        (min_max_variable_partitioner(4, min_slice_size=16), [4, 5], float32, [4, 1]),
+        (min_max_variable_partitioner(4), [4, 5], float32, [1, 1]),
+        (min_max_variable_partitioner(100, min_slice_size=16), [8, 5], float32, [8, 1]),
+        (min_max_variable_partitioner(8, axis=1, min_slice_size=16), [8, 5], float32, [1, 5]),
+    ],
+)
+def test_the_number_of_parts(partitioner: Any, shape: Any, dtype: Any, wanted: list[int]) -> None:
+    assert partitioner(shape=TensorShape(shape), dtype=dtype) == wanted
+
+
+@pytest.mark.parametrize(
+    "partitioner",
+    [
+        fixed_size_partitioner(2), variable_axis_size_partitioner(16),
+        min_max_variable_partitioner(2),
+    ],
+)  # fmt: skip
+def test_nothing_is_cut_into_no_parts(partitioner: Any) -> None:
+    assert partitioner(shape=TensorShape([0, 4]), dtype=float32) == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "partitioner",
+    [
+        fixed_size_partitioner(2, axis=4), variable_axis_size_partitioner(16, axis=7),
+        min_max_variable_partitioner(2, axis=5),
+    ],
+)  # fmt: skip
+def test_an_axis_must_exist_and_the_shape_be_known(partitioner: Any) -> None:
+    with pytest.raises(ValueError, match=r"shape \[4, 5\] has no axis"):
+        partitioner(shape=TensorShape([4, 5]), dtype=float32)
+    with pytest.raises(ValueError, match="not fully defined"):
+        partitioner(shape=TensorShape([4, None]), dtype=float32)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: variable_axis_size_partitioner(0),
+        lambda: variable_axis_size_partitioner(3, bytes_per_string_element=0),
+        lambda: variable_axis_size_partitioner(3, max_shards=0),
+        lambda: min_max_variable_partitioner(0),
+        lambda: min_max_variable_partitioner(3, min_slice_size=0),
+    ],
+)
+def test_sizes_and_numbers_are_at_least_one(make: Any) -> None:
+    with pytest.raises(ValueError, match="is at least 1, got 0"):
+        make()

@@ -1,0 +1,464 @@
+"""Queues: what goes in comes out, in the order that the queue says; who waits holds no thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.config import ConfigProto, RunOptions
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OutOfRangeError,
+)
+from actorsession.graph.dtypes import float32, int32, int64, string
+from actorsession.graph.graph import Graph
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.queues.batches import join_one
+from actorsession.ops.queues.state import FifoElements, PriorityElements, QueueState
+from actorsession.session import AsyncSession, Session
+from tests.cluster.kit import W1, eventually, in_process, on, soon
+
+ONE_THREAD = ConfigProto(inter_op_parallelism_threads=1)
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+@pytest.fixture
+async def session(graph: Graph) -> AsyncIterator[AsyncSession]:
+    async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
+        yield session
+
+
+def started(session: AsyncSession, *args: Any, **kwargs: Any) -> asyncio.Task[Any]:
+    return asyncio.ensure_future(session.run(*args, **kwargs))
+
+
+async def waiting(session: AsyncSession, count: int = 1) -> None:
+    """Until so many steps wait for a queue."""
+    await eventually(lambda: sum(len(step.suspended) for step in session._session._steps) == count)
+
+
+# -- order -----------------------------------------------------------------------------------------
+
+
+async def test_elements_come_out_in_the_order_in_which_they_came_in(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(10, [float32, int32], shapes=[[], [2]])
+    x = ops.placeholder("float32", [])
+    put, take = queue.enqueue([x, [1, 2]]), queue.dequeue()
+    for i in range(3):
+        await session.run(put, {x: i})
+    assert await session.run(queue.size()) == 3
+    found = [await session.run(take) for _ in range(3)]
+    assert [f[0] for f in found] == [0.0, 1.0, 2.0]
+    np.testing.assert_array_equal(found[0][1], [1, 2])
+    assert await session.run(queue.size()) == 0
+
+
+async def test_many_go_in_and_come_out_as_rows(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(10, [float32, int32], shapes=[[], [2]])
+    await session.run(queue.enqueue_many([[1.0, 2.0, 3.0], [[1, 2], [3, 4], [5, 6]]]))
+    a, b = await session.run(queue.dequeue_many(2))
+    np.testing.assert_array_equal(a, [1.0, 2.0])
+    np.testing.assert_array_equal(b, [[1, 2], [3, 4]])
+    none = await session.run(queue.dequeue_many(0))
+    assert [v.shape for v in none] == [(0,), (0, 2)]
+    assert await session.run(queue.size()) == 1
+
+
+async def test_the_lowest_priority_number_comes_first_and_of_equals_the_oldest(
+    session: AsyncSession,
+) -> None:
+    queue = ops.PriorityQueue(10, [string], shapes=[[]])
+    assert queue.dtypes == [int64, string]
+    await session.run(queue.enqueue_many([[3, 1, 2, 1], ["c", "a1", "b", "a2"]]))
+    numbers, words = await session.run(queue.dequeue_many(4))
+    assert (numbers.tolist(), words.tolist()) == ([1, 1, 2, 3], [b"a1", b"a2", b"b", b"c"])
+
+
+async def test_elements_that_were_shuffled_are_all_there_and_in_another_order(
+    session: AsyncSession,
+) -> None:
+    queue = ops.RandomShuffleQueue(200, 0, int32, shapes=[], seed=7)
+    await session.run(queue.enqueue_many([list(range(100))]))
+    found = (await session.run(queue.dequeue_many(100))).tolist()
+    assert sorted(found) == list(range(100))
+    assert found != list(range(100))
+
+
+async def test_a_shuffling_queue_keeps_elements_back_until_it_is_closed(
+    session: AsyncSession,
+) -> None:
+    queue = ops.RandomShuffleQueue(10, 2, int32, shapes=[])
+    await session.run(queue.enqueue_many([[1, 2, 3]]))
+    take = queue.dequeue()
+    first = await session.run(take)
+    second = started(session, take)
+    await waiting(session)
+    await session.run(queue.close())
+    assert sorted([first, await soon(second), await session.run(take)]) == [1, 2, 3]
+
+
+async def test_elements_of_different_lengths_are_padded(session: AsyncSession) -> None:
+    queue = ops.PaddingFIFOQueue(10, [int32, string], shapes=[[None], []])
+    n = ops.placeholder("int32", [None])
+    for values in ([1, 2, 3], [4]):
+        await session.run(queue.enqueue([n, "w"]), {n: values})
+    numbers, words = await session.run(queue.dequeue_many(2))
+    assert (numbers.tolist(), words.tolist()) == ([[1, 2, 3], [4, 0, 0]], [b"w", b"w"])
+
+
+# -- waiting ---------------------------------------------------------------------------------------
+
+
+async def test_taking_waits_for_an_element_and_others_run_meanwhile(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(10, float32, shapes=[])
+    x = ops.placeholder("float32", [])
+    take, put = queue.dequeue() * 2.0, queue.enqueue(x)
+    taken = [started(session, take) for _ in range(20)]
+    await waiting(session, 20)
+    for i in range(20):
+        await session.run(put, {x: i})
+    assert sorted(await soon(asyncio.gather(*taken))) == [2.0 * i for i in range(20)]
+
+
+async def test_putting_waits_for_room(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(2, int32, shapes=[])
+    put = started(session, queue.enqueue_many([[1, 2, 3, 4, 5]]))
+    await waiting(session)
+    assert await session.run(queue.size()) == 2
+    assert (await session.run(queue.dequeue_many(3))).tolist() == [1, 2, 3]
+    await soon(put)
+    assert (await session.run(queue.dequeue_many(2))).tolist() == [4, 5]
+
+
+async def test_more_may_be_taken_at_once_than_the_queue_holds(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(2, int32, shapes=[])
+    take = started(session, queue.dequeue_many(5))
+    await soon(session.run(queue.enqueue_many([[1, 2, 3, 4, 5]])))
+    assert (await soon(take)).tolist() == [1, 2, 3, 4, 5]
+
+
+async def test_one_step_may_put_in_what_it_takes_out(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(1, int32, shapes=[])
+    assert await soon(session.run([queue.dequeue(), queue.enqueue(3)])) == [3, None]
+
+
+def test_a_synchronous_session_waits_for_what_another_thread_puts_in(graph: Graph) -> None:
+    queue = ops.FIFOQueue(10, int32, shapes=[])
+    take, put = queue.dequeue(), queue.enqueue(5)
+    with Session(graph=graph, config=ONE_THREAD) as session:
+        thread = threading.Timer(0.05, lambda: session.run(put))
+        thread.start()
+        assert session.run(take) == 5
+        thread.join()
+
+
+async def test_a_queue_is_used_in_a_loop(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(10, int32, shapes=[])
+    await session.run(queue.enqueue_many([[1, 2, 3]]))
+    total = ops.while_loop(
+        lambda i, s: i < 3,
+        lambda i, s: (i + 1, s + queue.dequeue()),
+        [ops.constant(0), ops.constant(0)],
+    )
+    assert await soon(session.run(total[1])) == 6
+
+
+# -- the end ---------------------------------------------------------------------------------------
+
+
+async def test_a_closed_queue_gives_what_it_has_and_takes_nothing(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(10, int32, shapes=[], name="q")
+    await session.run(queue.enqueue_many([[1, 2, 3]]))
+    assert not await session.run(queue.is_closed())
+    await session.run(queue.close())
+    assert await session.run(queue.is_closed())
+    with pytest.raises(CancelledError, match="FIFOQueue 'q' is closed"):
+        await session.run(queue.enqueue(4))
+    with pytest.raises(OutOfRangeError, match=r"requested 4, current size 3"):
+        await session.run(queue.dequeue_many(4))
+    assert (await session.run(queue.dequeue_up_to(5))).tolist() == [1, 2, 3]
+    for take in (queue.dequeue(), queue.dequeue_up_to(5)):
+        with pytest.raises(OutOfRangeError, match="closed and has insufficient elements"):
+            await session.run(take)
+    with pytest.raises(CancelledError, match="already closed"):
+        await session.run(queue.close())
+    await session.run(queue.close(cancel_pending_enqueues=True))
+
+
+async def test_who_waits_to_put_in_still_does_when_the_queue_is_closed(
+    session: AsyncSession,
+) -> None:
+    queue = ops.FIFOQueue(1, int32, shapes=[])
+    put = started(session, queue.enqueue_many([[1, 2]]))
+    await waiting(session)
+    await session.run(queue.close())
+    assert (await soon(session.run(queue.dequeue_many(2)))).tolist() == [1, 2]
+    await soon(put)
+
+
+async def test_who_waits_to_put_in_gives_up_if_asked_to(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(1, int32, shapes=[])
+    put = started(session, queue.enqueue_many([[1, 2]]))
+    await waiting(session)
+    await session.run(queue.close(cancel_pending_enqueues=True))
+    with pytest.raises(CancelledError, match="Enqueue operation was cancelled"):
+        await soon(put)
+    assert await session.run(queue.dequeue()) == 1
+
+
+async def test_who_waits_to_take_out_hears_of_the_end(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(10, int32, shapes=[])
+    taken = [started(session, queue.dequeue()) for _ in range(3)]
+    await waiting(session, 3)
+    await session.run(queue.close())
+    for take in taken:
+        with pytest.raises(OutOfRangeError):
+            await soon(take)
+
+
+@pytest.mark.parametrize("how", ["cancel", "limit"])
+async def test_a_step_that_ends_early_takes_nothing(session: AsyncSession, how: str) -> None:
+    """Not even what a dequeue_many had taken already, which TensorFlow loses at a timeout."""
+    queue = ops.FIFOQueue(10, int32, shapes=[])
+    await session.run(queue.enqueue_many([[1, 2]]))
+    options = RunOptions(timeout_in_ms=100) if how == "limit" else None
+    take = started(session, queue.dequeue_many(3), options=options)
+    await waiting(session)
+    if how == "cancel":
+        take.cancel()
+    with pytest.raises(asyncio.CancelledError if how == "cancel" else DeadlineExceededError):
+        await soon(take)
+    await session.run(queue.enqueue(3))
+    assert (await session.run(queue.dequeue_many(3))).tolist() == [1, 2, 3]
+
+
+async def test_a_step_that_ends_early_puts_nothing_more_in(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(1, int32, shapes=[])
+    put = started(session, queue.enqueue_many([[1, 2]]))
+    await waiting(session)
+    put.cancel()
+    await asyncio.wait([put])
+    assert await session.run(queue.dequeue()) == 1
+    assert await session.run(queue.size()) == 0
+
+
+async def test_closing_the_session_ends_who_waits(graph: Graph) -> None:
+    queue = ops.FIFOQueue(1, int32, shapes=[])
+    session = AsyncSession(graph=graph)
+    take = started(session, queue.dequeue())
+    await waiting(session)
+    await session.close()
+    with pytest.raises(CancelledError):
+        await soon(take)
+
+
+# -- sharing ---------------------------------------------------------------------------------------
+
+
+async def test_a_shared_name_is_one_queue_and_an_unnamed_one_is_its_sessions_own(
+    graph: Graph,
+) -> None:
+    one = ops.FIFOQueue(10, int32, shapes=[], shared_name="common")
+    same = ops.FIFOQueue(10, int32, shapes=[], shared_name="common")
+    own = ops.FIFOQueue(10, int32, shapes=[])
+    async with (
+        in_process() as cluster,
+        AsyncSession(cluster.target(), graph) as first,
+        AsyncSession(cluster.target(), graph) as second,
+    ):
+        await first.run([one.enqueue(1), own.enqueue(2)])
+        assert await second.run([same.size(), own.size()]) == [1, 0]
+        assert await soon(second.run(same.dequeue())) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: ops.FIFOQueue(4, int32, shapes=[], shared_name="common"),
+        lambda: ops.FIFOQueue(3, float32, shapes=[], shared_name="common"),
+        lambda: ops.RandomShuffleQueue(3, 1, int32, shapes=[], shared_name="common"),
+    ],
+    ids=["capacity", "dtype", "kind"],
+)
+async def test_a_shared_name_that_is_another_queue_is_refused(
+    session: AsyncSession, other: Any
+) -> None:
+    await session.run(ops.FIFOQueue(3, int32, shapes=[], shared_name="common").enqueue(1))
+    with pytest.raises(InvalidArgumentError, match="exists in container"):
+        await session.run(other().size())
+
+
+async def test_steps_of_several_tasks_meet_at_a_queue(graph: Graph) -> None:
+    with on(W1):
+        queue = ops.FIFOQueue(10, float32, shapes=[], shared_name="there")
+        put, take = queue.enqueue(4.0), queue.dequeue() * 2.0
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
+        taking = started(session, take)
+        await soon(session.run(put))
+        assert await soon(taking) == 8.0
+        late = started(session, take)
+        await eventually(lambda: cluster.server(W1).statistics().steps == 1)
+        late.cancel()
+        await asyncio.wait([late])
+        await cluster.until_idle()
+        await soon(session.run(put))
+        assert await session.run(queue.size()) == 1
+
+
+async def test_a_queue_is_chosen_in_each_step(session: AsyncSession) -> None:
+    queues = [ops.FIFOQueue(3, int32, shapes=[[]]) for _ in range(2)]
+    which = ops.placeholder("int32", [])
+    chosen = ops.QueueBase.from_list(which, queues)
+    put = chosen.enqueue(which)
+    for i in (0, 1, 1):
+        await session.run(put, {which: i})
+    assert await session.run([q.size() for q in queues]) == [1, 2]
+    with pytest.raises(InvalidArgumentError, match="index 2 selects one of 2"):
+        await session.run(chosen.size(), {which: 2})
+
+
+# -- what is refused, and names --------------------------------------------------------------------
+
+
+def test_nodes_are_called_as_in_tensorflow() -> None:
+    queue = ops.FIFOQueue(3, [float32, int32], shapes=[[], [2]], name="q")
+    put = queue.enqueue([1.0, [1, 2]])
+    many = queue.dequeue_many(2)
+    assert [t.name for t in put.inputs] == [
+        "q:0", "q_enqueue/component_0:0", "q_enqueue/component_1:0",
+    ]  # fmt: skip
+    assert isinstance(many, list)
+    assert (many[0].name, many[0].shape) == ("q_DequeueMany:0", TensorShape([2]))
+    assert queue.dequeue_up_to(2)[0].shape.as_list() == [None]
+    assert [queue.close().name, queue.size().name, queue.is_closed().name] == [
+        "q_Close", "q_Size:0", "q_Is_Closed:0",
+    ]  # fmt: skip
+
+
+async def test_components_may_have_names(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(3, [float32, int32], names=["a", "b"])
+    await session.run(queue.enqueue({"b": 1, "a": 2.0}))
+    assert await session.run(queue.dequeue()) == {"a": 2.0, "b": 1}
+    with pytest.raises(ValueError, match="You must enqueue a dictionary"):
+        queue.enqueue([1.0, 2])
+    with pytest.raises(ValueError, match="do not match names of Queue"):
+        queue.enqueue({"a": 1.0, "c": 2})
+    with pytest.raises(ValueError, match="must have names to enqueue a dictionary"):
+        ops.FIFOQueue(3, float32).enqueue({"a": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "words"),
+    [
+        ([1.0], ValueError, "2 components, got a list of 1"),
+        ([1.0, [1.0, 2.0]], TypeError, "int32"),
+        ([1.0, [1]], ValueError, "component 1 has shape"),
+    ],
+    ids=["count", "dtype", "shape"],
+)
+def test_what_is_no_element_is_refused_where_it_is_built(
+    values: Any, error: type[Exception], words: str
+) -> None:
+    queue = ops.FIFOQueue(3, [float32, int32], shapes=[[], [2]])
+    with pytest.raises(error, match=words):
+        queue.enqueue(values)
+
+
+async def test_what_is_no_element_is_refused_when_it_is_known(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(3, [float32, int32], shapes=[[], [2]])
+    x, y = ops.placeholder("float32"), ops.placeholder("int32")
+    with pytest.raises(InvalidArgumentError, match=r"component 0. Expected \(\), got \[2\]"):
+        await session.run(queue.enqueue([x, y]), {x: [1.0, 2.0], y: [1, 2]})
+    with pytest.raises(InvalidArgumentError, match="same size in the 0th dimension"):
+        await session.run(queue.enqueue_many([x, y]), {x: [1.0], y: [[1, 2], [3, 4]]})
+    assert await session.run(queue.size()) == 0
+
+
+async def test_several_as_one_need_known_shapes(session: AsyncSession) -> None:
+    queue = ops.FIFOQueue(3, float32)
+    with pytest.raises(InvalidArgumentError, match="components of known shape"):
+        await session.run(queue.dequeue_many(2))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: ops.FIFOQueue(3, [float32], shapes=[[], []]), "same length as dtypes"),
+        (lambda: ops.FIFOQueue(3, [float32], names=["a", "b"]), "same length as dtypes"),
+        (lambda: ops.PaddingFIFOQueue(3, [float32], shapes=None), "must be provided"),
+    ],
+    ids=["shapes", "names", "padding"],
+)
+def test_a_queue_that_makes_no_sense_leaves_no_node(graph: Graph, make: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        make()
+    assert graph.get_operations() == []
+
+
+# -- the state, against a model ----------------------------------------------------------------------
+
+
+@hypothesis.given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("put"), st.integers(1, 4)),
+            st.tuples(st.just("take"), st.integers(0, 4)),
+            st.tuples(st.just("cancel"), st.integers(0, 30)),
+        ),
+        max_size=40,
+    ),
+    st.integers(1, 5),
+)
+def test_nothing_is_lost_doubled_or_out_of_order_whatever_is_cancelled(
+    calls: list[tuple[str, int]], capacity: int
+) -> None:
+    queue = QueueState("q", capacity, FifoElements())
+    numbers = iter(range(1000))
+    puts: list[tuple[list[int], Any]] = []
+    takes: list[Any] = []
+    for what, n in calls:
+        if what == "put":
+            values = [next(numbers) for _ in range(n)]
+            puts.append((values, queue.enqueue([(v,) for v in values])))
+        elif what == "take":
+            takes.append(queue.dequeue(n, list))
+        else:
+            futures = [*[f for _, f in puts], *takes]
+            if futures:
+                futures[n % len(futures)].cancel()
+    done = [v for values, f in puts if not f.cancelled() for v in values]
+    partly = {v for values, f in puts if f.cancelled() for v in values}
+    queue.close(cancel_pending=False)
+    out = [e[0] for f in takes if not f.cancelled() and f.exception() is None for e in f.result()]
+    while True:
+        rest = queue.dequeue(1, join_one)
+        if rest.exception(1) is not None:
+            break
+        out.append(rest.result())
+    assert [v for v in out if v not in partly] == done
+    assert len(set(out)) == len(out)
+
+
+def test_what_goes_back_to_a_priority_queue_comes_out_first_again() -> None:
+    elements = PriorityElements()
+    for number, word in ((2, "x"), (1, "a"), (1, "b")):
+        elements.add((number, word))
+    taken = [elements.take() for _ in range(2)]
+    elements.add((1, "c"))
+    elements.put_back(taken)
+    assert [elements.take()[1] for _ in range(4)] == ["a", "b", "c", "x"]

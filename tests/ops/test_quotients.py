@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph import Graph
+from tests.ops.interpreter import check_gradient, evaluate
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+@pytest.mark.parametrize(("dtype", "wide"), [("int8", "float32"), ("int32", "float64")])
+def test_integers_are_divided_as_floats(dtype: str, wide: str) -> None:
+    x, y = (ops.cast(ops.constant(v), dtype) for v in ([1, 3], [0, 2]))
+    [found] = evaluate([ops.div_no_nan(x, y)])
+    assert (found.dtype, found.tolist()) == (np.dtype(wide), [0, 1.5])
+
+
+def test_a_plain_number_takes_the_dtype_of_the_tensor_beside_it() -> None:
+    x = ops.constant(np.array([0.0, 4.0]))
+    made = [ops.div_no_nan(1, x), ops.div_no_nan(x, 2), ops.math.reciprocal_no_nan(x)]
+    assert {t.dtype.name for t in made} == {"float64"}
+    assert [v.tolist() for v in evaluate(made)] == [[0, 0.25], [0, 2], [0, 0.25]]
+    assert ops.math.divide_no_nan is ops.div_no_nan
+
+
+@pytest.mark.parametrize(("x", "y"), [([1], [1.0]), ([True], [True]), (["a"], ["b"])])
+def test_other_operands_are_refused(x: Any, y: Any) -> None:
+    with pytest.raises(TypeError):
+        ops.div_no_nan(ops.constant(x), ops.constant(y))
+
+
+def test_a_known_divisor_that_is_0_is_found_in_the_step() -> None:
+    for op in (ops.truncatediv, ops.truncatemod):
+        with pytest.raises(InvalidArgumentError, match="by zero"):
+            evaluate([op(ops.constant([1]), 0)])
+
+
+def test_second_derivatives_are_those_of_finite_differences() -> None:
+    def slope(build: Any) -> Any:
+        return lambda x, y: ops.gradients(ops.square(build(x, y)), [x, y])
+
+    x, y = np.array([0.5, 1.5, -2.0]), np.array([0.7, 2.0, 1.1])
+    for build in (ops.div_no_nan, ops.math.xlogy, ops.math.xdivy, ops.math.xlog1py):
+        check_gradient(slope(build), x, y)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.graph import Graph
+from tests.ops.interpreter import check_gradient, evaluate
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+def test_a_leaky_relu_turns_integers_into_floats() -> None:
+    made = ops.nn.leaky_relu(ops.constant([-5, 2]), alpha=np.float32(0.5))
+    assert made.op.type == "LeakyRelu"
+    assert made.op.get_attr("alpha") == 0.5
+    assert evaluate([made])[0].tolist() == [-2.5, 2.0]
+
+
+def test_a_leaky_relu_is_leaky_by_a_fifth_and_may_be_steep() -> None:
+    x = ops.constant([-5.0, 2.0])
+    found = evaluate([ops.nn.leaky_relu(x), ops.nn.leaky_relu(x, 2.0)])
+    assert [v.tolist() for v in found] == [[-1.0, 2.0], [-10.0, 2.0]]
+
+
+def test_a_concatenated_relu_keeps_both_signs_apart() -> None:
+    x = ops.constant([[1.0, -2.0]])
+    made = [ops.nn.crelu(x), ops.nn.crelu(x, axis=0)]
+    assert [v.tolist() for v in evaluate(made)] == [[[1, 0, 0, 2]], [[1, 0], [0, 2]]]
+    assert made[0].op.name == "CRelu/Relu"
+
+
+def test_the_logarithm_of_a_sigmoid_does_not_underflow() -> None:
+    x = ops.constant([-1000.0, 0.0, 1000.0])
+    [found] = evaluate([ops.log_sigmoid(x)])
+    np.testing.assert_allclose(found, [-1000, -np.log(2), 0], 1e-6)
+
+
+def test_second_derivatives_are_those_of_finite_differences() -> None:
+    def slope(build: Any) -> Any:
+        return lambda x: ops.gradients(ops.square(build(x)), [x])[0]
+
+    for build in (ops.nn.selu, ops.nn.leaky_relu, ops.log_sigmoid):
+        check_gradient(slope(build), np.array([-1.5, -0.3, 0.4, 2.0]))

@@ -1,0 +1,343 @@
+"""Nodes that suspend: the step goes on without them, and no thread waits for their values."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.config import ConfigProto, RunMetadata, RunOptions, TraceLevel
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InvalidArgumentError,
+    UnimplementedError,
+)
+from actorsession.graph.dtypes import float32
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import spec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession.ops.build import convert_to_tensor, make
+from actorsession.session import AsyncSession, Session
+from tests.cluster.kit import eventually, in_process, soon
+
+PATIENCE = 20.0
+
+
+class Later:
+    """Nodes whose values a test hands over: those of its input, or others."""
+
+    _all: dict[str, Later] = {}
+
+    def __init__(self, name: str, outputs: int = 1) -> None:
+        self.name = name
+        self.outputs = outputs
+        self.ready = False
+        self.begun: list[tuple[Future[Any], tuple[Any, ...]]] = []
+        self._all[name] = self
+
+    def node(self, *inputs: Any) -> Operation:
+        return make(
+            "TestLater",
+            [convert_to_tensor(x) for x in inputs],
+            {"later": self.name, "outputs": self.outputs},
+        )
+
+    def __call__(self, *inputs: Any) -> Tensor:
+        return self.node(*inputs).outputs[0]
+
+    def scalar(self, x: Any) -> Tensor:
+        made = self(x)
+        made.set_shape([])
+        return made
+
+    def give(self, index: int, value: Any = None) -> None:
+        future, inputs = self.begun[index]
+        if future.set_running_or_notify_cancel():
+            future.set_result(inputs[0] if value is None else value)
+
+    async def until_begun(self, count: int = 1) -> None:
+        await eventually(lambda: len(self.begun) >= count)
+
+    @classmethod
+    def kernel(cls, context: Any) -> Any:
+        later = cls._all[context.attrs["later"]]
+
+        def begin(*inputs: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            later.begun.append((future, inputs))
+            if later.ready:
+                later.give(-1)
+            return future
+
+        return begin
+
+
+if not is_registered("TestLater"):
+    register(
+        OpDef(
+            name="TestLater",
+            infer=lambda ctx: [spec(float32, None)] * ctx.attrs["outputs"],
+            kernel=Later.kernel,
+            gradient=NOT_DIFFERENTIABLE,
+            attrs={"later": "", "outputs": 1},
+            stateful=True,
+            suspends=True,
+            keeps=frozenset([0]),
+        )
+    )
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+ONE_THREAD = ConfigProto(inter_op_parallelism_threads=1)
+
+
+async def test_the_rest_of_the_step_goes_on_and_what_waited_runs_when_the_value_is_there() -> None:
+    later, ran = Later("rest"), threading.Event()
+    x = ops.placeholder("float32", [2])
+
+    def note(v: Any) -> Any:
+        ran.set()
+        return v
+
+    other = ops.py_func(note, [x], "float32")
+    y = later(x * 2.0) + 1.0
+    async with AsyncSession(config=ONE_THREAD) as session:
+        run = asyncio.ensure_future(session.run([y, other], {x: [1.0, 2.0]}))
+        await later.until_begun()
+        assert await asyncio.to_thread(ran.wait, PATIENCE)
+        assert not run.done()
+        later.give(0)
+        found = await soon(run)
+        np.testing.assert_array_equal(found[0], [3.0, 5.0])
+        assert session.statistics().steps == 0
+
+
+async def test_a_value_that_is_there_at_once_is_taken_at_once() -> None:
+    later = Later("at once")
+    later.ready = True
+    async with AsyncSession() as session:
+        assert await soon(session.run(ops.sqrt(later(4.0)))) == 2.0
+
+
+async def test_hundreds_wait_at_once_beside_one_pool_thread() -> None:
+    later = Later("hundreds")
+    x = ops.placeholder("float32", [])
+    y = later(x) + 1.0
+    short = x * 2.0
+    threads = threading.active_count()
+    async with AsyncSession(config=ONE_THREAD) as session:
+        runs = [asyncio.ensure_future(session.run(y, {x: i})) for i in range(300)]
+        await later.until_begun(300)
+        assert threading.active_count() <= threads + 1
+        assert await soon(session.run(short, {x: 4.0})) == 8.0
+        for i in reversed(range(300)):
+            later.give(i)
+        assert await soon(asyncio.gather(*runs)) == [i + 1.0 for i in range(300)]
+
+
+async def test_a_node_may_have_several_outputs_or_none() -> None:
+    two, none = Later("two", 2), Later("none", 0)
+    a, b = two.node(1.0).outputs
+    done = none.node(1.0)
+    async with AsyncSession() as session:
+        run = asyncio.ensure_future(session.run([a + b, b, done]))
+        await two.until_begun()
+        await none.until_begun()
+        two.give(0, (np.float32(1.0), np.float32(2.0)))
+        assert not run.done()
+        none.give(0, ())
+        assert await soon(run) == [3.0, 2.0, None]
+
+
+async def test_a_control_edge_waits_for_it_too(graph: Graph) -> None:
+    none, seen = Later("control", 0), threading.Event()
+
+    def note() -> Any:
+        seen.set()
+        return np.float32(1.0)
+
+    with graph.control_dependencies([none.node(1.0)]):
+        after = ops.py_func(note, [], "float32")
+    async with AsyncSession() as session:
+        run = asyncio.ensure_future(session.run(after))
+        await none.until_begun()
+        assert not seen.is_set()
+        none.give(0, ())
+        assert await soon(run) == 1.0
+
+
+async def test_one_node_may_wait_for_what_another_of_its_step_waits_for() -> None:
+    first, second = Later("first"), Later("second")
+    y = second(first(1.0) + 1.0) * 10.0
+    async with AsyncSession() as session:
+        run = asyncio.ensure_future(session.run(y))
+        await first.until_begun()
+        assert second.begun == []
+        first.give(0)
+        await second.until_begun()
+        second.give(0)
+        assert await soon(run) == 20.0
+
+
+def test_a_synchronous_session_waits_on_a_loop_of_its_own() -> None:
+    later = Later("sync")
+    y = later(3.0) + 1.0
+    with Session(config=ONE_THREAD) as session:
+        giver = threading.Thread(target=asyncio.run, args=[_give_soon(later)])
+        giver.start()
+        assert session.run(y) == 4.0
+        giver.join()
+
+
+async def _give_soon(later: Later) -> None:
+    await later.until_begun()
+    later.give(0)
+
+
+async def test_what_it_raises_names_the_node_and_its_line() -> None:
+    later = Later("raises")
+    y = later(1.0) + 1.0
+    async with AsyncSession() as session:
+        run = asyncio.ensure_future(session.run(y))
+        await later.until_begun()
+        later.begun[0][0].set_exception(InvalidArgumentError("of no use"))
+        with pytest.raises(InvalidArgumentError, match="of no use") as info:
+            await soon(run)
+        assert info.value.node == "TestLater"
+        assert "test_suspending.py:" in (info.value.source or "")
+
+
+@pytest.mark.parametrize("how", ["cancel", "limit", "close", "other error"])
+async def test_a_step_that_ends_early_cancels_what_it_waits_for(how: str) -> None:
+    later, fail = Later(f"early {how}"), threading.Event()
+
+    def stop(x: Any) -> Any:
+        fail.wait(PATIENCE)
+        raise ValueError("stopped")
+
+    y = later(1.0) + 1.0
+    fetches = [y, ops.py_func(stop, [1.0], "float32")] if how == "other error" else [y]
+    options = RunOptions(timeout_in_ms=100) if how == "limit" else None
+    session = AsyncSession()
+    run = asyncio.ensure_future(session.run(fetches, options=options))
+    await later.until_begun()
+    if how == "cancel":
+        run.cancel()
+    elif how == "close":
+        await session.close()
+    fail.set()
+    wanted = {
+        "cancel": asyncio.CancelledError, "limit": DeadlineExceededError, "close": CancelledError,
+        "other error": InvalidArgumentError,
+    }[how]  # fmt: skip
+    with pytest.raises(wanted):
+        await soon(run)
+    assert later.begun[0][0].cancelled()
+    later.give(0)  # comes too late and harms nobody
+    await session.close()
+
+
+@pytest.mark.parametrize("face", ["async", "sync"])
+async def test_in_loops_and_branches_a_thread_waits_that_is_none_of_the_pool(face: str) -> None:
+    later = Later(f"loop {face}")
+    x = ops.placeholder("float32", [])
+    total = ops.while_loop(lambda i: i < 3.0, lambda i: later.scalar(i) + 1.0, [x])
+    y = ops.cond(x < 1.0, lambda: later.scalar(x) * 10.0, lambda: x)
+
+    async def give() -> None:
+        for i in range(4):
+            await later.until_begun(i + 1)
+            later.give(i)
+
+    giving = asyncio.ensure_future(give())
+    if face == "async":
+        async with AsyncSession(config=ONE_THREAD) as session:
+            assert await soon(session.run([total, y], {x: 0.0})) == [3.0, 0.0]
+    else:
+        with Session(config=ONE_THREAD) as other:
+            found = await asyncio.to_thread(other.run, [total, y], {x: 0.0})
+            assert found == [3.0, 0.0]
+    await giving
+
+
+async def test_a_wait_in_a_loop_ends_with_its_step() -> None:
+    later = Later("loop ends")
+    total = ops.while_loop(lambda i: i < 3.0, lambda i: later.scalar(i) + 1.0, [ops.constant(0.0)])
+    async with AsyncSession() as session:
+        with pytest.raises(DeadlineExceededError):
+            await session.run(total, options=RunOptions(timeout_in_ms=100))
+        await eventually(lambda: later.begun[0][0].cancelled())
+
+
+async def test_a_session_says_what_it_waits_for() -> None:
+    later = Later("why")
+    y = later(1.0) + 1.0
+    async with AsyncSession() as session:
+        run = asyncio.ensure_future(session.run(y))
+        await later.until_begun()
+        why = await session.why()
+        assert why.root is not None
+        assert (why.root.kind, why.root.op) == ("suspended", "TestLater")
+        assert "'TestLater' (TestLater)" in str(why)
+        assert "for what comes from outside its step" in str(why)
+        later.give(0)
+        await soon(run)
+
+
+async def test_a_trace_notes_when_it_began() -> None:
+    later, metadata = Later("trace", 2), RunMetadata()
+    a, b = later.node(1.0).outputs
+    async with AsyncSession() as session:
+        options = RunOptions(trace_level=TraceLevel.FULL_TRACE)
+        run = asyncio.ensure_future(session.run(a + b, None, options, metadata))
+        await later.until_begun()
+        later.give(0, (np.float32(1.0), np.float32(2.0)))
+        assert await soon(run) == 3.0
+    assert metadata.step_stats is not None
+    names = {n.node_name for d in metadata.step_stats.dev_stats for n in d.node_stats}
+    assert "TestLater" in names
+
+
+async def test_a_partial_run_waits_on_a_loop_and_is_refused_without_one() -> None:
+    later = Later("partial")
+    x = ops.placeholder("float32", [])
+    y = later(x) + 1.0
+    async with AsyncSession() as session, session.partial([y], [x]) as run:
+        call = asyncio.ensure_future(run.run(y, {x: 2.0}))
+        await later.until_begun()
+        later.give(0)
+        assert await soon(call) == 3.0
+    with Session() as other, pytest.raises(UnimplementedError, match="use AsyncSession"):
+        await asyncio.to_thread(other.partial_run_setup, [y], [x])
+
+
+async def test_it_waits_on_other_tasks_as_well(graph: Graph) -> None:
+    later = Later("remote")
+    with graph.device("/job:worker/task:1"):
+        y = later(3.0) * 2.0
+    with graph.device("/job:worker/task:0"):
+        z = y + 1.0
+    async with in_process() as cluster, AsyncSession(cluster.target(), graph) as session:
+        run = asyncio.ensure_future(session.run(z))
+        await later.until_begun()
+        later.give(0)
+        assert await soon(run) == 7.0
+        run = asyncio.ensure_future(session.run(z))
+        await later.until_begun(2)
+        run.cancel()
+        await asyncio.wait([run])
+        await eventually(lambda: later.begun[1][0].cancelled())
+        await cluster.until_idle()

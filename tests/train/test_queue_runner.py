@@ -1,0 +1,155 @@
+"""Queue runners: queues are filled beside the program, in threads or on the event loop."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from actorsession import ops
+from actorsession.errors import InvalidArgumentError, OutOfRangeError
+from actorsession.graph.dtypes import int32
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession, Session
+from actorsession.train import (
+    Coordinator,
+    QueueRunner,
+    add_queue_runner,
+    running_queues,
+    start_queue_runners,
+)
+from tests.cluster.kit import soon
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+class Counted:
+    """A queue that a runner fills with 1, 2, ..., and then closes."""
+
+    def __init__(self, last: int, loops: int = 2, capacity: int = 4) -> None:
+        self.counter = ops.Variable(0, name="counter")
+        self.queue = ops.FIFOQueue(capacity, int32, shapes=[])
+        put = self.queue.enqueue(ops.cast(self.counter.count_up_to(last), int32) + 1)
+        self.runner = QueueRunner(self.queue, [put] * loops)
+        self.take = self.queue.dequeue()
+        add_queue_runner(self.runner)
+
+
+async def drained(session: AsyncSession, take: Any, found: list[int]) -> None:
+    """Takes out what there is, until the queue says that this was all."""
+    with contextlib.suppress(OutOfRangeError):
+        while True:
+            found.append(await soon(session.run(take)))
+
+
+def test_threads_fill_a_queue_until_there_is_no_more(graph: Graph) -> None:
+    counted = Counted(20)
+    with Session(graph=graph) as session:
+        session.run(counted.counter.initializer)
+        coord = Coordinator()
+        threads = start_queue_runners(session, coord)
+        assert len(threads) == 3
+        found = [session.run(counted.take) for _ in range(20)]
+        assert sorted(found) == list(range(1, 21))
+        with pytest.raises(OutOfRangeError):
+            session.run(counted.take)
+        coord.request_stop()
+        coord.join(threads)
+
+
+def test_a_stop_ends_threads_that_wait_for_room(graph: Graph) -> None:
+    counted = Counted(1_000_000)
+    with Session(graph=graph) as session:
+        session.run(counted.counter.initializer)
+        coord = Coordinator()
+        with session.as_default():
+            threads = start_queue_runners(coord=coord)
+        assert start_queue_runners(session, coord) == []  # they run already
+        for _ in range(3):
+            session.run(counted.take)
+        coord.request_stop()
+        coord.join(threads)
+        again = counted.runner.create_threads(session, Coordinator())
+        assert len(again) == 3  # they may run anew
+
+
+def test_what_fails_in_a_thread_is_raised_where_threads_are_joined(graph: Graph) -> None:
+    queue = ops.FIFOQueue(4, int32, shapes=[])
+    x = ops.py_func(lambda: 1 / 0, [], int32)
+    x.set_shape([])  # type: ignore[union-attr]
+    runner = QueueRunner(queue, [queue.enqueue(x)])
+    with Session(graph=graph) as session:
+        coord = Coordinator()
+        threads = runner.create_threads(session, coord, start=True)
+        with pytest.raises(Exception, match="division by zero"):
+            coord.join(threads)
+
+
+def test_without_a_coordinator_a_runner_keeps_what_its_threads_raised(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("threading.excepthook", lambda args: None)
+    queue = ops.FIFOQueue(4, int32, shapes=[])
+    x = ops.placeholder("int32", [])
+    runner = QueueRunner(queue, [queue.enqueue(x)])
+    with Session(graph=graph) as session:
+        (thread,) = runner.create_threads(session, start=True)
+        thread.join()
+    (raised,) = runner.exceptions_raised
+    assert isinstance(raised, InvalidArgumentError)
+
+
+async def test_children_fill_a_queue_until_there_is_no_more(graph: Graph) -> None:
+    counted = Counted(20)
+    async with AsyncSession(graph=graph) as session:
+        await session.run(counted.counter.initializer)
+        found: list[int] = []
+        async with running_queues(session):
+            await drained(session, counted.take, found)
+        assert sorted(found) == list(range(1, 21))
+
+
+async def test_children_end_with_the_body(graph: Graph) -> None:
+    counted = Counted(1_000_000)
+    async with AsyncSession(graph=graph) as session:
+        await session.run(counted.counter.initializer)
+        async with running_queues(session):
+            assert await soon(session.run(counted.take)) in (1, 2)
+        assert session.statistics().steps == 0
+
+
+async def test_what_fails_in_a_child_ends_the_body_and_is_raised(graph: Graph) -> None:
+    queue = ops.FIFOQueue(4, int32, shapes=[])
+    x = ops.placeholder("int32", [])
+    add_queue_runner(QueueRunner(queue, [queue.enqueue(x)]))
+    async with AsyncSession(graph=graph) as session:
+        with pytest.raises(InvalidArgumentError, match="feed a value"):
+            async with running_queues(session):
+                await soon(session.run(queue.dequeue()))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda q: QueueRunner(), ValueError, "Must provide queue and enqueue_ops"),
+        (lambda q: QueueRunner(q, []), ValueError, "Must provide queue and enqueue_ops"),
+        (
+            lambda q: QueueRunner(q, [q.enqueue(1)], queue_closed_exception_types=[int]),  # type: ignore[list-item]
+            TypeError,
+            "tuple of exceptions",
+        ),
+        (lambda q: start_queue_runners(), ValueError, "No default session is registered"),
+        (lambda q: start_queue_runners(q), TypeError, "must be a Session"),
+    ],
+    ids=["nothing", "no operations", "no exceptions", "no session", "another thing"],
+)
+def test_what_makes_no_sense_is_refused(make: Any, error: type[Exception], words: str) -> None:
+    queue = ops.FIFOQueue(4, int32, shapes=[])
+    with pytest.raises(error, match=words):
+        make(queue)
