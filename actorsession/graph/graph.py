@@ -317,6 +317,10 @@ class Graph(Scoped, Collected):
             for op in [op for op, home in self._bodies.items() if body.encloses(home)]:
                 del self._by_name[op.name], self._bodies[op]
 
+    def growing(self) -> contextlib.AbstractContextManager[object]:
+        """A block in which no other thread adds to the graph, and no session takes in what is half there."""
+        return self._lock
+
     def extend_op(
         self,
         op: Operation,

@@ -47,6 +47,7 @@ class FunctionLibrary:
 
     def __init__(self) -> None:
         self._functions: dict[str, LibraryFunction] = {}
+        self._given: set[str] = set()
 
     def add(self, function: LibraryFunction) -> None:
         """Adds a function.
@@ -70,9 +71,10 @@ class FunctionLibrary:
         return tuple(self._functions)
 
     def unique_name(self, wanted: str) -> str:
-        """A name that no function has: the wanted one, with ``_1``, ``_2``, ... if it is taken."""
+        """A name given to nobody else: the wanted one, with ``_1``, ``_2``, ... if it is taken."""
         name, count = wanted, 0
-        while name in self._functions:
+        while name in self._functions or name in self._given:
             count += 1
             name = f"{wanted}_{count}"
+        self._given.add(name)
         return name

@@ -31,11 +31,16 @@ from actorsession.interop.protos import (
     VersionDef,
 )
 from actorsession.interop.tensors import make_ndarray, make_tensor_proto
+from actorsession.interop.training_protos import (
+    QueueRunnerDef,
+    queue_runner_to_proto,
+    saver_to_proto,
+)
 
 __all__ = [
-    "AttrValue", "GraphDef", "ImportedMetaGraph", "MetaGraphDef", "NodeDef", "TensorProto",
+    "AttrValue", "GraphDef", "ImportedMetaGraph", "MetaGraphDef", "NodeDef", "QueueRunnerDef", "TensorProto",
     "TensorShapeProto", "VersionDef", "export_meta_graph", "graph_def_of", "graph_util",
     "import_graph_def", "import_meta_graph", "make_ndarray", "make_tensor_proto", "protos",
-    "read_meta_graph", "register_proto_function", "text_format", "variable_from_proto",
+    "queue_runner_to_proto", "read_meta_graph", "register_proto_function", "saver_to_proto", "text_format", "variable_from_proto",
     "variable_to_proto", "write_graph",
 ]  # fmt: skip

@@ -51,7 +51,7 @@ def graph_def_of(
     Raises:
         ValueError: for a node that has no such form.
     """
-    plain = graph.as_graph_def() if isinstance(graph, Graph) else graph
+    plain = Graph.as_graph_def(graph) if isinstance(graph, Graph) else graph
     made = protos.GraphDef()
     made.versions.producer = GRAPH_DEF_VERSION
     writer = _Writer(made.library, add_shapes)

@@ -6,6 +6,7 @@ is that of its first tensor operand, else the default graph.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 

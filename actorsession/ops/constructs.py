@@ -26,6 +26,7 @@ from actorsession.graph.registry import (
 from actorsession.graph.scopes import scope_of
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops.extensions import Construct, common_shape
 
 __all__ = ["ConstructBuilder", "as_predicate", "as_value", "check_no_resource"]
 
@@ -41,16 +42,7 @@ def _infer_while(ctx: InferContext) -> list[TensorSpec]:
 def _infer_if(ctx: InferContext) -> list[TensorSpec]:
     branches: list[FunctionDef] = [ctx.attrs["then_branch"], ctx.attrs["else_branch"]]
     pairs = zip(*[branch.output_specs() for branch in branches], strict=True)
-    return [TensorSpec(a.dtype, _common_shape(a.shape, b.shape)) for a, b in pairs]
-
-
-def _common_shape(first: TensorShape, second: TensorShape) -> TensorShape:
-    """What is known of a shape that is one of two."""
-    if first.dims is None or second.dims is None or len(first.dims) != len(second.dims):
-        return TensorShape(None)
-    return TensorShape(
-        [a if a == b else None for a, b in zip(first.dims, second.dims, strict=True)]
-    )
+    return [TensorSpec(a.dtype, common_shape(a.shape, b.shape)) for a, b in pairs]
 
 
 def _compiled(ctx: KernelContext) -> Kernel:
@@ -174,4 +166,6 @@ class ConstructBuilder:
         if tied:
             attrs["_class"] = tuple(sorted(tied))
         with self.graph.control_dependencies(before):
-            return self.graph.create_op(op_type, [*inputs, *captures], attrs, self.scope)
+            op = self.graph.create_op(op_type, [*inputs, *captures], attrs, self.scope)
+        self.graph.constructs[op] = Construct(op, keys, bodies, results, len(inputs))
+        return op

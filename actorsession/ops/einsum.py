@@ -307,7 +307,8 @@ def _kernel(ctx: KernelContext) -> Kernel:
         parts = [
             _without(labels, x, kept) for (labels, x), kept in zip(parts, others, strict=True)
         ]
-        found = parts[0] if len(parts) == 1 else _product(parts[0], parts[1], wanted, sizes)
+        different = list(dict.fromkeys(wanted))
+        found = parts[0] if len(parts) == 1 else _product(parts[0], parts[1], different, sizes)
         result = _doubled(*found, wanted).astype(dtype.np_dtype, copy=False)
         shared = any(np.may_share_memory(result, np.asarray(x)) for x in operands)
         return result.copy() if shared or not result.flags.writeable else result

@@ -22,6 +22,7 @@ from actorsession.graph.registry import Array, InferContext, Kernel, KernelConte
 from actorsession.graph.shape import Dim, TensorShape, broadcast_shapes
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import convert_all, make_one
+from actorsession.ops.cast import cast
 from actorsession.ops.elementwise import conj
 from actorsession.ops.operands import check_dtype
 

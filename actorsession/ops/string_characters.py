@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -325,7 +326,7 @@ def _check_transcoding(ctx: InferContext) -> None:
             f"{ctx.op}: errors is replace, ignore or strict, got {ctx.attrs['errors']!r:.100}"
         )
     try:
-        b"".decode(ctx.attrs["input_encoding"])
+        codecs.lookup(ctx.attrs["input_encoding"])
     except LookupError:
         raise ValueError(
             f"{ctx.op}: unknown input_encoding {ctx.attrs['input_encoding']!r:.100}"

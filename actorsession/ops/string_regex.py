@@ -89,7 +89,8 @@ def _replaced(
     pattern: re.Pattern[str], rewrite: list[str | int], once: bool, value: bytes
 ) -> bytes:
     text = value.decode("utf-8", "surrogateescape")
-    out, end = [], 0
+    out: list[str] = []
+    end = 0
     for found in pattern.finditer(text):
         if found.end() == found.start() == end and out:
             continue  # nothing right after a match is no match in RE2

@@ -118,12 +118,13 @@ class Planner:
 
     def extend(self) -> None:
         """Takes in what was added to the graph; an error changes nothing."""
-        extended = self._graph.extended_since(self._extensions)
-        new = [op.node_def for op in self._graph.operations_since(len(self._view))]
+        with self._graph.growing():
+            extended = self._graph.extended_since(self._extensions)
+            new = [op.node_def for op in self._graph.operations_since(len(self._view))]
+            # Plans that were made before stay as they are: what they read of these nodes is what it was.
+            known = [op.node_def for op in dict.fromkeys(extended) if op.name in self._view]
         if not new and not extended:
             return
-        # Plans that were made before stay as they are: what they read of these nodes is what it was.
-        known = [op.node_def for op in dict.fromkeys(extended) if op.name in self._view]
         checked = self._view.checked(new, known)
         self._settle_ties(checked.values())
         if self._places_all:

@@ -7,7 +7,7 @@ from typing import Any
 
 from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops import cast
+from actorsession.ops.cast import cast
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.variables import Variable
@@ -113,7 +113,7 @@ class AdagradDAOptimizer(Optimizer):
         self._norm2 = self._tensor(self._l2, "l2_regularization_strength")
         # This step counts too. One reading serves all variables, on whatever devices they are.
         step = convert_to_tensor(self._global_step)
-        self._step = step + 1 if step.dtype is int64 else cast.cast(step, int64) + 1
+        self._step = step + 1 if step.dtype is int64 else cast(step, int64) + 1
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         return self._apply("ResourceApplyAdagradDA", var, self._inputs(var, grad))

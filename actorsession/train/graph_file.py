@@ -29,7 +29,7 @@ def write_graph(path: str, graph: Graph) -> None:
         OpError: if the file system refuses.
     """
     try:
-        data = graph.as_graph_def().to_bytes()
+        data = Graph.as_graph_def(graph).to_bytes()  # not a subclass's other form
     except InvalidArgumentError as exc:
         # The checkpoint itself is whole, and restores into any program that builds the same variables.
         _log.warning("the graph is not written to %r: %s", path, exc)

@@ -38,6 +38,9 @@ class QueueRunner:
         cancel_op: run when the program stops; closes the queue and gives pending enqueues up if left out.
         queue_closed_exception_types: exceptions that say that a loop has come to its end; OutOfRangeError
             if left out.
+        queue_runner_def: names of all that, in the default graph, in place of them: anything with the fields
+            of TensorFlow's ``QueueRunnerDef``.
+        import_scope: a name scope to put before those names.
 
     Raises:
         ValueError: if the queue or the operations are missing.
@@ -51,7 +54,14 @@ class QueueRunner:
         close_op: Operation | None = None,
         cancel_op: Operation | None = None,
         queue_closed_exception_types: Sequence[type[BaseException]] | None = None,
+        queue_runner_def: Any = None,
+        import_scope: str | None = None,
     ) -> None:
+        if queue_runner_def is not None:
+            if queue is not None or enqueue_ops is not None:
+                raise ValueError("queue_runner_def and queue are mutually exclusive.")
+            named = _of_def(queue_runner_def, import_scope)
+            queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types = named
         if queue is None or not enqueue_ops:
             raise ValueError("Must provide queue and enqueue_ops.")
         types = (
@@ -112,6 +122,16 @@ class QueueRunner:
     def name(self) -> str:
         """The name of the queue."""
         return self._queue.name
+
+    @staticmethod
+    def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
+        """The runner of operations that are in the default graph already.
+
+        Args:
+            queue_runner_def: their names.
+            import_scope: a name scope to put before them.
+        """
+        return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
     # -- threads -------------------------------------------------------------------------------
 
@@ -234,6 +254,29 @@ class QueueRunner:
         with contextlib.suppress(*self._closed_types):
             while True:
                 await session.run(op)
+
+
+def _of_def(named: Any, scope: str | None) -> tuple[Any, ...]:
+    """What a queue runner is made of, by its names in the default graph."""
+    graph = get_default_graph()
+
+    def found(name: str) -> Any:
+        return graph.as_graph_element(f"{scope.rstrip('/')}/{name}" if scope else name)
+
+    handle = found(named.queue_name)
+    handle = handle.outputs[0] if isinstance(handle, Operation) else handle
+    attrs = handle.op.attrs
+    types = [_TYPES_BY_CODE[int(code)] for code in named.queue_closed_exception_types]
+    return (
+        QueueBase(attrs["component_types"], attrs["shapes"], None, handle),
+        [found(name) for name in named.enqueue_op_name],
+        found(named.close_op_name),
+        found(named.cancel_op_name) if named.cancel_op_name else None,
+        tuple(types) or None,
+    )
+
+
+_TYPES_BY_CODE = {t.error_code: t for t in (CancelledError, OutOfRangeError)}
 
 
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:

@@ -295,8 +295,13 @@ class Saver:
 
             self._kept.enter(plan.prefix, plan.meta_graph_suffix, tell)
         if plan.write_meta_graph:
-            write_graph(meta_graph_filename(plan.prefix, plan.meta_graph_suffix), plan.graph)
+            path = meta_graph_filename(plan.prefix, plan.meta_graph_suffix)
+            self._write_graph(path, plan.graph)
         return None if self._is_empty else plan.prefix
+
+    def _write_graph(self, path: str, graph: Graph) -> None:
+        """Writes the graph beside a checkpoint; a subclass may have another form for it."""
+        write_graph(path, graph)
 
     # -- which checkpoints are kept ------------------------------------------------------------
 

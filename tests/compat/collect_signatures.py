@@ -38,7 +38,10 @@ def text(default: Any) -> str:
         return f"enum {default.name}"
     if isinstance(default, type):
         return f"class {default.__name__}"
-    if callable(default) or type(default).__module__.startswith("tensorflow"):
+    if isinstance(default, tuple):
+        return repr(list(default))
+    theirs = type(default).__module__.startswith("tensorflow")
+    if callable(default) or theirs or repr(default).startswith("<"):
         return f"a {type(default).__name__}"
     return repr(default)
 

@@ -24,6 +24,7 @@ from actorsession.ops.variable_lists import (
     trainable_variables,
 )
 from actorsession.ops.variables import Variable
+from actorsession.session import Session
 from actorsession.train import (
     AdamOptimizer,
     GradientDescentOptimizer,
@@ -443,8 +444,8 @@ def test_the_rate_may_be_fed() -> None:
 
 
 def test_a_variable_is_held_to_its_constraint_after_each_update() -> None:
-    v = ops.Variable([1.0, -1.0], constraint=lambda x: ops.maximum(x, 0.0))
-    train = GradientDescentOptimizer(0.25).minimize(ops.reduce_sum(v))
+    v = Variable([1.0, -1.0], constraint=lambda x: arithmetic.maximum(x, 0.0))
+    train = GradientDescentOptimizer(0.25).minimize(reduce_sum(v))
     with Session() as session:
         session.run(v.initializer)
         session.run(train)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import actorsession.session as ours
+from actorsession import interop
+from actorsession.compat.v1.graphs import adopted, get_default_graph
 from actorsession.compat.v1.settings import as_settings
 from actorsession.graph.graph import Graph
 
@@ -21,7 +23,13 @@ class Session(ours.Session):
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        graph = get_default_graph() if graph is None else adopted(graph)
         super().__init__(target, graph, as_settings(config))
+
+    @property
+    def graph_def(self) -> interop.GraphDef:
+        """The graph as TensorFlow's message."""
+        return interop.graph_def_of(self.graph, add_shapes=True)
 
 
 class InteractiveSession(ours.InteractiveSession):
@@ -34,4 +42,10 @@ class InteractiveSession(ours.InteractiveSession):
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
+        graph = get_default_graph() if graph is None else adopted(graph)
         super().__init__(target, graph, as_settings(config))
+
+    @property
+    def graph_def(self) -> interop.GraphDef:
+        """The graph as TensorFlow's message."""
+        return interop.graph_def_of(self.graph, add_shapes=True)

@@ -1,0 +1,98 @@
+"""Queue runners and savers as messages, so that ``.meta`` files hold them.
+
+Importing this module registers both with ``collections``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorsession.interop import protos
+from actorsession.interop.collections import register_proto_function, without_scope
+from actorsession.interop.message import Message
+from actorsession.ops import GraphKeys
+from actorsession.train import QueueRunner, Saver
+
+__all__ = ["QueueRunnerDef", "queue_runner_to_proto", "saver_to_proto", "within_scope"]
+
+
+class QueueRunnerDef(Message):
+    """The names of what fills a queue."""
+
+    SCHEMA = """
+        1 queue_name string
+        2 enqueue_op_name string*
+        3 close_op_name string
+        4 cancel_op_name string
+        5 queue_closed_exception_types int32*
+    """
+
+
+def queue_runner_to_proto(
+    runner: QueueRunner, export_scope: str | None = None
+) -> QueueRunnerDef | None:
+    """A queue runner as the names of its operations; nothing if its queue is outside of the scope.
+
+    Args:
+        runner: the queue runner.
+        export_scope: a name scope to leave off all names.
+    """
+    if export_scope and not runner.name.startswith(f"{export_scope.rstrip('/')}/"):
+        return None
+
+    def named(operation: Any) -> str:
+        return without_scope(operation.name, export_scope)
+
+    return QueueRunnerDef(
+        queue_name=named(runner.queue),
+        enqueue_op_name=[named(op) for op in runner.enqueue_ops],
+        close_op_name=named(runner.close_op),
+        cancel_op_name=named(runner.cancel_op),
+        queue_closed_exception_types=[
+            kind.error_code
+            for kind in runner.queue_closed_exception_types
+            if isinstance(getattr(kind, "error_code", None), int)
+        ],
+    )
+
+
+def saver_to_proto(saver: Any, export_scope: str | None = None) -> protos.SaverDef | None:
+    """A saver, or its description, as a message; nothing for one without nodes in the scope.
+
+    Args:
+        saver: a ``Saver`` or a ``SaverDef``.
+        export_scope: a name scope to leave off all names.
+    """
+    said = saver.saver_def if isinstance(saver, Saver) else saver
+    if said is None:
+        return None
+    if export_scope and not said.save_tensor_name.startswith(f"{export_scope.rstrip('/')}/"):
+        return None
+    return protos.SaverDef(
+        filename_tensor_name=without_scope(said.filename_tensor_name, export_scope),
+        save_tensor_name=without_scope(said.save_tensor_name, export_scope),
+        restore_op_name=without_scope(said.restore_op_name, export_scope),
+        max_to_keep=said.max_to_keep,
+        sharded=said.sharded,
+        keep_checkpoint_every_n_hours=said.keep_checkpoint_every_n_hours,
+        version=2,
+    )
+
+
+def within_scope(said: protos.SaverDef, import_scope: str | None) -> protos.SaverDef:
+    """The description of the same saver where its graph was imported into a scope."""
+    made = said.copy()
+    if import_scope:
+        for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
+            setattr(made, field, f"{import_scope.rstrip('/')}/{getattr(made, field)}")
+    return made
+
+
+def _saver_from_proto(said: protos.SaverDef, import_scope: str | None = None) -> Saver:
+    return Saver(saver_def=within_scope(said, import_scope))
+
+
+register_proto_function(
+    GraphKeys.QUEUE_RUNNERS, QueueRunnerDef, queue_runner_to_proto, QueueRunner.from_proto
+)
+register_proto_function(GraphKeys.SAVERS, protos.SaverDef, saver_to_proto, _saver_from_proto)

@@ -1,0 +1,161 @@
+"""Loops and branches after they were built: what gradients add to them.
+
+Owns ``Construct``, one for each node of a graph that has functions and was built here; ``constructs`` makes
+them, ``control_flow_gradients`` asks them for values from inside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Sequence
+
+from actorsession.graph.dtypes import int32, variant
+from actorsession.graph.function import FunctionBody
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.scopes import entered
+from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops.build import make_one
+
+__all__ = ["Construct", "common_shape", "flush_constructs"]
+
+
+def common_shape(first: TensorShape, second: TensorShape) -> TensorShape:
+    """What is known of a shape that is one of two."""
+    if first.dims is None or second.dims is None or len(first.dims) != len(second.dims):
+        return TensorShape(None)
+    return TensorShape(
+        [a if a == b else None for a, b in zip(first.dims, second.dims, strict=True)]
+    )
+
+
+class Construct:
+    """What a loop or branch is made of, kept so that gradients can go back through it.
+
+    Gradients need values from inside. A construct hands them out as further outputs that begin empty or
+    stand empty where the branch that makes them is not taken; see ``save``. Nobody who runs it without
+    reading them pays for them. Its node changes once all is added, in ``flush``.
+
+    Args:
+        op: its node.
+        keys: the attributes with its functions.
+        bodies: the functions.
+        results: what each returns.
+        first: how many inputs come before those that the functions capture.
+
+    Attributes:
+        saved: the output that hands out a value from inside.
+    """
+
+    def __init__(
+        self,
+        op: Operation,
+        keys: Sequence[str],
+        bodies: Sequence[FunctionBody],
+        results: Sequence[Sequence[Tensor]],
+        first: int,
+    ) -> None:
+        self.op = op
+        self.keys = tuple(keys)
+        self.bodies = tuple(bodies)
+        self.results = [list(values) for values in results]
+        self.first = first
+        self.saved: dict[Tensor, Tensor] = {}
+        self._added: list[Tensor] = []
+        self._counted: Tensor | None = None
+        for body in bodies:
+            body.owner = self
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there is anything to flush."""
+        return bool(self._added)
+
+    # -- further outputs -----------------------------------------------------------------------
+
+    def inside(self, body: FunctionBody) -> contextlib.AbstractContextManager[object]:
+        """A block that builds into a function of the construct, after it was built."""
+        changes = {"body": body, "devices": (), "control": (), "colocation": (), "name": self.op.name}
+        return entered(self.op.graph, **changes)
+
+    def _output(self, spec: TensorSpec) -> Tensor:
+        made = Tensor(self.op, len(self.op.outputs) + len(self._added), spec)
+        self._added.append(made)
+        return made
+
+    def save_from_branch(self, tensor: Tensor, branch: int, nothing: Callable[[], Tensor]) -> Tensor:
+        """The output that hands out a value from a branch.
+
+        Args:
+            tensor: the value.
+            branch: which function makes it.
+            nothing: builds what the other one gives in its place.
+        """
+        if tensor not in self.saved:
+            other = 1 - branch
+            with self.inside(self.bodies[other]):
+                empty = nothing()
+            self.results[branch].append(tensor)
+            self.results[other].append(empty)
+            shape = common_shape(tensor.shape, empty.shape)
+            self.saved[tensor] = self._output(TensorSpec(tensor.dtype, shape))
+        return self.saved[tensor]
+
+    def save_each(self, tensor: Tensor, push: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        """The output that hands out the list of the values that a tensor in a loop's body takes.
+
+        Args:
+            tensor: the tensor.
+            push: builds the list with one more item.
+        """
+        if tensor not in self.saved:
+            spec = TensorSpec(variant, scalar_shape)
+            self.saved[tensor] = self._variable(spec, lambda items: push(items, tensor))
+        return self.saved[tensor]
+
+    def count(self, add_one: Callable[[Tensor], Tensor]) -> Tensor:
+        """The output that says how many iterations a loop made."""
+        if self._counted is None:
+            self._counted = self._variable(TensorSpec(int32, scalar_shape), add_one)
+        return self._counted
+
+    def _variable(self, spec: TensorSpec, following: Callable[[Tensor], Tensor]) -> Tensor:
+        """The output of a further variable of a loop, which begins empty."""
+        attrs = {"dtype": spec.dtype, "shape": spec.shape}
+        for body in self.bodies:
+            with self.inside(body):
+                body.parameters.append(make_one("Placeholder", (), attrs, "saved", self.op.graph))
+        body = self.bodies[-1]
+        with self.inside(body):
+            self.results[-1].append(following(body.parameters[-1]))
+        return self._output(spec)
+
+    def flush(self) -> None:
+        """Lets the node have what was added."""
+        op = self.op
+        both = list(zip(self.bodies, self.results, strict=True))
+        before = op.inputs[self.first :]
+        captures = list(dict.fromkeys([*before, *[t for b, out in both for t in b.captured(out)]]))
+        functions = [b.define(out, captures) for b, out in both]
+        attrs = {**op.attrs, **dict(zip(self.keys, functions, strict=True))}
+        inputs = [*op.inputs[: self.first], *captures]
+        op.graph.extend_op(op, inputs, attrs, [*op.outputs, *self._added])
+        self._added.clear()
+
+
+def flush_constructs(changed: Iterable[Construct]) -> None:
+    """Lets the nodes of constructs have what was added to them, and those around them know."""
+    waiting = list(dict.fromkeys(changed))
+    for construct in waiting:
+        body = construct.op.graph.body_of(construct.op)
+        if body is not None and body.owner is not None and body.owner not in waiting:
+            waiting.append(body.owner)
+    for construct in sorted(waiting, key=_depth, reverse=True):
+        construct.flush()
+
+
+def _depth(construct: Construct) -> int:
+    depth, body = 0, construct.op.graph.body_of(construct.op)
+    while body is not None:
+        depth, body = depth + 1, body.outer
+    return depth

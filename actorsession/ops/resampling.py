@@ -1,0 +1,133 @@
+"""How pixels are taken from a grid at another size: which ones, with which weights, along one axis.
+
+All of TensorFlow's ways to resize are the same along rows and columns, one after the other, so a ``Taps`` for
+each axis says everything, for the result and for its gradient. Coordinates are worked out in float32, as
+TensorFlow does it, or results would differ where a coordinate meets a pixel. Imports numpy alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Taps", "area_taps", "bicubic_taps", "bilinear_taps", "nearest_taps", "resampled", "spread"]
+
+# TensorFlow looks up the weights of cubic curves at so many places between two pixels.
+_STEPS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Taps:
+    """What each new pixel along an axis is made of.
+
+    Attributes:
+        places: old pixels, shape ``[new size, taps]``.
+        weights: their weights, of the same shape, float32.
+    """
+
+    places: np.ndarray[Any, Any]
+    weights: np.ndarray[Any, Any]
+
+
+def _scale(old: int, new: int, align_corners: bool) -> np.float32:
+    if align_corners and new > 1:
+        return np.float32(old - 1) / np.float32(new - 1)
+    return np.float32(old) / np.float32(new)
+
+
+def _positions(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> Any:
+    """Where the new pixels lie among the old ones."""
+    steps, scale = np.arange(new, dtype=np.float32), _scale(old, new, align_corners)
+    if half_pixel_centers:
+        return (steps + np.float32(0.5)) * scale - np.float32(0.5)
+    return steps * scale
+
+
+def bilinear_taps(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> Taps:
+    """The two nearest pixels, each the more the nearer it is."""
+    where = _positions(old, new, align_corners, half_pixel_centers)
+    below = np.floor(where)
+    upper = np.minimum(np.ceil(where).astype(np.int64), old - 1)
+    lower = np.minimum(np.maximum(below.astype(np.int64), 0), upper)
+    part = where - below
+    return Taps(np.stack([lower, upper], 1), np.stack([np.float32(1) - part, part], 1))
+
+
+def nearest_taps(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> Taps:
+    """The nearest pixel."""
+    steps, scale = np.arange(new, dtype=np.float32), _scale(old, new, align_corners)
+    where = (steps + np.float32(0.5)) * scale if half_pixel_centers else steps * scale
+    whole = np.floor(where + np.float32(0.5)) if align_corners else np.floor(where)
+    places = np.clip(whole.astype(np.int64), 0, old - 1)
+    return Taps(places[:, None], np.ones([new, 1], np.float32))
+
+
+def bicubic_taps(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> Taps:
+    """Four pixels on a cubic curve; with half pixel centres those beyond the edge do not count."""
+    where = _positions(old, new, align_corners, half_pixel_centers)
+    below = np.floor(where)
+    part = np.rint((where - below) * np.float32(_STEPS)) / _STEPS
+    wanted = below.astype(np.int64)[:, None] + np.arange(-1, 3)
+    places = np.clip(wanted, 0, old - 1)
+    sharpness = -0.5 if half_pixel_centers else -0.75
+    distance = np.stack([part + 1, part, 1 - part, 2 - part], 1)
+    near = ((sharpness + 2) * distance - (sharpness + 3)) * distance**2 + 1
+    far = ((sharpness * distance - 5 * sharpness) * distance + 8 * sharpness) * distance
+    weights = np.where(distance <= 1, near, far - 4 * sharpness)
+    if half_pixel_centers:
+        weights = np.where(places == wanted, weights, 0.0)
+        total = weights.sum(1, keepdims=True)
+        weights = weights / np.where(np.abs(total) < np.finfo(np.float32).tiny * 1000, 1, total)
+    return Taps(places, weights.astype(np.float32))
+
+
+def area_taps(old: int, new: int, align_corners: bool) -> Taps:
+    """All pixels that the new one covers, each by how much of it is covered."""
+    scale = _scale(old, new, align_corners)
+    start = np.arange(new, dtype=np.float32) * scale
+    end = np.arange(1, new + 1, dtype=np.float32) * scale
+    first, last = np.floor(start).astype(np.int64), np.ceil(end).astype(np.int64)
+    wanted = first[:, None] + np.arange(max(1, int((last - first).max(initial=1))))
+    low, high = np.maximum(wanted, start[:, None]), np.minimum(wanted + 1, end[:, None])
+    covered = np.where(wanted < last[:, None], np.maximum(high - low, 0), 0)
+    # A place with weight 0 is one that counts anyway, so that a NaN elsewhere does no harm.
+    places = np.clip(np.minimum(wanted, np.maximum(last[:, None] - 1, first[:, None])), 0, old - 1)
+    return Taps(places, (covered / scale).astype(np.float32))
+
+
+def _along(x: Any, taps: Taps, axis: int) -> Any:
+    """``x`` resampled along one axis."""
+    shape = [1] * x.ndim
+    shape[axis] = -1
+    out = x.take(taps.places[:, 0], axis) * taps.weights[:, 0].reshape(shape)
+    for tap in range(1, taps.places.shape[1]):
+        weights = taps.weights[:, tap].reshape(shape)
+        # Without weight a pixel is not there, even if it is not finite.
+        part = x.take(taps.places[:, tap], axis)
+        np.multiply(part, weights, out=part)
+        np.copyto(part, 0, where=weights == 0)
+        out += part
+    return out
+
+
+def resampled(x: Any, rows: Taps, columns: Taps) -> Any:
+    """Images of shape ``[n, height, width, channels]`` at another size, in their dtype."""
+    return _along(_along(x, columns, 2), rows, 1)
+
+
+def _back(grad: Any, taps: Taps, axis: int, size: int) -> Any:
+    """What flows back through ``_along``."""
+    moved = np.moveaxis(grad, axis, 0)
+    out = np.zeros((size, *moved.shape[1:]), grad.dtype)
+    shape = (-1, *[1] * (moved.ndim - 1))
+    for tap in range(taps.places.shape[1]):
+        weights = taps.weights[:, tap].astype(grad.dtype).reshape(shape)
+        np.add.at(out, taps.places[:, tap], moved * weights)
+    return np.moveaxis(out, 0, axis)
+
+
+def spread(grad: Any, rows: Taps, columns: Taps, height: int, width: int) -> Any:
+    """The gradient of ``resampled``: each new pixel's goes to the old ones that it was made of."""
+    return np.ascontiguousarray(_back(_back(grad, rows, 1, height), columns, 2, width))

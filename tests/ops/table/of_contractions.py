@@ -1,0 +1,295 @@
+"""Rows of sums of products by labels, of least squares, and of functions of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from actorsession.ops.build import make_one
+from actorsession.ops.einsum import einsum
+from actorsession.ops.fills import ones_like
+from actorsession.ops.least_squares import matrix_solve_ls
+from actorsession.ops.matmul import matmul
+from actorsession.ops.matrix_diagonals import matrix_diag, matrix_diag_part
+from actorsession.ops.matrix_functions import logm, matrix_square_root
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+RNG = np.random.default_rng(7)
+
+
+def _array(*shape: int, dtype: Any = np.float64) -> Any:
+    made = RNG.normal(size=shape)
+    if np.dtype(dtype).kind == "c":
+        made = made + 1j * RNG.normal(size=shape)
+    return (made * 3).astype(dtype) if np.dtype(dtype).kind == "i" else made.astype(dtype)
+
+
+# -- Einsum --------------------------------------------------------------------------------------
+
+# An equation, shapes to compute for, and those to differentiate at.
+EQUATIONS: list[tuple[str, list[Any], list[Any]]] = [
+    ("ij->ji", [[(2, 3)], [(0, 3)]], [[(2, 3)]]),
+    ("ij->i", [[(2, 3)], [(2, 0)]], [[(2, 3)]]),
+    ("ijk->k", [[(2, 3, 4)]], [[(2, 3, 2)]]),
+    ("ij->", [[(2, 3)]], [[(2, 3)]]),
+    ("ii->", [[(3, 3)]], [[(3, 3)]]),
+    ("ii->i", [[(3, 3)]], [[(3, 3)]]),
+    ("iij->j", [[(2, 2, 3)]], [[(2, 2, 3)]]),
+    ("ijij->ji", [[(2, 3, 2, 3)]], [[(2, 3, 2, 3)]]),
+    ("iji->j", [[(2, 3, 2)]], [[(2, 3, 2)]]),
+    ("->", [[()]], [[()]]),
+    ("i->i", [[(3,)]], [[(3,)]]),
+    ("...ij->...ji", [[(4, 2, 3)], [(2, 3)]], [[(2, 2, 3)]]),
+    ("...ij->...i", [[(4, 2, 3)]], [[(2, 2, 3)]]),
+    ("i...->i...", [[(3,)], [(3, 2)]], [[(2, 3)]]),
+    ("i...i->...", [[(3, 2, 3)]], [[(2, 3, 2)]]),
+    ("i...j->ij...", [[(3, 2, 4)]], [[(2, 3, 2)]]),
+    ("ij,jk->ik", [[(2, 3), (3, 4)], [(0, 3), (3, 4)], [(2, 0), (0, 4)]], [[(2, 3), (3, 2)]]),
+    ("ij,jk->ki", [[(2, 3), (3, 4)]], [[(2, 3), (3, 2)]]),
+    ("ij,jk->", [[(2, 3), (3, 4)]], [[(2, 3), (3, 2)]]),
+    ("ij,ij->", [[(2, 3), (2, 3)]], [[(2, 3), (2, 3)]]),
+    ("ij,ij->ij", [[(2, 3), (2, 3)]], [[(2, 3), (2, 3)]]),
+    ("i,j->ij", [[(2,), (3,)]], [[(2,), (3,)]]),
+    (",->", [[(), ()]], [[(), ()]]),
+    (",ij->ij", [[(), (2, 3)]], [[(), (2, 3)]]),
+    ("bij,bjk->bik", [[(5, 2, 3), (5, 3, 4)]], [[(2, 2, 3), (2, 3, 2)]]),
+    ("bijc,bjk->ibk", [[(5, 2, 3, 2), (5, 3, 4)]], [[(2, 2, 3, 2), (2, 3, 2)]]),
+    ("ii,ij->j", [[(2, 2), (2, 3)]], [[(2, 2), (2, 3)]]),
+    ("ijj,jkk->ik", [[(2, 3, 3), (3, 2, 2)]], [[(2, 3, 3), (3, 2, 2)]]),
+    ("ij,kl->il", [[(2, 3), (4, 5)]], [[(2, 3), (2, 2)]]),
+    ("...ij,...jk->...ik", [
+        [(5, 2, 3), (5, 3, 4)], [(2, 3), (5, 3, 4)], [(1, 2, 3), (5, 3, 4)],
+        [(6, 1, 2, 3), (5, 3, 4)],
+    ], [[(2, 2, 3), (2, 3, 2)], [(1, 2, 3), (2, 3, 2)], [(2, 3), (2, 3, 2)]]),
+    ("...i,i->...", [[(2, 3, 4), (4,)]], [[(2, 2, 3), (3,)]]),
+    ("i...,...i->...", [[(2, 3, 1), (1, 4, 2)]], [[(2, 3, 1), (1, 2, 2)]]),
+    ("...,...->...", [[(2, 3), (3,)], [(), (3,)]], [[(2, 3), (3,)], [(), (3,)]]),
+]  # fmt: skip
+EINSUM = [
+    Row(
+        op="Einsum",
+        build=lambda *xs, equation=equation: make_one(
+            "Einsum", list(xs), {"equation": equation, "N": len(xs)}
+        ),
+        numpy=lambda *xs, equation=equation: np.asarray(np.einsum(equation, *xs)),
+        inputs=[tuple(_array(*shape) for shape in shapes) for shapes in cases],
+        smooth=[tuple(_array(*shape) for shape in shapes) for shapes in smooth],
+        label=equation,
+        exact=False,
+    )
+    for equation, cases, smooth in EQUATIONS
+]
+DTYPES = [np.float32, np.complex64, np.int32, np.int64, np.complex128]
+EINSUM_DTYPES = Row(
+    op="Einsum",
+    build=lambda x, y: einsum("ij,jk->ik", x, y),
+    numpy=np.matmul,
+    inputs=[(_array(2, 3, dtype=dtype), _array(3, 4, dtype=dtype)) for dtype in DTYPES],
+    faults=[
+        Fault(inputs=(np.ones((2, 3)), np.ones((4, 2))), match="'j' counts 3 and 4", static="'j'"),
+        Fault(inputs=(np.ones((2, 3)), np.ones(3)), match="do not fit", static="do not fit shape"),
+    ],
+    label="dtypes",
+    exact=False,
+)
+NARROW = [np.float16, ml_dtypes.bfloat16]
+EINSUM_NARROW = Row(
+    op="Einsum",
+    build=lambda x, y: einsum("ij,jk->ik", x, y),
+    numpy=lambda x, y: (x.astype(np.float32) @ y.astype(np.float32)).astype(x.dtype),
+    inputs=[(_array(2, 3, dtype=dtype), _array(3, 4, dtype=dtype)) for dtype in NARROW],
+    label="narrow",
+)
+EINSUM_DOUBLED = [
+    Row(
+        op="Einsum",
+        build=lambda x, equation=equation: make_one("Einsum", [x], {"equation": equation}),
+        numpy=wanted,
+        inputs=[(_array(*shape),)],
+        smooth=[(_array(*shape),)],
+        label=f"doubled_{equation}",
+    )
+    for equation, shape, wanted in [
+        ("i->ii", (3,), np.diag),
+        ("ji->iji", (2, 3), lambda x: np.stack([np.diag(row) for row in x], 1)),
+    ]
+]  # fmt: skip
+EINSUM_FAULTS = [
+    Row(
+        op="Einsum",
+        build=lambda *xs, equation=equation: make_one(
+            "Einsum", list(xs), {"equation": equation, "N": len(xs)}
+        ),
+        numpy=lambda *xs: None,
+        inputs=[],
+        label=f"faults_{equation}",
+        faults=[
+            Fault(inputs=tuple(np.ones(s) for s in shapes), match=match, static=static)
+            for shapes, match, static in faults
+        ],
+    )
+    for equation, faults in [
+        ("ii->i", [([(2, 3)], "'i' counts 2 and 3", "'i' counts 2 and 3")]),
+        ("...i->i", [([(2, 3)], "the result needs it", "the result needs it")]),
+        ("ij->ij", [([(2, 3, 4)], "2 labels do not fit", "2 labels do not fit shape")]),
+        ("...i,...i->...", [([(2, 3), (4, 3)], "counts 2 and 4", "broadcast")]),
+    ]
+]
+
+# -- MatrixSolveLs -------------------------------------------------------------------------------
+
+
+def _regularised(a: Any, b: Any, weight: float) -> Any:
+    """The solution of a longer system, whose new rows ask for short vectors."""
+    root = np.sqrt(weight)
+    unit = np.broadcast_to(root * np.eye(a.shape[-1]), (*a.shape[:-2], a.shape[-1], a.shape[-1]))
+    zeros = np.zeros((*b.shape[:-2], a.shape[-1], b.shape[-1]))
+    longer, right = np.concatenate([a, unit], -2), np.concatenate([b, zeros], -2)
+    return (np.linalg.pinv(longer) @ right).astype(a.dtype)
+
+
+SYSTEMS = [
+    (_array(4, 2), _array(4, 3)),
+    (_array(2, 4), _array(2, 3)),
+    (_array(2, 3, 3), _array(2, 3, 1)),
+    (_array(2, 4, 2, dtype=np.float32), _array(2, 4, 1, dtype=np.float32)),
+    (_array(4, 2, dtype=np.complex128), _array(4, 1, dtype=np.complex128)),
+    (np.zeros((0, 4, 2)), np.zeros((0, 4, 1))),
+]
+DEFICIENT = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
+FIT = "of as many rows"
+LEAST_SQUARES = [
+    Row(
+        op="MatrixSolveLs",
+        build=lambda a, b, weight=weight: matrix_solve_ls(a, b, weight),
+        numpy=lambda a, b, weight=weight: _regularised(a, b, weight),
+        inputs=SYSTEMS,
+        faults=[
+            Fault(inputs=(np.eye(2), np.ones((3, 1))), match=FIT, static=FIT),
+            Fault(inputs=(np.ones((2, 2, 2)), np.ones((3, 2, 1))), match=FIT, static="one batch"),
+            *([] if weight else [Fault(inputs=(DEFICIENT, np.ones((3, 1))), match="not full rank")]),
+        ],
+        label=f"quick_{'with' if weight else 'without'}_weight",
+        exact=False,
+        rtol=1e-3,
+    )
+    for weight in (0.0, 0.5)
+]  # fmt: skip
+SLOW = Row(
+    op="MatrixSolveLs",
+    build=lambda a, b: matrix_solve_ls(a, b, fast=False),
+    numpy=lambda a, b: (np.linalg.pinv(a) @ b).astype(a.dtype),
+    inputs=[*SYSTEMS, (DEFICIENT, np.ones((3, 1)))],
+    label="slow",
+    exact=False,
+    rtol=1e-3,
+)
+
+
+
+def _of_shapes(weight: float, fast: bool, *shapes: Any) -> Any:
+    """Built with static shapes set: without them the gradient branches, which only sessions run."""
+
+    def build(a: Any, b: Any) -> Any:
+        a.set_shape(shapes[0])
+        b.set_shape(shapes[1])
+        return matrix_solve_ls(a, b, weight, fast)
+
+    return build
+
+
+LEAST_SQUARES_SMOOTH = [
+    Row(
+        op="MatrixSolveLs",
+        build=_of_shapes(weight, fast, *shapes),
+        numpy=lambda a, b: None,
+        inputs=[],
+        smooth=[tuple(_array(*shape) for shape in shapes)],
+        label=f"{label}_gradient_{number}",
+    )
+    for number, shapes in enumerate([[(4, 2), (4, 3)], [(2, 3), (2, 2)], [(2, 3, 2), (2, 3, 1)]])
+    for label, weight, fast in [("plain", 0.0, True), ("weighted", 0.5, True), ("slow", 0.0, False)]
+]
+
+# -- functions of matrices -----------------------------------------------------------------------
+
+
+def _about_definite(x: Any) -> Any:
+    return matmul(x, x, adjoint_b=True) + matrix_diag(ones_like(matrix_diag_part(x)))
+
+
+ROOTED = [_array(3, 3), _array(2, 2, 2, dtype=np.float32), _array(3, 3, dtype=np.complex128)]
+SQUARE_ROOT = Row(
+    op="MatrixSquareRoot",
+    build=lambda x: matmul(matrix_square_root(x), matrix_square_root(x)),
+    numpy=lambda x: x,
+    inputs=[
+        *[((x @ np.conj(np.swapaxes(x, -1, -2)) + np.triu(x)).astype(x.dtype),) for x in ROOTED[:2]],
+        (ROOTED[2],),
+        (np.array([[1.0, 2.0], [2.0, 4.0]]),),
+        (np.array([[0.0, -1.0], [1.0, 0.0]]),),
+        (np.zeros((0, 2, 2)),),
+        (np.zeros((0, 0)),),
+        (np.full((2, 2), np.nan),),
+    ],
+    faults=[Fault(inputs=(np.ones((2, 3)),), match="square matrices", static="3 columns")],
+    exact=False,
+    rtol=1e-4,
+    needs="scipy",
+)
+COMPLEX_ROOT = Row(
+    op="MatrixSquareRoot",
+    build=matrix_square_root,
+    numpy=lambda x: np.full_like(x, np.nan),
+    inputs=[(np.diag([-1.0, 1.0]),)],
+    smooth=[],
+    label="complex_of_real",
+    needs="scipy",
+)
+SQUARE_ROOT_SMOOTH = Row(
+    op="MatrixSquareRoot",
+    build=lambda x: matrix_square_root(_about_definite(x)),
+    numpy=lambda x: None,
+    inputs=[],
+    smooth=[(_array(3, 3),), (_array(2, 2, 2),)],
+    label="gradient",
+    needs="scipy",
+)
+LOGARITHM = Row(
+    op="MatrixLogarithm",
+    build=logm,
+    numpy=lambda x: _logarithm(x),
+    inputs=[
+        (_array(3, 3, dtype=np.complex128),),
+        (_array(2, 4, 4, dtype=np.complex64),),
+        (np.eye(3, dtype=np.complex128),),
+        (np.array([[1.0, 1e3], [0.0, 1.0]], np.complex128),),
+        (np.zeros((0, 2, 2), np.complex64),),
+        (np.zeros((0, 0), np.complex64),),
+    ],
+    faults=[
+        Fault(inputs=(np.ones((2, 3), np.complex64),), match="square matrices", static="3 columns")
+    ],
+    no_gradient="TensorFlow has registered none",
+    exact=False,
+    rtol=2e-4,
+    needs="scipy",
+)
+
+
+def _logarithm(x: Any) -> Any:
+    """By eigenvectors, but of a matrix that lacks some: there by the series of a nilpotent rest."""
+    if x.shape[-1] == 2 and x.size and x[..., 0, 1].flat[0] == 1e3:
+        return np.array([[0.0, 1e3], [0.0, 0.0]], x.dtype)
+    values, vectors = np.linalg.eig(x.astype(np.complex128))
+    return ((vectors * np.log(values)[..., None, :]) @ np.linalg.inv(vectors)).astype(x.dtype)
+
+
+ROWS = [
+    *EINSUM, EINSUM_DTYPES, EINSUM_NARROW, *EINSUM_DOUBLED, *EINSUM_FAULTS, *LEAST_SQUARES, SLOW, *LEAST_SQUARES_SMOOTH,
+    SQUARE_ROOT, COMPLEX_ROOT, SQUARE_ROOT_SMOOTH, LOGARITHM,
+]  # fmt: skip
