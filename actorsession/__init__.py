@@ -67,6 +67,7 @@ from actorsession.graph.dtypes import (
     uint16,
     uint32,
     uint64,
+    variant,
 )
 from actorsession.graph.graph import Graph, get_default_graph, reset_default_graph
 from actorsession.graph.node import GraphDef, NodeDef
@@ -76,6 +77,10 @@ from actorsession.graph.static import get_static_value
 from actorsession.interop import graph_util, import_graph_def, make_ndarray, make_tensor_proto
 from actorsession.observe import timeline
 from actorsession.ops import *  # noqa: F403 - its __all__ is the list, and a test compares it
+from actorsession.plan.passes import GraphPass, PassContext, PassGroup, PassStatistics, PlacedGraph
+from actorsession.plan.passes import register_pass as register_graph_pass
+from actorsession.plan.passes import registered_passes as registered_graph_passes
+from actorsession.plan.passes import unregister_pass as unregister_graph_pass
 from actorsession.runtime.debug_dump import DebugDump, DebugReport
 from actorsession.runtime.debug_sinks import register_debug_sink, unregister_debug_sink
 from actorsession.runtime.debug_state import DebuggerState, DebuggerStateRegistry
@@ -129,6 +134,7 @@ __all__ = [
     "GraphGrowthWarning",
     "GraphMutationWarning",
     "GraphOptions",
+    "GraphPass",
     "InteractiveSession",
     "JitLevel",
     "LocalCluster",
@@ -137,6 +143,10 @@ __all__ = [
     "Operation",
     "OptLevel",
     "OptimizerOptions",
+    "PassContext",
+    "PassGroup",
+    "PassStatistics",
+    "PlacedGraph",
     "RPCOptions",
     "RunMetadata",
     "RunOptions",
@@ -187,8 +197,10 @@ __all__ = [
     "ops",
     "register_debug_sink",
     "register_device_factory",
+    "register_graph_pass",
     "register_session_factory",
     "register_session_run_conversion_functions",
+    "registered_graph_passes",
     "reset_default_graph",
     "resource",
     "string",
@@ -199,6 +211,8 @@ __all__ = [
     "uint32",
     "uint64",
     "unregister_debug_sink",
+    "unregister_graph_pass",
+    "variant",
 ]
 __all__ += ops.__all__
 

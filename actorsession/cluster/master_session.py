@@ -53,8 +53,9 @@ from actorsession.messages.session import (
     SessionWhy,
     StepDone,
 )  # fmt: skip
-from actorsession.plan.optimise import optimise, optimiser_settings
+from actorsession.plan.optimise import optimiser_settings
 from actorsession.plan.partition import Partition, partition
+from actorsession.plan.passes import PassRunner
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
@@ -90,6 +91,7 @@ class MasterSession(Actor):
         self._members = members
         self._workers = members.workers
         self._view = GraphView()
+        self._passes = PassRunner(optimiser_settings(config.graph_options.optimizer_options))
         self._placer = Placer(members.devices, allow_soft_placement=config.allow_soft_placement)
         self._version = 0
         self._graphs = ClientGraphs(
@@ -141,9 +143,10 @@ class MasterSession(Actor):
             InvalidArgumentError: for a node that exists, that reads what does not, or that asks for a
                 device that is not there.
         """
-        checked = self._view.checked(graph.nodes)
+        devices = self._members.devices
+        checked = self._view.checked(self._passes.new_nodes(graph.nodes, self._view, devices))
         try:
-            placed = self._placer.place(graph.nodes)
+            placed = self._placer.place(self._view.new_in(checked))
         except InvalidArgumentError as error:
             raise self._members.explained(error) from error
         self._view.add(checked)
@@ -205,11 +208,12 @@ class MasterSession(Actor):
         placed, client = self._placer.placed, devices.client_device
         device_of = {n: placed[n].device if n in placed else client for n in graph.nodes}
         options = self._config.graph_options
-        if optimised:
-            settings = optimiser_settings(options.optimizer_options)
-            graph, device_of = optimise(graph, device_of, settings)
+        graph, device_of = self._passes.placed(
+            graph, device_of, self._view, devices, optimised=optimised
+        )
         narrow = options.enable_bfloat16_sendrecv
-        return graph, partition(graph, device_of, devices, bfloat16_transfers=narrow)
+        parts = partition(graph, device_of, devices, bfloat16_transfers=narrow)
+        return graph, self._passes.partitions(parts, self._view, devices)
 
     # -- steps ---------------------------------------------------------------------------------
 

@@ -60,6 +60,15 @@ class DeviceSpec:
                 parts[key] = value
         return cls(**{key: value for key, value in parts.items() if value != "*"})
 
+    @classmethod
+    def from_string(cls, spec: str) -> DeviceSpec:
+        """TensorFlow's name of ``parse``."""
+        return cls.parse(spec)
+
+    def to_string(self) -> str:
+        """The name in canonical form; so does ``str``."""
+        return str(self)
+
     def merge(self, inner: DeviceSpec) -> DeviceSpec:
         """This spec with the parts that ``inner`` names put in place of its own."""
         given = {f: v for f in self.__slots__ if (v := getattr(inner, f)) is not None}

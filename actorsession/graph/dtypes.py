@@ -75,9 +75,76 @@ class DType:
         return self.kind in "iufc"
 
     @property
+    def is_unsigned(self) -> bool:
+        """Whether this is an integer type without negative numbers."""
+        return self.kind == "u"
+
+    @property
     def itemsize(self) -> int:
         """Bytes per element as stored."""
         return int(self.np_dtype.itemsize)
+
+    @property
+    def size(self) -> int:
+        """Bytes per element, 0 where elements have no size of their own."""
+        return 0 if self.kind in "srv" else self.itemsize
+
+    @property
+    def base_dtype(self) -> DType:
+        """This type: there are no reference types."""
+        return self
+
+    @property
+    def real_dtype(self) -> DType:
+        """The type of the real part."""
+        return {complex64: float32, complex128: float64}.get(self, self)
+
+    @property
+    def min(self) -> Any:
+        """The least number.
+
+        Raises:
+            TypeError: for a type that has none.
+        """
+        return self._extremes()[0]
+
+    @property
+    def max(self) -> Any:
+        """The greatest number.
+
+        Raises:
+            TypeError: for a type that has none.
+        """
+        return self._extremes()[1]
+
+    @property
+    def limits(self) -> tuple[Any, Any]:
+        """From 0 to the number that stands for full intensity: 1, or the greatest whole number.
+
+        Raises:
+            ValueError: for a type that images are not kept in.
+        """
+        if self.is_integer:
+            return 0, self.max
+        if self not in (float32, float64, bool_):
+            raise ValueError(f"{self.name} has no limits; integers, float32, float64 and bool have")
+        return 0, 1
+
+    def _extremes(self) -> tuple[Any, Any]:
+        if self.is_integer:
+            whole = np.iinfo(self.np_dtype)
+            return whole.min, whole.max
+        if not self.is_floating:
+            raise TypeError(
+                f"{self.name} has no least and greatest number; integers and floats have"
+            )
+        finfo: Any = ml_dtypes.finfo  # has no annotations
+        real = finfo(self.np_dtype)
+        return real.min, real.max
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether values of another type are of this one: when it is the same."""
+        return as_dtype(other) is self
 
 
 float16 = DType("float16", np.dtype(np.float16), "f")

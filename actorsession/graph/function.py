@@ -1,6 +1,6 @@
-"""Functions: the bodies of loops and branches, as they are built and as plain data.
+"""Functions: the bodies of loops, branches and calls, as they are built and as plain data.
 
-A ``FunctionDef`` is the frozen form: it stands in the attributes of a ``While`` or ``If`` node, travels
+A ``FunctionDef`` is the frozen form: it stands in the attributes of a ``While``, ``If`` or call, travels
 with it, and is compiled into the code of the segment that the node is in. A ``FunctionBody`` gathers
 operations while a body is built: they belong to the same graph and scopes as all others, but are no
 operations of the graph itself. ``ops/control_flow`` builds; planners read, and check what came from

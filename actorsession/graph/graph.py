@@ -20,8 +20,10 @@ from actorsession.graph.library import FunctionLibrary
 from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.primitives import is_back_edge, reads
 from actorsession.graph.scoped import Scoped
 from actorsession.graph.scopes import (
+    GRADIENT_NAME,
     DefaultStack,
     Scope,
     apply_colocation,
@@ -43,6 +45,7 @@ class Graph(Scoped, Collected):
         seed: graph-level random seed; ``None`` for a new sequence in every session.
         library: its named functions.
         constructs: what each loop and branch is made of, for ``ops/constructs``.
+        gradient_functions: gradients that single operations have, by name; see ``ops/custom_gradients``.
     """
 
     def __init__(self) -> None:
@@ -61,6 +64,7 @@ class Graph(Scoped, Collected):
         self._bodies: dict[Operation, FunctionBody] = {}  # of operations in loops and branches
         self._extended: list[Operation] = []
         self.constructs: dict[Operation, Any] = {}
+        self.gradient_functions: dict[str, registry.Gradient] = {}
         self.seed: int | None = None
         self.library = FunctionLibrary()
 
@@ -87,7 +91,7 @@ class Graph(Scoped, Collected):
         return self._refined[number:]
 
     def extended_since(self, number: int) -> list[Operation]:
-        """The operations that were extended after the first ``number`` times; see ``extend_op``."""
+        """The operations changed after the first ``number`` times; see ``extend_op``, ``update_input``."""
         return self._extended[number:]
 
     def get_operations(self) -> list[Operation]:
@@ -228,6 +232,8 @@ class Graph(Scoped, Collected):
             control = control_inputs_of(scope, inputs)
             if self._bodies:
                 check_reach(self._bodies, [*[t.op for t in inputs], *control], scope.body)
+            if scope.gradients is not None and op_type in scope.gradients:
+                filled.setdefault(GRADIENT_NAME, scope.gradients[op_type])
             number = len(self._operations) if scope.body is None else self.built
             wanted, full_name = self._op_name(name or op_type, scope)
             op = Operation(
@@ -310,6 +316,45 @@ class Graph(Scoped, Collected):
         self._by_name[op.name] = op
         for frame in scope.control:
             frame.seen.add(op)
+
+    def update_input(self, op: Operation, index: int, tensor: Tensor) -> None:
+        """Makes an operation read another tensor, which may be built later than itself.
+
+        For the edge that closes a loop of single operations. Sessions hear of it as of ``extend_op``; plans
+        that were made before keep what was read then.
+
+        Args:
+            op: an operation of this graph.
+            index: which input.
+            tensor: what it reads from now on.
+
+        Raises:
+            IndexError: if there is no such input.
+            TypeError: if the tensor is of another type than what was read before.
+            ValueError: if it belongs to another graph, contradicts the static shape that was known, or
+                would close a cycle that is no loop.
+            RuntimeError: if the graph is finalized.
+        """
+        with self._lock:
+            self._check_open(f"an input of {op.name!r} was to be replaced")
+            self._check_input(tensor, op.type)
+            if not 0 <= index < len(op.inputs):
+                raise IndexError(f"{op.name!r} has {len(op.inputs)} inputs, got index {index}")
+            before = op.inputs[index]
+            if tensor.dtype is not before.dtype:
+                raise TypeError(
+                    f"input {index} of {op.name!r} is of {before.dtype.name}, got {tensor!r}"
+                )
+            if not tensor.shape.is_compatible_with(op.outputs[0].shape):
+                raise ValueError(f"{tensor!r} cannot be what {op.outputs[0]!r} stands for")
+            if not is_back_edge(op.type, tensor.op.type) and reads(tensor.op, op):
+                raise ValueError(f"{op.name!r} would read {tensor!r}, which is made of it")
+            op.inputs = (*op.inputs[:index], tensor, *op.inputs[index + 1 :])
+            op.forget_node_def()
+            self._consumers = {}
+            self._consumers_of = 0
+            if op not in self._bodies:
+                self._extended.append(op)
 
     def forget(self, body: FunctionBody) -> None:
         """Drops what was built in a loop body or branch that was given up; its names stay taken."""

@@ -262,7 +262,7 @@ class Tensor(OperatorMixin):
 
 
 class Operation:
-    """A node of a graph; made by ``Graph.create_op`` and immutable afterwards.
+    """A node of a graph; made by ``Graph.create_op``, immutable but for the closing of loops.
 
     Attributes:
         graph: the graph that owns it.
@@ -328,6 +328,10 @@ class Operation:
     def forget_node_def(self) -> None:
         """Drops the plain form after a static shape was refined, so that it is made again."""
         self._node_def = None
+
+    def _update_input(self, index: int, tensor: Tensor) -> None:
+        """Replaces a data input; see ``Graph.update_input``."""
+        self.graph.update_input(self, index, tensor)
 
     def get_attr(self, name: str) -> Any:
         """The value of an attribute.

@@ -7,9 +7,10 @@ runtime takes kernels from it. Registering a name twice is an error.
 A **kernel** is made once per node when a plan is linked: ``kernel(ctx)`` returns a function from
 input values to the output value (a tuple for several outputs, anything for none). It may look at
 static types and constant inputs to choose a specialised function. One that **suspends** returns a
-``concurrent.futures.Future`` of that value in its place, or a coroutine. Values are numpy arrays or numpy scalars; inputs are borrowed and must not be written to. An output may share memory with an input,
-with state or with another output only when the op says ``aliases=True``; otherwise each call makes
-arrays that are writable and that nobody else holds.
+``concurrent.futures.Future`` of that value in its place, or a coroutine. Values are numpy arrays or numpy
+scalars; inputs are borrowed and must not be written to. An output may share memory with an input, with
+state or with another output only when the op says ``aliases=True``; otherwise each call makes arrays that
+are writable and that nobody else holds.
 """
 
 from __future__ import annotations
@@ -174,10 +175,11 @@ class OpDef:
         keeps: indices of inputs that the kernel stores beyond the step; a node may have fewer.
         blocks: may take any time and wait for anything, as code of the user's does: never runs on an
             event loop that has a kernel pool beside it, is never folded, and gets a thread of its own.
-        suspends: the kernel's function returns at once, with a ``concurrent.futures.Future`` of the outputs
-            or a coroutine, which the step runs on its event loop; the step goes on with other nodes until
-            it is done, in whichever thread, and cancels it if it is given up. Whoever completes a future asks ``set_running_or_notify_cancel`` first, so
-            that nothing is taken for a step that is gone. Within loops and branches a thread of its own waits.
+        suspends: the kernel's function returns at once, with a ``concurrent.futures.Future`` of the
+            outputs or a coroutine, which the step runs on its event loop; the step goes on with other nodes
+            until it is done, in whichever thread, and cancels it if it is given up. Whoever completes a
+            future asks ``set_running_or_notify_cancel`` first, so that nothing is taken for a step that is
+            gone. Within loops and branches a thread of its own waits.
         emit: optional Python expression for the node given its argument expressions, for ops that
             are cheaper inline than as a call; ``None`` from it means "call the kernel". It is run
             as it stands, so nothing in it may come from a string that a peer can choose.

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from actorsession.graph.device import DeviceSpec
@@ -101,6 +101,25 @@ class Scoped:
         with entered(
             _graph(self), colocation=(*scope_of(_graph(self)).colocation, target), devices=()
         ):
+            yield
+
+    @contextlib.contextmanager
+    def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
+        """Gives operations built in the block other gradients than their types have.
+
+        Args:
+            op_type_map: from operation types to names under which gradients were registered.
+
+        Raises:
+            TypeError: for anything but a dictionary from strings to strings.
+        """
+        given = op_type_map if isinstance(op_type_map, dict) else {None: None}
+        if not all(isinstance(text, str) for pair in given.items() for text in pair):
+            raise TypeError(
+                f"op_type_map is a dictionary from strings to strings, got {op_type_map!r:.100}"
+            )
+        outer = scope_of(_graph(self)).gradients or {}
+        with entered(_graph(self), gradients={**outer, **op_type_map}):
             yield
 
     def container(self, name: str) -> contextlib.AbstractContextManager[Scope]:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from actorsession.graph.operation import Operation, Tensor
 
 __all__ = [
-    "ControlFrame", "DefaultStack", "DeviceFunction", "NameScope", "Scope", "apply_colocation",
-    "control_inputs_of", "device_under", "entered", "scope_of",
+    "GRADIENT_NAME", "ControlFrame", "DefaultStack", "DeviceFunction", "NameScope", "Scope",
+    "apply_colocation", "control_inputs_of", "device_under", "entered", "scope_of",
 ]  # fmt: skip
 
 DeviceFunction: TypeAlias = "Callable[[Operation], str | DeviceSpec | None]"
@@ -55,6 +55,7 @@ class Scope(NamedTuple):
         colocation: operations whose device newly built ones share, outermost first.
         container: resource container of state built here.
         body: the loop body or branch that nodes are built into, if any.
+        gradients: names of the gradients that operations of some types get; none in most graphs.
     """
 
     name: str = ""
@@ -63,7 +64,11 @@ class Scope(NamedTuple):
     colocation: tuple[Operation, ...] = ()
     container: str = ""
     body: FunctionBody | None = None
+    gradients: Mapping[str, str] | None = None
 
+
+# The attribute by which an operation has another gradient than its type; TensorFlow's name.
+GRADIENT_NAME = "_gradient_op_type"
 
 _ROOT = Scope()
 _SCOPES: ContextVar[Mapping[Graph, Scope]] = ContextVar("actorsession_scopes")

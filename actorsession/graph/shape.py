@@ -134,6 +134,34 @@ class TensorShape:
         """
         return self.merge_with([None] * rank)
 
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        """This shape, if it may have ``rank`` dimensions or more.
+
+        Raises:
+            ValueError: if it has fewer.
+        """
+        if self.rank is not None and self.rank < rank:
+            raise ValueError(f"shape {self} must have rank at least {rank}")
+        return self
+
+    def assert_is_compatible_with(self, other: ShapeLike) -> None:
+        """Refuses a shape that contradicts this one.
+
+        Raises:
+            ValueError: if no full shape fits both.
+        """
+        if not self.is_compatible_with(other):
+            raise ValueError(f"shapes {self} and {as_shape(other)} are incompatible")
+
+    def assert_is_fully_defined(self) -> None:
+        """Refuses to be unknown in part.
+
+        Raises:
+            ValueError: if a dimension is unknown.
+        """
+        if not self.is_fully_defined:
+            raise ValueError(f"shape {self} is not fully defined")
+
     def __len__(self) -> int:
         return len(self.as_list())
 

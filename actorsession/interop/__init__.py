@@ -38,9 +38,9 @@ from actorsession.interop.training_protos import (
 )
 
 __all__ = [
-    "AttrValue", "GraphDef", "ImportedMetaGraph", "MetaGraphDef", "NodeDef", "QueueRunnerDef", "TensorProto",
-    "TensorShapeProto", "VersionDef", "export_meta_graph", "graph_def_of", "graph_util",
+    "AttrValue", "GraphDef", "ImportedMetaGraph", "MetaGraphDef", "NodeDef", "QueueRunnerDef",
+    "TensorProto", "TensorShapeProto", "VersionDef", "export_meta_graph", "graph_def_of", "graph_util",
     "import_graph_def", "import_meta_graph", "make_ndarray", "make_tensor_proto", "protos",
-    "queue_runner_to_proto", "read_meta_graph", "register_proto_function", "saver_to_proto", "text_format", "variable_from_proto",
-    "variable_to_proto", "write_graph",
+    "queue_runner_to_proto", "read_meta_graph", "register_proto_function", "saver_to_proto",
+    "text_format", "variable_from_proto", "variable_to_proto", "write_graph",
 ]  # fmt: skip

@@ -22,9 +22,16 @@ DATA_TYPES: Mapping[str, int] = {
     **{f"DT_{name}_REF": number + 100 for number, name in enumerate(_TYPES) if number},
 }
 
+_CODES = (
+    "OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
+    "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED",
+    "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
+)  # fmt: skip
+
 ENUMS: Mapping[str, Mapping[str, int]] = {
     "DataType": DATA_TYPES,
     "CheckpointFormatVersion": {"LEGACY": 0, "V1": 1, "V2": 2},
+    "Code": {name: number for number, name in enumerate(_CODES)},
     "VariableSynchronization": {
         f"VARIABLE_SYNCHRONIZATION_{name}": number
         for number, name in enumerate(("AUTO", "NONE", "ON_WRITE", "ON_READ"))
@@ -40,7 +47,7 @@ _LABELS = {enum: {number: label for label, number in of.items()} for enum, of in
 _OURS: Mapping[str, int] = {
     "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7,
     "complex64": 8, "int64": 9, "bool": 10, "bfloat16": 14, "uint16": 17, "complex128": 18,
-    "float16": 19, "resource": 20, "uint32": 22, "uint64": 23,
+    "float16": 19, "resource": 20, "variant": 21, "uint32": 22, "uint64": 23,
 }  # fmt: skip
 _BY_NUMBER: Mapping[int, DType] = {number: as_dtype(name) for name, number in _OURS.items()}
 

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from actorsession.graph import registry
-from actorsession.graph.function import WHILE
+from actorsession.graph.function import CALLS, STATEFUL_CALL, SYMBOLIC_GRADIENT, WHILE, FunctionDef
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.node import NodeDef as PlainNodeDef
 from actorsession.graph.node import TensorSpec
 from actorsession.interop import protos, text_format
 from actorsession.interop.attributes import FunctionName, attr_proto
+from actorsession.interop.first_values import with_first_values
 from actorsession.interop.functions import CONSTRUCTS, function_proto
 from actorsession.interop.signatures import (
     FROM_HANDLE,
@@ -56,7 +57,8 @@ def graph_def_of(
     made.versions.producer = GRAPH_DEF_VERSION
     writer = _Writer(made.library, add_shapes)
     types = {node.name: node.outputs for node in plain.nodes}
-    for node in plain.nodes[after:]:
+    for node in with_first_values(plain.nodes[after:]):
+        types[node.name] = node.outputs
         inputs = tuple([types[name][index] for name, index in node.inputs])
         list.append(made.node, writer.node(node, inputs))
     return made
@@ -74,10 +76,13 @@ class _Writer:
         self._library = library
         self._add_shapes = add_shapes
         self._names: set[str] = set()
+        self._shared: dict[tuple[str, tuple[TensorSpec, ...]], str] = {}
 
     def node(self, node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> protos.NodeDef:
         """A node; ``inputs`` are the static types of what it reads."""
-        made = protos.NodeDef(name=node.name, op=node.op, device=node.device)
+        # The gradient of a function is written out by now, and called like any other.
+        op = STATEFUL_CALL if node.op == SYMBOLIC_GRADIENT else node.op
+        made = protos.NodeDef(name=node.name, op=op, device=node.device)
         made.input.extend([n if index == 0 else f"{n}:{index}" for n, index in node.inputs])
         made.input.extend([f"^{name}" for name in node.control_inputs])
         try:
@@ -105,19 +110,35 @@ class _Writer:
             name: (value, None) for name, value in node.attrs.items() if name.startswith("_")
         }
         for key in CONSTRUCTS[node.op]:
-            name = self._free_name(f"{node.name}_{key}".replace("/", "_"))
-            function = function_proto(name, node.attrs[key], self.node, carried=key == "body")
-            list.append(self._library.function, function)
-            made[key] = (FunctionName(name), "func")
+            made[key] = (FunctionName(self._function(node, key)), "func")
         outputs = _outputs(node, inputs)
         if node.op == WHILE:
             made["T"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
+        elif node.op in CALLS:
+            passed = inputs[CALLS[node.op] :]
+            made["Tin"] = (tuple([spec.dtype for spec in passed]), "list(type)")
+            made["Tout"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
+            return made
         else:
             made["Tcond"] = (inputs[0].dtype, "type")
             made["Tin"] = (tuple([spec.dtype for spec in inputs[1:]]), "list(type)")
             made["Tout"] = (tuple([spec.dtype for spec in outputs]), "list(type)")
         made["output_shapes"] = (tuple([spec.shape for spec in outputs]), "list(shape)")
         return made
+
+    def _function(self, node: PlainNodeDef, key: str) -> str:
+        """Writes a function of a node; calls of one function share it."""
+        function: FunctionDef = node.attrs[key]
+        named = node.attrs.get("_function") if node.op in CALLS else None
+        shared = (str(named), function.arguments)
+        if named is not None and node.op != SYMBOLIC_GRADIENT and shared in self._shared:
+            return self._shared[shared]
+        name = self._free_name(str(named or f"{node.name}_{key}".replace("/", "_")))
+        if named is not None:
+            self._shared[shared] = name
+        made = function_proto(name, function, self.node, carried=key == "body")
+        list.append(self._library.function, made)
+        return name
 
     def _free_name(self, wanted: str) -> str:
         name, count = wanted, 0

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actorsession.graph.function import ARGUMENT, FunctionDef
+from actorsession.graph.function import ARGUMENT, CALLS, FunctionDef
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.interop import protos
 from actorsession.interop.enums import dtype_number
@@ -27,6 +27,7 @@ __all__ = ["CONSTRUCTS", "PlannedFunction", "function_proto", "plan_function"]
 CONSTRUCTS: Mapping[str, tuple[str, ...]] = {
     "While": ("cond", "body"), "StatelessWhile": ("cond", "body"),
     "If": ("then_branch", "else_branch"), "StatelessIf": ("then_branch", "else_branch"),
+    **dict.fromkeys(CALLS, ("f",)),
 }  # fmt: skip
 
 WriteNode = Callable[[NodeDef, tuple[TensorSpec, ...]], protos.NodeDef]

@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from actorsession.graph.dtypes import as_dtype, resource
+from actorsession.graph.function import CALLS
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import GraphDef as PlainGraphDef
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.primitives import MERGES
 from actorsession.graph.registry import REQUIRED, lookup
 from actorsession.interop import protos
+from actorsession.interop.calls import build_call, spelled_out
 from actorsession.interop.construct_import import after, build_construct
 from actorsession.interop.functions import CONSTRUCTS, PlannedFunction, plan_function
 from actorsession.interop.ordering import in_order
@@ -77,7 +80,8 @@ def import_graph_def(
     with graph.name_scope("import" if name is None else name) as scope:
         mapped = _converted(mapped_values, graph)
         builder = _Builder(graph, scope, mapped, library)
-        builder.build(ordered)
+        with graph.growing():  # a loop is open until the last of its nodes is there
+            builder.build(ordered)
     return None if wanted is None else [builder.element(*place) for place in places]
 
 
@@ -99,6 +103,7 @@ def _planned(
         if type(graph_def).__name__ != "GraphDef" or not hasattr(graph_def, "SerializeToString"):
             raise TypeError(f"graph_def is a GraphDef, got {type(graph_def).__name__}")
         graph_def = protos.GraphDef.FromString(graph_def.SerializeToString())
+    graph_def = spelled_out(graph_def)
     planned = plan_message(graph_def, producer)
     functions = {function.signature.name: function for function in graph_def.library.function}
     return planned, {
@@ -243,6 +248,7 @@ class _Builder:
         self.mapped = dict(mapped)
         self.built: dict[str, Operation] = {}
         self._names: dict[str, str] = {}
+        self._open: list[tuple[Planned, int]] = []  # inputs that come from nodes built later
 
     def build(self, ordered: Sequence[Planned]) -> None:
         """Builds all nodes.
@@ -258,6 +264,18 @@ class _Builder:
                 raise ValueError(
                     f"node {node.name!r} ({node.op}) cannot be imported: {exc}"
                 ) from exc
+        self._close_loops()
+
+    def _close_loops(self) -> None:
+        """Lets each Merge read the NextIteration that it was built before."""
+        for node, at in self._open:
+            try:
+                self.built[node.name]._update_input(at, self._tensor(*node.inputs[at]))
+            except _FAULTS as exc:
+                raise ValueError(
+                    f"node {node.name!r} ({node.op}) cannot be imported: {exc}"
+                ) from exc
+        self._open.clear()
 
     def element(self, name: str, index: int | None) -> Tensor | Operation:
         """What stands for an operation of the file, or for an output of one."""
@@ -288,8 +306,24 @@ class _Builder:
             raise ValueError(f"it reads output {index} of node {name!r}, which has {len(outputs)}")
         return outputs[index]
 
+    def _inputs(self, node: Planned) -> list[Tensor]:
+        """What a node reads; what closes a loop and is built later is one of its other inputs so far."""
+        if node.type not in MERGES:
+            return [self._tensor(name, index) for name, index in node.inputs]
+        found = {
+            at: self._tensor(name, index)
+            for at, (name, index) in enumerate(node.inputs)
+            if name in self.built or (name, index) in self.mapped
+        }
+        if not found:
+            raise ValueError("all that it reads comes from iterations before, so there is no first")
+        first = next(iter(found.values()))
+        count = len(node.inputs)
+        self._open += [(node, at) for at in range(count) if at not in found]
+        return [found.get(at, first) for at in range(count)]
+
     def _build(self, node: Planned) -> Operation:
-        inputs = [self._tensor(name, index) for name, index in node.inputs]
+        inputs = self._inputs(node)
         _check_types(node, inputs)
         control = [
             self.mapped[before, -1].op if (before, -1) in self.mapped else self.built[before]
@@ -311,7 +345,8 @@ class _Builder:
         return op
 
     def _construct(self, node: Planned, inputs: list[Tensor], full: str) -> Operation:
-        op, outputs = build_construct(node, inputs, full, self._graph, self._library, self._call)
+        build = build_call if node.type in CALLS else build_construct
+        op, outputs = build(node, inputs, full, self._graph, self._library, self._call)
         for index, tensor in enumerate(outputs):
             self.mapped.setdefault((node.name, index), tensor)
         return op

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 
+from actorsession.graph.primitives import is_back_edge
 from actorsession.interop.planned import Planned
 
 __all__ = ["in_order"]
@@ -12,6 +13,8 @@ __all__ = ["in_order"]
 
 def in_order(planned: Sequence[Planned], cut: Iterable[tuple[str, int]] = ()) -> list[Planned]:
     """The nodes with producers before consumers, otherwise in the order of the file.
+
+    A Merge comes before the NextIteration that it reads: that edge closes a loop.
 
     Args:
         planned: the nodes.
@@ -25,7 +28,12 @@ def in_order(planned: Sequence[Planned], cut: Iterable[tuple[str, int]] = ()) ->
     waits = [0] * len(planned)
     readers: dict[int, list[int]] = {}
     for at, node in enumerate(planned):
-        before = {place[name] for name, index in node.inputs if (name, index) not in elsewhere}
+        before = {
+            place[name]
+            for name, index in node.inputs
+            if (name, index) not in elsewhere
+            and not is_back_edge(node.type, planned[place[name]].type)
+        }
         before |= {place[name] for name in node.control if (name, -1) not in elsewhere}
         waits[at] = len(before)
         for producer in before:
@@ -56,10 +64,4 @@ def _cycle_words(left: Sequence[Planned]) -> str:
         node = by_name[next(name for name in producers if name in by_name)]
     names = list(seen)
     cycle = names[names.index(node.name) :]
-    words = f"{len(cycle)} nodes stand in a cycle: {' <- '.join([*cycle[:8], '...'][: len(cycle)])}"
-    if any(by_name[name].op.endswith("NextIteration") for name in cycle):
-        words += (
-            ". It is a loop of single operations, which a graph here does not hold: write the graph "
-            "with control flow v2, or build the loop with while_loop"
-        )
-    return words
+    return f"{len(cycle)} nodes stand in a cycle: {' <- '.join([*cycle[:8], '...'][: len(cycle)])}"

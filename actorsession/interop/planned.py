@@ -104,7 +104,7 @@ def plan_plain(graph_def: PlainGraphDef) -> list[Planned]:
         NotFoundError: for types that are not registered.
         ValueError: for anything else that makes it no graph.
     """
-    _check_types([node.op for node in graph_def.nodes], ())
+    _check_types([node.op for node in graph_def.nodes])
     planned = [
         Planned(n.name, n.op, n.op, n.inputs, n.control_inputs, n.device, n.attrs, {},
                 tuple([spec.shape for spec in n.outputs]))
@@ -128,7 +128,7 @@ def plan_message(
     functions = {function.signature.name: function for function in graph_def.library.function}
     used = functions_used(graph_def.node, functions)
     inside = [node.op for name in used for node in functions[name].node_def]
-    _check_types([*[node.op for node in graph_def.node], *inside], functions)
+    _check_types([*[node.op for node in graph_def.node], *inside])
     _check_size(graph_def)
     defaults = _defaults_of(producer_ops)
     planned = [plan_node(node, defaults.get(node.op, {})) for node in graph_def.node]
@@ -197,14 +197,12 @@ def _check_size(graph_def: protos.GraphDef) -> None:
         )
 
 
-def _check_types(ops: Iterable[str], functions: Iterable[str]) -> None:
+def _check_types(ops: Iterable[str]) -> None:
     unknown = Counter(op for op in ops if not is_registered(_type_here(op)))
     if not unknown:
         return
-    named = set(functions)
     listed = ", ".join(
-        f"{op!r} ({count} node{'s' * (count > 1)}{', a function of its library' * (op in named)})"
-        for op, count in sorted(unknown.items())
+        f"{op!r} ({count} node{'s' * (count > 1)})" for op, count in sorted(unknown.items())
     )
     raise NotFoundError(f"operation types that are not registered here: {listed}")
 

@@ -200,7 +200,7 @@ def _full_shape(tensor: TensorProto) -> tuple[int, ...]:
 
 
 def _from_content(content: bytes, dtype: DType, shape: tuple[int, ...]) -> Array:
-    if dtype.kind in "sr":
+    if dtype.kind in "srv":
         raise InvalidArgumentError(f"a tensor of {dtype.name} does not stand in tensor_content")
     needed = math.prod(shape) * dtype.itemsize
     if len(content) != needed:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from actorsession.errors import OpError
 from actorsession.interop import protos
 from actorsession.interop.collections import register_proto_function, without_scope
 from actorsession.interop.message import Message
@@ -24,7 +25,7 @@ class QueueRunnerDef(Message):
         2 enqueue_op_name string*
         3 close_op_name string
         4 cancel_op_name string
-        5 queue_closed_exception_types int32*
+        5 queue_closed_exception_types Code*
     """
 
 
@@ -51,7 +52,7 @@ def queue_runner_to_proto(
         queue_closed_exception_types=[
             kind.error_code
             for kind in runner.queue_closed_exception_types
-            if isinstance(getattr(kind, "error_code", None), int)
+            if issubclass(kind, OpError)
         ],
     )
 

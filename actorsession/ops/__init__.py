@@ -8,424 +8,267 @@ package such a name is the function.
 
 from __future__ import annotations
 
-from actorsession.ops import bitwise, manip, math, strings  # namespaces
-from actorsession.ops import checkpointing, losses, mirroring, initializers, nn, training, training_updates  # noqa: F401 - these only register ops
+from actorsession.ops import (
+    bitwise, image, lookup, initializers, linalg, random, losses, manip, math, nn, strings,
+)  # fmt: skip
+from actorsession.ops import checkpointing  # noqa: F401 - registers its ops
+from actorsession.ops import dataflow  # noqa: F401 - registers its ops
+from actorsession.ops import mirroring  # noqa: F401 - registers its ops
+from actorsession.ops import training  # noqa: F401 - registers its ops
+from actorsession.ops import training_updates  # noqa: F401 - registers its ops
 from actorsession.ops.accumulators import (
-    ConditionalAccumulator,
-    ConditionalAccumulatorBase,
-    SparseConditionalAccumulator,
-)
+    ConditionalAccumulator, ConditionalAccumulatorBase, SparseConditionalAccumulator,
+)  # fmt: skip
 from actorsession.ops.activations import sigmoid, tanh
 from actorsession.ops.argmax import arg_max, arg_min, argmax, argmin
 from actorsession.ops.arithmetic import (
-    add,
-    add_n,
-    div,
-    divide,
-    floordiv,
-    floormod,
-    maximum,
-    minimum,
-    mod,
-    multiply,
-    pow,
-    realdiv,
-    squared_difference,
-    subtract,
-    truediv,
-)
+    add, add_n, div, divide, floordiv, floormod, maximum, minimum, mod, multiply, pow, realdiv,
+    squared_difference, subtract, truediv,
+)  # fmt: skip
 from actorsession.ops.array import (
-    concat,
-    fill,
-    identity,
-    ones,
-    ones_like,
-    pad,
-    placeholder,
-    placeholder_with_default,
-    split,
-    stack,
-    stop_gradient,
-    tile,
-    transpose,
-    unstack,
-    zeros,
-    zeros_like,
-)
+    concat, fill, identity, ones, ones_like, pad, placeholder, placeholder_with_default, split, stack,
+    stop_gradient, tile, transpose, unstack, zeros, zeros_like,
+)  # fmt: skip
 from actorsession.ops.array import range_ as range
 from actorsession.ops.assertions import Assert, Print, check_numerics, verify_tensor_all_finite
 from actorsession.ops.assignment import (
-    assign,
-    assign_add,
-    assign_sub,
-    batch_scatter_update,
-    scatter_add,
-    scatter_div,
-    scatter_max,
-    scatter_min,
-    scatter_mul,
-    scatter_nd_add,
-    scatter_nd_sub,
-    scatter_nd_update,
-    scatter_sub,
+    assign, assign_add, assign_sub, batch_scatter_update, scatter_add, scatter_div, scatter_max,
+    scatter_min, scatter_mul, scatter_nd_add, scatter_nd_sub, scatter_nd_update, scatter_sub,
     scatter_update,
-)
+)  # fmt: skip
+from actorsession.ops.barriers import Barrier
 from actorsession.ops.batch_blocks import (
-    batch_to_space,
-    batch_to_space_nd,
-    required_space_to_batch_paddings,
-    space_to_batch,
+    batch_to_space, batch_to_space_nd, required_space_to_batch_paddings, space_to_batch,
     space_to_batch_nd,
-)
+)  # fmt: skip
 from actorsession.ops.build import constant, convert_to_tensor
 from actorsession.ops.cases import case, switch_case
 from actorsession.ops.cast import (
-    cast,
-    to_bfloat16,
-    to_complex64,
-    to_complex128,
-    to_double,
-    to_float,
-    to_int32,
-    to_int64,
-)
+    cast, to_bfloat16, to_complex64, to_complex128, to_double, to_float, to_int32, to_int64,
+)  # fmt: skip
 from actorsession.ops.checks import (
-    assert_equal,
-    assert_greater,
-    assert_greater_equal,
-    assert_integer,
-    assert_less,
-    assert_less_equal,
-    assert_near,
-    assert_negative,
-    assert_non_negative,
-    assert_non_positive,
-    assert_none_equal,
-    assert_positive,
-    assert_rank,
-    assert_rank_at_least,
-    assert_rank_in,
-    assert_scalar,
-    assert_type,
-)
+    assert_equal, assert_greater, assert_greater_equal, assert_integer, assert_less, assert_less_equal,
+    assert_near, assert_negative, assert_non_negative, assert_non_positive, assert_none_equal,
+    assert_positive, assert_rank, assert_rank_at_least, assert_rank_in, assert_scalar, assert_type,
+)  # fmt: skip
+from actorsession.ops.clip import (
+    clip_by_average_norm, clip_by_global_norm, clip_by_norm, clip_by_value, global_norm,
+)  # fmt: skip
 from actorsession.ops.comparison import (
-    equal,
-    greater,
-    greater_equal,
-    is_finite,
-    is_inf,
-    is_nan,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    not_equal,
-    where,
-    where_v2,
-)
+    equal, greater, greater_equal, is_finite, is_inf, is_nan, less, less_equal, logical_and, logical_not,
+    logical_or, logical_xor, not_equal, where, where_v2,
+)  # fmt: skip
+from actorsession.ops.complex_numbers import angle, complex, imag, real
+from actorsession.ops.contractions import eye, norm, tensordot, trace
 from actorsession.ops.control import group, no_op
 from actorsession.ops.control import tuple_ as tuple
 from actorsession.ops.control_flow import cond, while_loop
 from actorsession.ops.counting import count_up_to
+from actorsession.ops.cumulative import cumprod, cumsum
+from actorsession.ops.custom_gradients import custom_gradient, grad_pass_through, hessians
 from actorsession.ops.depth_blocks import depth_to_space, space_to_depth
+from actorsession.ops.determinants import matrix_determinant
 from actorsession.ops.diagonals import diag, diag_part, matrix_band_part
 from actorsession.ops.edit_distance import edit_distance
+from actorsession.ops.einsum import einsum
 from actorsession.ops.elementwise import (
-    abs,
-    ceil,
-    conj,
-    cos,
-    exp,
-    expm1,
-    floor,
-    log,
-    log1p,
-    negative,
-    reciprocal,
-    round,
-    rsqrt,
-    sign,
-    sin,
-    sqrt,
-    square,
-    tan,
-)
+    abs, ceil, conj, cos, exp, expm1, floor, log, log1p, negative, reciprocal, round, rsqrt, sign, sin,
+    sqrt, square, tan,
+)  # fmt: skip
+from actorsession.ops.error_functions import erf, erfc
+from actorsession.ops.factorisations import cholesky, qr
 from actorsession.ops.fingerprints import fingerprint
+from actorsession.ops import functional  # noqa: F401 - for programs that import it by itself
 from actorsession.ops.functions import Defun  # registers calls
+from actorsession.ops.gamma_functions import digamma, lbeta, lgamma, polygamma, zeta
 from actorsession.ops.gather import gather, gather_nd, one_hot, scatter_nd, unsorted_segment_sum
 from actorsession.ops.get_variable import get_local_variable, get_variable
-from actorsession.ops.gradients import UnconnectedGradients, gradients
+from actorsession.ops.gradient_registry import NoGradient, NotDifferentiable, RegisterGradient
+from actorsession.ops.gradients import AggregationMethod, UnconnectedGradients, gradients
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.grids import (
-    broadcast_dynamic_shape,
-    broadcast_static_shape,
-    meshgrid,
-    parallel_stack,
-    repeat,
-)
+    broadcast_dynamic_shape, broadcast_static_shape, meshgrid, parallel_stack, repeat,
+)  # fmt: skip
+from actorsession.ops.histograms import (
+    bincount, confusion_matrix, histogram_fixed_width, histogram_fixed_width_bins,
+)  # fmt: skip
+from actorsession.ops.image_chance import random_crop
+from actorsession.ops.incomplete import betainc, igamma, igammac
 from actorsession.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
 from actorsession.ops.initializers import (
-    Initializer,
-    constant_initializer,
-    glorot_normal_initializer,
-    glorot_uniform_initializer,
-    he_normal_initializer,
-    he_uniform_initializer,
-    identity_initializer,
-    lecun_normal_initializer,
-    lecun_uniform_initializer,
-    ones_initializer,
-    orthogonal_initializer,
-    random_normal_initializer,
-    random_uniform_initializer,
-    truncated_normal_initializer,
-    uniform_unit_scaling_initializer,
-    variance_scaling_initializer,
-    zeros_initializer,
-)
+    Initializer, constant_initializer, glorot_normal_initializer, glorot_uniform_initializer,
+    he_normal_initializer, he_uniform_initializer, identity_initializer, lecun_normal_initializer,
+    lecun_uniform_initializer, ones_initializer, orthogonal_initializer, random_normal_initializer,
+    random_uniform_initializer, truncated_normal_initializer, uniform_unit_scaling_initializer,
+    variance_scaling_initializer, zeros_initializer,
+)  # fmt: skip
 from actorsession.ops.layout import invert_permutation
+from actorsession.ops.least_squares import matrix_solve_ls
+from actorsession.ops.linspace import lin_space, linspace
+from actorsession.ops.mapping import foldl, foldr, map_fn, scan
 from actorsession.ops.masks import batch_gather, boolean_mask, sequence_mask, sparse_mask
 from actorsession.ops.matmul import matmul
 from actorsession.ops.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
+from actorsession.ops.matrix_functions import matrix_square_root
+from actorsession.ops.nearness import rint
 from actorsession.ops.partitioned import PartitionedVariable
 from actorsession.ops.partitioners import (
-    fixed_size_partitioner,
-    min_max_variable_partitioner,
-    variable_axis_size_partitioner,
-)
+    fixed_size_partitioner, min_max_variable_partitioner, variable_axis_size_partitioner,
+)  # fmt: skip
 from actorsession.ops.partitions import dynamic_partition, dynamic_stitch
 from actorsession.ops.pass_through import ensure_shape, guarantee_const, identity_n, shape_n
 from actorsession.ops.patches import extract_image_patches
+from actorsession.ops.products import accumulate_n, cross, scalar_mul
 from actorsession.ops.queues import (
-    FIFOQueue,
-    PaddingFIFOQueue,
-    PriorityQueue,
-    QueueBase,
-    RandomShuffleQueue,
-)
+    FIFOQueue, PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue,
+)  # fmt: skip
+from actorsession.ops.quotients import div_no_nan, floor_div, truncatediv, truncatemod
 from actorsession.ops.random import (
-    get_seed,
-    random_normal,
-    random_uniform,
-    set_random_seed,
-    truncated_normal,
-)
+    get_seed, random_normal, random_uniform, set_random_seed, truncated_normal,
+)  # fmt: skip
+from actorsession.ops.recast import bitcast, saturate_cast
+from actorsession.ops.rectifiers import log_sigmoid
+from actorsession.ops.random_samples import (
+    multinomial, random_gamma, random_poisson, random_shuffle,
+)  # fmt: skip
 from actorsession.ops.reduction import (
-    reduce_all,
-    reduce_any,
-    reduce_logsumexp,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
+    reduce_all, reduce_any, reduce_logsumexp, reduce_max, reduce_mean, reduce_min, reduce_prod,
     reduce_sum,
-)
+)  # fmt: skip
 from actorsession.ops.reversal import reverse, reverse_sequence, reverse_v2, roll
 from actorsession.ops.script import async_py_func, py_func
 from actorsession.ops.searching import argsort, searchsorted, sort
+from actorsession.ops.segments import (
+    segment_max, segment_mean, segment_min, segment_prod, segment_sum, unsorted_segment_max,
+    unsorted_segment_mean, unsorted_segment_min, unsorted_segment_prod, unsorted_segment_sqrt_n,
+)  # fmt: skip
 from actorsession.ops.session_ops import (
-    delete_session_tensor,
-    get_session_handle,
-    get_session_tensor,
-)
+    delete_session_tensor, get_session_handle, get_session_tensor,
+)  # fmt: skip
 from actorsession.ops.shape import broadcast_to, expand_dims, rank, reshape, shape, size, squeeze
 from actorsession.ops.slicing import slice_ as slice
 from actorsession.ops.slicing import strided_slice
+from actorsession.ops.solving import (
+    cholesky_solve, matrix_inverse, matrix_solve, matrix_triangular_solve,
+)  # fmt: skip
 from actorsession.ops.sparse import (
-    SparseTensor,
-    SparseTensorValue,
-    sparse_add,
-    sparse_placeholder,
-    sparse_reorder,
-    sparse_tensor_dense_matmul,
-    sparse_tensor_to_dense,
-    sparse_to_dense,
-)
-from actorsession.ops.tensor_scatter import (
-    tensor_scatter_add,
-    tensor_scatter_nd_add,
-    tensor_scatter_nd_max,
-    tensor_scatter_nd_min,
-    tensor_scatter_nd_sub,
-    tensor_scatter_nd_update,
-    tensor_scatter_sub,
-    tensor_scatter_update,
-)
-from actorsession.ops.transposition import matrix_transpose
-from actorsession.ops.unique import setdiff1d, unique, unique_with_counts
-from actorsession.ops.variable_creation import (
-    VariableAggregation,
-    VariableSynchronization,
-    variable_creator_scope,
-)
-from actorsession.ops.variable_lists import (
-    all_variables,
-    assert_variables_initialized,
-    global_variables,
-    global_variables_initializer,
-    initialize_all_variables,
-    initialize_local_variables,
-    initialize_variables,
-    is_variable_initialized,
-    local_variables,
-    local_variables_initializer,
-    model_variables,
-    moving_average_variables,
-    report_uninitialized_variables,
-    trainable_variables,
-    variables_initializer,
-)
-from actorsession.ops.variable_scope import (
-    AUTO_REUSE,
-    VariableScope,
-    get_variable_scope,
-    no_regularizer,
-    variable_op_scope,
-    variable_scope,
-)
-from actorsession.ops.variables import Variable
-from actorsession.ops.clip import (
-    clip_by_average_norm,
-    clip_by_global_norm,
-    clip_by_norm,
-    clip_by_value,
-    global_norm,
-)
-from actorsession.ops.complex_numbers import angle, complex, imag, real
-from actorsession.ops.cumulative import cumprod, cumsum
-from actorsession.ops.error_functions import erf, erfc
-from actorsession.ops.gamma_functions import digamma, lbeta, lgamma, polygamma, zeta
-from actorsession.ops.histograms import (
-    bincount,
-    confusion_matrix,
-    histogram_fixed_width,
-    histogram_fixed_width_bins,
-)
-from actorsession.ops.incomplete import betainc, igamma, igammac
-from actorsession.ops.linspace import lin_space, linspace
-from actorsession.ops.spread import count_nonzero, is_non_decreasing, is_strictly_increasing
-from actorsession.ops.nearness import rint
-from actorsession.ops.products import accumulate_n, cross, scalar_mul
-from actorsession.ops.quotients import div_no_nan, floor_div, truncatediv, truncatemod
-from actorsession.ops.recast import bitcast, saturate_cast
-from actorsession.ops.rectifiers import log_sigmoid
-from actorsession.ops.segments import (
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_prod,
-    segment_sum,
-    unsorted_segment_max,
-    unsorted_segment_mean,
-    unsorted_segment_min,
-    unsorted_segment_prod,
-    unsorted_segment_sqrt_n,
-)
+    SparseTensor, SparseTensorValue, sparse_add, sparse_placeholder, sparse_reorder,
+    sparse_tensor_dense_matmul, sparse_tensor_to_dense, sparse_to_dense,
+)  # fmt: skip
+from actorsession.ops import sparse_names as sparse
+from actorsession.ops.sparse_functions import (
+    sparse_concat, sparse_fill_empty_rows, sparse_reduce_max, sparse_reduce_sum, sparse_reset_shape,
+    sparse_reshape, sparse_retain, sparse_slice, sparse_softmax, sparse_transpose,
+)  # fmt: skip
+from actorsession.ops.sparse_makers import sparse_merge, sparse_to_indicator
 from actorsession.ops.sparse_segments import (
-    sparse_segment_mean,
-    sparse_segment_sqrt_n,
-    sparse_segment_sum,
-)
-from actorsession.ops.string_characters import (
-    decode_base64,
-    encode_base64,
-    string_strip,
-    substr,
-)
+    sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum,
+)  # fmt: skip
+from actorsession.ops.spectra import self_adjoint_eig, self_adjoint_eigvals, svd
+from actorsession.ops.spread import count_nonzero, is_non_decreasing, is_strictly_increasing
+from actorsession.ops.staging import MapStagingArea, StagingArea
+from actorsession.ops.string_characters import decode_base64, encode_base64, string_strip, substr
 from actorsession.ops.string_joining import reduce_join, string_join
 from actorsession.ops.string_numbers import (
-    as_string,
-    decode_raw,
-    string_to_hash_bucket_fast,
-    string_to_number,
-)
+    as_string, decode_raw, string_to_hash_bucket_fast, string_to_number,
+)  # fmt: skip
 from actorsession.ops.string_regex import regex_replace
 from actorsession.ops.string_splitting import string_split
-from actorsession.ops.trigonometry import (
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    cosh,
-    sinh,
-)
+from actorsession.ops.tables import initialize_all_tables, tables_initializer
+from actorsession.ops.tensor_array import TensorArray
+from actorsession.ops.tensor_scatter import (
+    tensor_scatter_add, tensor_scatter_nd_add, tensor_scatter_nd_max, tensor_scatter_nd_min,
+    tensor_scatter_nd_sub, tensor_scatter_nd_update, tensor_scatter_sub, tensor_scatter_update,
+)  # fmt: skip
+from actorsession.ops.transposition import matrix_transpose
+from actorsession.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, sinh
+from actorsession.ops.unique import setdiff1d, unique, unique_with_counts
+from actorsession.ops.variable_creation import (
+    VariableAggregation, VariableSynchronization, variable_creator_scope,
+)  # fmt: skip
+from actorsession.ops.variable_lists import (
+    all_variables, assert_variables_initialized, global_variables, global_variables_initializer,
+    initialize_all_variables, initialize_local_variables, initialize_variables, is_variable_initialized,
+    local_variables, local_variables_initializer, model_variables, moving_average_variables,
+    report_uninitialized_variables, trainable_variables, variables_initializer,
+)  # fmt: skip
+from actorsession.ops.variable_scope import (
+    AUTO_REUSE, VariableScope, get_variable_scope, no_regularizer, variable_op_scope, variable_scope,
+)  # fmt: skip
+from actorsession.ops.variables import Variable
 
 __all__ = [
-    "as_string", "decode_base64", "decode_raw", "encode_base64", "reduce_join", "regex_replace",
-    "string_join", "string_split", "string_strip", "string_to_hash_bucket_fast", "string_to_number",
-    "strings", "substr",
-    "Assert", "Print", "assert_equal", "assert_greater", "assert_greater_equal", "assert_integer", "assert_less",
-    "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative", "assert_non_positive",
-    "assert_none_equal", "assert_positive", "assert_rank", "assert_rank_at_least", "assert_rank_in",
-    "assert_scalar", "assert_type", "check_numerics", "verify_tensor_all_finite",
-    "ConditionalAccumulator", "ConditionalAccumulatorBase", "SparseConditionalAccumulator",
-    "manip", "Defun", "case", "switch_case",
-    "async_py_func",
-    "no_regularizer", "orthogonal_initializer",
-    "AUTO_REUSE", "PartitionedVariable", "VariableAggregation", "VariableScope",
-    "VariableSynchronization", "all_variables", "assert_variables_initialized",
-    "batch_scatter_update", "fixed_size_partitioner", "get_local_variable", "get_variable",
-    "get_variable_scope", "identity_initializer", "initialize_all_variables",
-    "initialize_local_variables", "initialize_variables", "initializers",
-    "lecun_normal_initializer", "lecun_uniform_initializer", "min_max_variable_partitioner",
-    "model_variables", "moving_average_variables", "scatter_div", "scatter_max", "scatter_min",
-    "scatter_mul", "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update",
-    "uniform_unit_scaling_initializer", "variable_axis_size_partitioner", "variable_creator_scope",
-    "variable_op_scope", "variable_scope",
-    "accumulate_n", "acos", "acosh", "angle", "asin", "asinh", "atan", "atan2", "atanh",
-    "betainc", "bincount", "bitcast", "bitwise", "clip_by_average_norm", "clip_by_global_norm",
-    "clip_by_norm", "clip_by_value", "complex", "confusion_matrix", "cosh", "count_nonzero",
-    "cross", "cumprod", "cumsum", "digamma", "div_no_nan", "erf", "erfc", "floor_div", "global_norm",
-    "histogram_fixed_width", "histogram_fixed_width_bins", "igamma", "igammac", "imag",
-    "is_non_decreasing", "is_strictly_increasing", "lbeta", "lgamma", "lin_space", "linspace",
-    "log_sigmoid", "math", "polygamma", "real", "rint", "saturate_cast", "scalar_mul",
-    "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum", "sinh",
-    "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum", "truncatediv",
-    "truncatemod", "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min",
-    "unsorted_segment_prod", "unsorted_segment_sqrt_n", "zeta",
-    "argsort", "batch_gather", "batch_to_space", "batch_to_space_nd", "boolean_mask",
-    "broadcast_dynamic_shape",
-    "broadcast_static_shape", "depth_to_space", "diag", "diag_part", "dynamic_partition",
-    "dynamic_stitch", "edit_distance", "ensure_shape", "extract_image_patches", "fingerprint",
-    "guarantee_const", "identity_n", "matrix_band_part", "matrix_diag", "matrix_diag_part",
-    "matrix_set_diag", "matrix_transpose", "meshgrid", "parallel_stack",
-    "repeat", "required_space_to_batch_paddings", "reverse", "reverse_sequence", "reverse_v2",
-    "roll", "searchsorted", "sequence_mask", "setdiff1d", "shape_n", "sort", "space_to_batch",
-    "space_to_batch_nd", "space_to_depth", "sparse_mask", "tensor_scatter_add",
-    "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
-    "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensor_scatter_sub",
-    "tensor_scatter_update", "unique", "unique_with_counts",
-    "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
-    "GraphKeys", "IndexedSlices", "IndexedSlicesValue", "Initializer", "SparseTensor",
-    "SparseTensorValue", "UnconnectedGradients", "Variable", "abs", "add", "add_n", "arg_max",
-    "arg_min", "argmax", "argmin", "assign", "assign_add", "assign_sub", "broadcast_to", "cast",
-    "ceil", "concat", "cond", "conj", "constant", "constant_initializer", "convert_to_tensor", "cos",
-    "count_up_to", "delete_session_tensor", "div", "divide", "equal", "exp", "expand_dims", "expm1",
-    "fill", "floor", "floordiv", "floormod", "gather", "gather_nd", "get_seed",
-    "get_session_handle", "get_session_tensor", "global_variables", "global_variables_initializer",
-    "glorot_normal_initializer", "glorot_uniform_initializer", "gradients", "greater",
-    "greater_equal", "group", "he_normal_initializer", "he_uniform_initializer", "identity",
-    "invert_permutation", "is_finite", "is_inf", "is_nan", "is_variable_initialized", "less",
-    "less_equal", "local_variables", "local_variables_initializer", "log", "log1p", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "losses", "matmul", "maximum", "minimum", "mod", "multiply",
-    "negative", "nn", "no_op", "not_equal", "one_hot", "ones", "ones_initializer", "ones_like",
-    "pad", "placeholder", "placeholder_with_default", "pow", "py_func", "random_normal",
-    "random_normal_initializer", "random_uniform", "random_uniform_initializer", "range", "rank",
-    "realdiv", "reciprocal", "reduce_all", "reduce_any", "reduce_logsumexp", "reduce_max",
-    "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "report_uninitialized_variables",
-    "reshape", "round", "rsqrt", "scatter_add", "scatter_nd", "scatter_sub", "scatter_update",
-    "set_random_seed", "shape", "sigmoid", "sign", "sin", "size", "slice", "sparse_add",
-    "sparse_placeholder", "sparse_reorder", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense",
-    "sparse_to_dense", "split", "sqrt", "square", "squared_difference", "squeeze", "stack",
-    "stop_gradient", "strided_slice", "subtract", "tan", "tanh", "tile", "to_bfloat16",
-    "to_complex64", "to_complex128", "to_double", "to_float", "to_int32", "to_int64",
-    "trainable_variables", "transpose", "truediv", "truncated_normal",
-    "truncated_normal_initializer", "tuple", "unsorted_segment_sum", "unstack",
-    "variables_initializer", "variance_scaling_initializer", "where", "where_v2", "while_loop", "zeros",
-    "zeros_initializer", "zeros_like",
+    "AUTO_REUSE", "AggregationMethod", "Assert", "Barrier", "ConditionalAccumulator",
+    "ConditionalAccumulatorBase", "Defun", "FIFOQueue", "GraphKeys", "IndexedSlices",
+    "IndexedSlicesValue", "Initializer", "MapStagingArea", "NoGradient", "NotDifferentiable",
+    "PaddingFIFOQueue", "PartitionedVariable", "Print", "PriorityQueue", "QueueBase",
+    "RandomShuffleQueue", "RegisterGradient", "SparseConditionalAccumulator", "SparseTensor",
+    "SparseTensorValue", "StagingArea", "TensorArray", "UnconnectedGradients", "Variable",
+    "VariableAggregation", "VariableScope", "VariableSynchronization", "abs", "accumulate_n", "acos",
+    "acosh", "add", "add_n", "all_variables", "angle", "arg_max", "arg_min", "argmax", "argmin",
+    "argsort", "as_string", "asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal",
+    "assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",
+    "assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive", "assert_rank",
+    "assert_rank_at_least", "assert_rank_in", "assert_scalar", "assert_type",
+    "assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
+    "atan2", "atanh", "batch_gather", "batch_scatter_update", "batch_to_space", "batch_to_space_nd",
+    "betainc", "bincount", "bitcast", "bitwise", "boolean_mask", "broadcast_dynamic_shape",
+    "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_numerics", "cholesky",
+    "cholesky_solve", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value",
+    "complex", "concat", "cond", "confusion_matrix", "conj", "constant", "constant_initializer",
+    "convert_to_tensor", "cos", "cosh", "count_nonzero", "count_up_to", "cross", "cumprod", "cumsum",
+    "custom_gradient", "decode_base64", "decode_raw", "delete_session_tensor", "depth_to_space", "diag",
+    "diag_part", "digamma", "div", "div_no_nan", "divide", "dynamic_partition", "dynamic_stitch",
+    "edit_distance", "einsum", "encode_base64", "ensure_shape", "equal", "erf", "erfc", "exp",
+    "expand_dims", "expm1", "extract_image_patches", "eye", "fill", "fingerprint",
+    "fixed_size_partitioner", "floor", "floor_div", "floordiv", "floormod", "foldl", "foldr", "gather",
+    "gather_nd", "get_local_variable", "get_seed", "get_session_handle", "get_session_tensor",
+    "get_variable", "get_variable_scope", "global_norm", "global_variables",
+    "global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
+    "grad_pass_through", "gradients", "greater", "greater_equal", "group", "guarantee_const",
+    "he_normal_initializer", "he_uniform_initializer", "hessians", "histogram_fixed_width",
+    "histogram_fixed_width_bins", "identity", "identity_initializer", "identity_n", "igamma", "igammac",
+    "imag", "image", "initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
+    "initialize_variables", "initializers", "invert_permutation", "is_finite", "is_inf", "is_nan",
+    "is_non_decreasing", "is_strictly_increasing", "is_variable_initialized", "lbeta",
+    "lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma", "lin_space",
+    "linalg", "linspace", "local_variables", "local_variables_initializer", "log", "log1p", "log_sigmoid",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "lookup", "losses", "manip", "map_fn",
+    "math", "matmul", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
+    "matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root",
+    "matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid", "min_max_variable_partitioner",
+    "minimum", "mod", "model_variables", "moving_average_variables", "multinomial", "multiply",
+    "negative", "nn", "no_op", "no_regularizer", "norm", "not_equal", "one_hot", "ones",
+    "ones_initializer", "ones_like", "orthogonal_initializer", "pad", "parallel_stack", "placeholder",
+    "placeholder_with_default", "polygamma", "pow", "py_func", "qr", "random", "random_crop",
+    "random_gamma", "random_normal", "random_normal_initializer", "random_poisson", "random_shuffle",
+    "random_uniform", "random_uniform_initializer", "range", "rank", "real", "realdiv", "reciprocal",
+    "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp", "reduce_max", "reduce_mean",
+    "reduce_min", "reduce_prod", "reduce_sum", "regex_replace", "repeat",
+    "report_uninitialized_variables", "required_space_to_batch_paddings", "reshape", "reverse",
+    "reverse_sequence", "reverse_v2", "rint", "roll", "round", "rsqrt", "saturate_cast", "scalar_mul",
+    "scan", "scatter_add", "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd",
+    "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update", "scatter_sub", "scatter_update",
+    "searchsorted", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
+    "self_adjoint_eig", "self_adjoint_eigvals", "sequence_mask", "set_random_seed", "setdiff1d", "shape",
+    "shape_n", "sigmoid", "sign", "sin", "sinh", "size", "slice", "sort", "space_to_batch",
+    "space_to_batch_nd", "space_to_depth", "sparse", "sparse_add", "sparse_concat",
+    "sparse_fill_empty_rows", "sparse_mask", "sparse_merge", "sparse_placeholder", "sparse_reduce_max",
+    "sparse_reduce_sum", "sparse_reorder", "sparse_reset_shape", "sparse_reshape", "sparse_retain",
+    "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum", "sparse_slice",
+    "sparse_softmax", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
+    "sparse_to_indicator", "sparse_transpose", "split", "sqrt", "square", "squared_difference", "squeeze",
+    "stack", "stop_gradient", "strided_slice", "string_join", "string_split", "string_strip",
+    "string_to_hash_bucket_fast", "string_to_number", "strings", "substr", "subtract", "svd",
+    "switch_case", "tables_initializer", "tan", "tanh", "tensor_scatter_add", "tensor_scatter_nd_add",
+    "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub", "tensor_scatter_nd_update",
+    "tensor_scatter_sub", "tensor_scatter_update", "tensordot", "tile", "to_bfloat16", "to_complex64",
+    "to_complex128", "to_double", "to_float", "to_int32", "to_int64", "trace", "trainable_variables",
+    "transpose", "truediv", "truncated_normal", "truncated_normal_initializer", "truncatediv",
+    "truncatemod", "tuple", "uniform_unit_scaling_initializer", "unique", "unique_with_counts",
+    "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min", "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n", "unsorted_segment_sum", "unstack", "variable_axis_size_partitioner",
+    "variable_creator_scope", "variable_op_scope", "variable_scope", "variables_initializer",
+    "variance_scaling_initializer", "verify_tensor_all_finite", "where", "where_v2", "while_loop",
+    "zeros", "zeros_initializer", "zeros_like", "zeta",
 ]  # fmt: skip

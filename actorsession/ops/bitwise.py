@@ -136,8 +136,13 @@ def _of_either(
     *operands: Any,
 ) -> Tensor:
     """A Python operator, which bools and integers share."""
-    dtype = next(v._as_graph_element().dtype for v in operands if hasattr(v, "_as_graph_element"))
-    return logical(*operands, name=symbol) if dtype.is_bool else bits(*operands, name=symbol)
+    tensor = next(v._as_graph_element() for v in operands if hasattr(v, "_as_graph_element"))
+    if symbol == "invert":
+        return (logical if tensor.dtype.is_bool else bits)(*operands)
+    if tensor.dtype.is_bool:
+        return logical(*operands, name=symbol)
+    with tensor.graph.name_scope(symbol):
+        return bits(*operands)
 
 
 for _symbol, _logical, _bits in (

@@ -75,11 +75,17 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
     arrays of bytes; numpy values keep their type. With ``dtype`` the value must fit it: nothing is
     truncated.
 
+    Bools fit every type of numbers.
+
     Raises:
         TypeError: for a value of another kind than ``dtype``, or of no kind that tensors have.
-        ValueError: for a ragged list.
+        ValueError: for ``None`` and a ragged list.
     """
+    if value is None:
+        raise ValueError("None values not supported.")
     array = np.asarray(value)
+    if array.dtype.kind == "O" and dtype is not None and dtype.is_floating:
+        array = _large_numbers(array)
     if array.dtype.kind in "SUO" or (dtype is not None and dtype.kind == "s"):
         return _string_array(value, array, dtype)
     typed = isinstance(value, (np.ndarray, np.generic))
@@ -107,16 +113,25 @@ def _check_kind(value: Any, found: DType, wanted: DType) -> None:
     fits = found is wanted or (
         found.kind in order
         and wanted.kind in order
-        and (found.is_bool == wanted.is_bool or getattr(value, "size", 1) == 0)
+        and (found.is_bool or not wanted.is_bool or getattr(value, "size", 1) == 0)
         and ranks[found.kind] <= ranks[wanted.kind]
     )
     if not fits and np.size(value) > 0:
         raise TypeError(f"expected a value of {wanted.name}, got {found.name}: {value!r:.100}")
 
 
+def _large_numbers(array: Array) -> Array:
+    """Python integers beyond 64 bits as floats; anything else as it was."""
+    whole = all(isinstance(x, int) for x in array.flat)
+    return array.astype(np.float64) if whole else array
+
+
 def _string_array(value: Any, array: Array, dtype: DType | None) -> Array:
     if dtype is not None and dtype.kind != "s":
         raise TypeError(f"expected a value of {dtype.name}, got {value!r:.100}")
+    if not isinstance(value, np.ndarray):
+        # As objects: numpy's own texts lose zero bytes at their end and take in numbers.
+        array = np.asarray(value, object)
     flat = [x.encode() if isinstance(x, str) else x for x in array.astype(object).flat]
     if not all(isinstance(x, bytes) for x in flat):
         raise TypeError(f"cannot make a tensor of {type(value).__name__}: {value!r:.100}")

@@ -9,6 +9,7 @@ as ``_function``. The planner writes the body in the place of the call. ``Partit
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -43,7 +44,7 @@ from actorsession.ops import fills
 from actorsession.ops.build import make_one
 from actorsession.ops.constructs import ConstructBuilder
 from actorsession.ops.gradients import gradients
-from actorsession.ops.indexed_slices import SparseGradient, to_dense
+from actorsession.ops.indexed_slices import to_dense
 
 __all__ = ["call", "gradient_call", "instantiate", "specialised"]
 
@@ -144,9 +145,7 @@ def _inferred(nodes: Iterable[NodeDef], arguments: Sequence[TensorSpec]) -> Iter
         yield node
 
 
-def instantiate(
-    function: FunctionDef, arguments: Sequence[Tensor], graph: Graph
-) -> list[Tensor]:
+def instantiate(function: FunctionDef, arguments: Sequence[Tensor], graph: Graph) -> list[Tensor]:
     """Builds the nodes of a function anew, under the present scopes.
 
     Args:
@@ -170,21 +169,20 @@ def _built(
     node: NodeDef, inputs: Sequence[Tensor], ops: Mapping[str, Operation], graph: Graph
 ) -> Operation:
     name = node.name.rsplit("/", 1)[-1]
-    with graph.control_dependencies([ops[before] for before in node.control_inputs]):
-        if not node.device:
-            return graph.create_op(node.op, inputs, node.attrs, name)
-        with graph.device(node.device):
-            return graph.create_op(node.op, inputs, node.attrs, name)
+    before = [ops[producer] for producer in node.control_inputs]
+    where = graph.device(node.device) if node.device else contextlib.nullcontext()
+    with graph.control_dependencies(before), where:
+        return graph.create_op(node.op, inputs, node.attrs, name)
 
 
 # -- gradients -----------------------------------------------------------------------------------
 
 
-def _gradient(op: Operation, *grads: Tensor | None) -> Sequence[SparseGradient | None]:
+def _gradient(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
     leading = CALLS[op.type]
     known = op.graph.library.get(op.attrs.get("_function", ""))
     if known is None or known.gradient is None or op.type == SYMBOLIC_GRADIENT:
-        with op.graph.device(op.device or None if op.type == REMOTE_CALL else ""):
+        with op.graph.device(op.device if op.type == REMOTE_CALL else ""):
             back = gradient_call(op.attrs["f"], op.inputs[leading:], grads, op.graph)
         return [*[None] * leading, *back]
     given = [
@@ -246,9 +244,7 @@ def _gradients_inside(
     wanted = [(y, g) for y, g in zip(ys, grads, strict=True) if g is not None]
     if not wanted:
         return [None] * len(points)
-    found = gradients(
-        [y for y, _ in wanted], points, [g for _, g in wanted], stop_gradients=points
-    )
+    found = gradients([y for y, _ in wanted], points, [g for _, g in wanted], stop_gradients=points)
     seen: set[Tensor] = set()
     back: list[Tensor | None] = []
     for point, grad in zip(points, found, strict=True):

@@ -41,7 +41,7 @@ from actorsession.ops.candidate_draws import (
     log_uniform,
     uniform,
 )
-from actorsession.ops.random import get_seed
+from actorsession.ops.random_numbers import get_seed
 
 __all__ = [
     "SEEDS", "Candidates", "all_candidate_sampler", "check_true_classes",

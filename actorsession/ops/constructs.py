@@ -24,11 +24,10 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.scopes import scope_of
-from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import constant, convert_to_tensor, make_one
 from actorsession.ops.extensions import Construct, common_shape
 
-__all__ = ["ConstructBuilder", "as_predicate", "as_value", "check_no_resource"]
+__all__ = ["GRADIENTS", "ConstructBuilder", "as_predicate", "as_value", "check_no_resource"]
 
 
 # -- the ops -------------------------------------------------------------------------------------
@@ -49,12 +48,21 @@ def _compiled(ctx: KernelContext) -> Kernel:
     raise InternalError(f"{ctx.name!r} has no kernel: a {ctx.op} is compiled with its functions")
 
 
+# By operation type; put here by ``control_flow``, because they build such nodes themselves.
+GRADIENTS: dict[str, Callable[..., Sequence[Any]]] = {}
+
+
+def _gradient(op: Operation, *grads: Tensor | None) -> Sequence[Any]:
+    return GRADIENTS[op.type](op, *grads)
+
+
 def _register(name: str, infer: Callable[[InferContext], list[TensorSpec]], *keys: str) -> None:
     register(
         OpDef(
             name=name,
             infer=infer,
             kernel=_compiled,
+            gradient=_gradient,
             attrs=dict.fromkeys(keys, REQUIRED),
             stateful=True,  # its functions may be
             aliases=True,  # a loop that runs no iteration gives back what it got

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.graph.dtypes import as_dtype, float32, int32
+from actorsession.graph.dtypes import as_dtype, float32
 from actorsession.graph.graph import constant_value
 from actorsession.graph.operation import Tensor
 from actorsession.ops.arithmetic import minimum
@@ -69,7 +69,7 @@ def eye(
             return matrix_diag(fill(_with_batch(batch, [num_rows]), one), name=scope)
         both = [num_rows, num_columns]
         known = all(isinstance(count, (int, np.integer)) for count in both)
-        least = min(both) if known else minimum(*convert_all(both))
+        least = min(both) if known else minimum(num_rows, num_columns)
         diagonal = fill(_with_batch(batch, [least]), one)
         return matrix_set_diag(fill(_with_batch(batch, both), zero), diagonal, scope)
 
@@ -213,7 +213,8 @@ def _flattened(
 
 def _as_matrix_of_any_rank(x: Tensor, axes: list[int], *, first: bool) -> tuple[Tensor, Tensor]:
     count, lengths = rank_of(x), shape_tensor(x)
-    summed = stack([convert_to_tensor(a, int32, graph=x.graph) + (count if a < 0 else 0) for a in axes])
+    asked = np.array(axes, np.int32)
+    summed = (asked < 0).astype(np.int32) * count + asked
     others = setdiff1d(range_(count), summed)[0]
     perm = concat([summed, others] if first else [others, summed], 0)
     dims = gather(lengths, others)

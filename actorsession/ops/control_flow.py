@@ -22,12 +22,22 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops.arithmetic import add
+from actorsession.ops.branch_gradients import if_gradient
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
 from actorsession.ops.comparison import less, logical_and
-from actorsession.ops.constructs import ConstructBuilder, as_predicate, as_value, check_no_resource
-from actorsession.ops.structures import check_same_structure, flatten, is_nested, pack
+from actorsession.ops.constructs import (
+    GRADIENTS,
+    ConstructBuilder,
+    as_predicate,
+    as_value,
+    check_no_resource,
+)
+from actorsession.ops.loop_gradients import while_gradient
+from actorsession.ops.structures import about_leaves, check_same_structure, flatten, is_nested, pack
 
 __all__ = ["cond", "while_loop"]
+
+GRADIENTS.update({IF: if_gradient, WHILE: while_gradient})
 
 
 # -- cond ----------------------------------------------------------------------------------------
@@ -211,9 +221,9 @@ class _Loop:
     def _invariants(self, given: Any) -> list[TensorShape]:
         if given is None:
             return [tensor.shape for tensor in self.first]
-        check_same_structure(self.loop_vars, given, "loop_vars and shape_invariants")
+        said = about_leaves(self.loop_vars, given, "loop_vars and shape_invariants")
         shapes = []
-        for tensor, leaf in zip(self.first, flatten(given), strict=True):
+        for tensor, leaf in zip(self.first, said, strict=True):
             if leaf is not None and not isinstance(leaf, TensorShape):
                 raise TypeError(
                     "while_loop: shape_invariants has a TensorShape, or None for the shape that the "

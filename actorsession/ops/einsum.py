@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -37,44 +37,12 @@ from actorsession.ops.joining import stack
 from actorsession.ops.operands import check_dtype, scalar_like
 from actorsession.ops.shape import reshape
 from actorsession.ops.shape_operands import elements
+from actorsession.ops.subscripts import DOT, DOTS, Equation, parsed
 
 __all__ = ["einsum"]
 
-_DOTS = "..."
-# In parsed subscripts one character stands for the dots.
-_DOT = "."
 
-
-class Equation(NamedTuple):
-    """Subscripts with a dot for an ellipsis: those of the operands, and those of the result."""
-
-    inputs: tuple[str, ...]
-    output: str
-
-
-def parsed(equation: str) -> Equation:
-    """The subscripts of an equation; without an arrow, labels that occur once make the result.
-
-    Raises:
-        ValueError: if it is no equation.
-    """
-    text = equation.replace(" ", "").replace(_DOTS, _DOT)
-    left, arrow, right = text.partition("->")
-    inputs = tuple(left.split(","))
-    for part in (*inputs, right):
-        if not all(c == _DOT or (c.isascii() and c.isalpha()) for c in part) or part.count(_DOT) > 1:
-            raise ValueError(f"einsum: {equation!r} is no equation of letters, such as 'ij,jk->ik'")
-    if not arrow:
-        counts = Counter(left)
-        dots = _DOT if _DOT in left else ""
-        right = dots + "".join(sorted(c for c in counts if counts[c] == 1 and c.isalpha()))
-    unknown = sorted(set(right) - set(left) - {_DOT})
-    if unknown:
-        raise ValueError(f"einsum: the result has labels that no operand has: {', '.join(unknown)}")
-    return Equation(inputs, right)
-
-
-def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
+def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None = None) -> Tensor:
     """The sum of products of entries that an equation of subscripts describes.
 
     Args:
@@ -82,16 +50,12 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
             label twice in one operand takes its diagonal; ``...`` stands for any axes, which broadcast.
             Without an arrow the result has the labels that occur once, in alphabetical order.
         *inputs: the operands, of one dtype.
-        **kwargs: ``name``, the wanted name; ``optimize`` is accepted for TensorFlow's sake.
+        optimize: accepted for TensorFlow's sake.
+        name: wanted name.
 
     Raises:
         ValueError: if it is no equation, or does not fit the operands.
-        TypeError: for other keyword arguments.
     """
-    name = kwargs.pop("name", None)
-    kwargs.pop("optimize", None)
-    if kwargs:
-        raise TypeError(f"einsum takes name and optimize, got {', '.join(sorted(kwargs))}")
     labels, output = parsed(equation)
     if len(labels) != len(inputs):
         raise ValueError(
@@ -117,7 +81,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
 
 def _einsum(equation: Equation, operands: Sequence[Tensor]) -> Tensor:
     left, right = ",".join(equation.inputs), equation.output
-    text = f"{left}->{right}".replace(_DOT, _DOTS)
+    text = f"{left}->{right}".replace(DOT, DOTS)
     return make_one("Einsum", operands, {"equation": text, "N": len(operands)})
 
 
@@ -142,13 +106,13 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
                     f"shapes {', '.join(str(s.shape) for s in ctx.inputs)}"
                 )
             sizes[label] = size if known is None else known
-    if _DOT not in output and dots.rank not in (None, 0):
+    if DOT not in output and dots.rank not in (None, 0):
         raise ValueError(
             f"Einsum {ctx.attrs['equation']!r}: the operands have axes for '...', so the result needs it"
         )
     result = TensorShape([])
     for label in output:
-        result = result.concatenate(dots if label == _DOT else TensorShape([sizes[label]]))
+        result = result.concatenate(dots if label == DOT else TensorShape([sizes[label]]))
     return [TensorSpec(dtype, result)]
 
 
@@ -156,24 +120,22 @@ def _static_sizes(
     part: str, shape: TensorShape, equation: str
 ) -> tuple[TensorShape, list[tuple[str, Dim]]]:
     """The axes of an ellipsis, and the size of each label."""
-    named = len(part.replace(_DOT, ""))
+    named = len(part.replace(DOT, ""))
     if shape.dims is None:
-        unknown = unknown_shape if _DOT in part else TensorShape([])
-        return unknown, [(c, None) for c in part if c != _DOT]
+        unknown = unknown_shape if DOT in part else TensorShape([])
+        return unknown, [(c, None) for c in part if c != DOT]
     rank = len(shape.dims)
-    if rank < named or (rank > named and _DOT not in part):
+    if rank < named or (rank > named and DOT not in part):
         raise ValueError(
-            f"Einsum {equation!r}: {named} labels {'or more axes ' if _DOT in part else ''}do not fit "
+            f"Einsum {equation!r}: {named} labels {'or more axes ' if DOT in part else ''}do not fit "
             f"shape {shape}"
         )
-    start = part.find(_DOT)
+    start = part.find(DOT)
     if start < 0:
         return TensorShape([]), list(zip(part, shape.dims, strict=True))
     end = start + rank - named
     plain = shape.dims[:start] + shape.dims[end:]
-    return TensorShape(shape.dims[start:end]), list(
-        zip(part.replace(_DOT, ""), plain, strict=True)
-    )
+    return TensorShape(shape.dims[start:end]), list(zip(part.replace(DOT, ""), plain, strict=True))
 
 
 # -- kernel --------------------------------------------------------------------------------------
@@ -184,13 +146,13 @@ _Labels = tuple[str | int, ...]
 
 def _spread(part: str, x: Array, equation: str) -> _Labels:
     """A label for each axis."""
-    named = len(part.replace(_DOT, ""))
+    named = len(part.replace(DOT, ""))
     extra = x.ndim - named
-    if extra < 0 or (extra and _DOT not in part):
+    if extra < 0 or (extra and DOT not in part):
         raise InvalidArgumentError(
             f"Einsum {equation!r}: {named} labels do not fit shape {list(x.shape)}"
         )
-    start = part.find(_DOT)
+    start = part.find(DOT)
     if start < 0:
         return tuple(part)
     return (*part[:start], *range(-extra, 0), *part[start + 1 :])
@@ -253,7 +215,10 @@ def _product(
     inner = [c for c in mine if c in theirs and c not in out]
     rows = [c for c in output if c in mine and c not in batch]
     columns = [c for c in output if c in theirs and c not in batch and c not in rows]
-    a, b = _arranged(mine, x, [*batch, *rows, *inner]), _arranged(theirs, y, [*batch, *inner, *columns])
+    a, b = (
+        _arranged(mine, x, [*batch, *rows, *inner]),
+        _arranged(theirs, y, [*batch, *inner, *columns]),
+    )
 
     def count(group: Sequence[str | int]) -> int:
         return math.prod(sizes[c] for c in group)
@@ -295,21 +260,19 @@ def _kernel(ctx: KernelContext) -> Kernel:
         ]
         sizes = _sizes(parts, equation)
         dots = sorted(c for c in sizes if isinstance(c, int))
-        if dots and _DOT not in output:
+        if dots and DOT not in output:
             raise InvalidArgumentError(
                 f"Einsum {equation!r}: the operands have axes for '...', so the result needs it"
             )
-        wanted = [c for part in output for c in (dots if part == _DOT else [part])]
+        wanted = [c for part in output for c in (dots if part == DOT else [part])]
         parts = [_diagonal(labels, x) for labels, x in parts]
         others = [set(wanted) | set(labels) for labels, _ in reversed(parts)]
         if len(parts) == 1:
             others = [set(wanted)]
-        parts = [
-            _without(labels, x, kept) for (labels, x), kept in zip(parts, others, strict=True)
-        ]
+        parts = [_without(labels, x, kept) for (labels, x), kept in zip(parts, others, strict=True)]
         different = list(dict.fromkeys(wanted))
         found = parts[0] if len(parts) == 1 else _product(parts[0], parts[1], different, sizes)
-        result = _doubled(*found, wanted).astype(dtype.np_dtype, copy=False)
+        result = _doubled(found[0], found[1], wanted).astype(dtype.np_dtype, copy=False)
         shared = any(np.may_share_memory(result, np.asarray(x)) for x in operands)
         return result.copy() if shared or not result.flags.writeable else result
 
@@ -328,7 +291,7 @@ def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
         _by_operand(mine, x, output, grad, [theirs], [conj(y)]),
         _by_operand(theirs, y, output, grad, [mine], [conj(x)]),
     ]
-    if _DOT not in mine and _DOT not in theirs:
+    if DOT not in mine and DOT not in theirs:
         return found
     axes = broadcast_gradient_args(_dots_shape(mine, x), _dots_shape(theirs, y))
     return [
@@ -346,13 +309,13 @@ def _by_operand(
     others: list[Tensor],
 ) -> Tensor:
     """The gradient by an operand, with the ellipsis of the result."""
-    dots = _DOT if _DOT in output else ""
-    known = set(output).union(*other_labels) - {_DOT}
-    named = part.replace(_DOT, "")
+    dots = DOT if DOT in output else ""
+    known = set(output).union(*other_labels) - {DOT}
+    named = part.replace(DOT, "")
     kept = "".join(c for c in named if c in known)
     found = _einsum(Equation((output, *other_labels), dots + kept), [grad, *others])
     missing = [c for c in dict.fromkeys(named) if c not in known]
-    wanted = part if _DOT in part else dots + part
+    wanted = part if DOT in part else dots + part
     if not missing and wanted == dots + kept:
         return found
     # What was summed away comes back by ones of its length; a repeated label makes a diagonal.
@@ -368,7 +331,7 @@ def _by_operand(
 def _axis_of(part: str, label: str) -> int:
     """Where a label is: from the front before an ellipsis, from the end after it."""
     place = part.index(label)
-    return place if _DOT not in part[:place] else place - len(part)
+    return place if DOT not in part[:place] else place - len(part)
 
 
 def _ones_of(operand: Tensor, part: str, labels: Sequence[str]) -> Tensor:
@@ -379,16 +342,16 @@ def _ones_of(operand: Tensor, part: str, labels: Sequence[str]) -> Tensor:
 
 def _dots_shape(part: str, operand: Tensor) -> Tensor:
     dims = shape_tensor(operand)
-    if _DOT not in part:
+    if DOT not in part:
         return dims[:0]
-    start = part.index(_DOT)
+    start = part.index(DOT)
     end = start + 1 - len(part)
     return dims[start:end] if end else dims[start:]
 
 
 def _summed_dots(value: Tensor, operand: Tensor, part: str, axes: Tensor) -> Tensor:
     """Sums the axes of an ellipsis along which the operand was repeated."""
-    start = max(part.find(_DOT), 0)
+    start = max(part.find(DOT), 0)
     summed = make_one("Sum", [value, axes + start], {"keep_dims": False})
     return reshape(summed, shape_tensor(operand))
 

@@ -10,14 +10,14 @@ import contextlib
 from collections.abc import Callable, Iterable, Sequence
 
 from actorsession.graph.dtypes import int32, variant
-from actorsession.graph.function import FunctionBody
+from actorsession.graph.function import ARGUMENT, WHILE, FunctionBody, FunctionDef
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.scopes import entered
 from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops.build import make_one
 
-__all__ = ["Construct", "common_shape", "flush_constructs"]
+__all__ = ["Construct", "common_shape", "flush_constructs", "rebuilt"]
 
 
 def common_shape(first: TensorShape, second: TensorShape) -> TensorShape:
@@ -75,7 +75,13 @@ class Construct:
 
     def inside(self, body: FunctionBody) -> contextlib.AbstractContextManager[object]:
         """A block that builds into a function of the construct, after it was built."""
-        changes = {"body": body, "devices": (), "control": (), "colocation": (), "name": self.op.name}
+        changes = {
+            "body": body,
+            "devices": (),
+            "control": (),
+            "colocation": (),
+            "name": self.op.name,
+        }
         return entered(self.op.graph, **changes)
 
     def _output(self, spec: TensorSpec) -> Tensor:
@@ -83,7 +89,9 @@ class Construct:
         self._added.append(made)
         return made
 
-    def save_from_branch(self, tensor: Tensor, branch: int, nothing: Callable[[], Tensor]) -> Tensor:
+    def save_from_branch(
+        self, tensor: Tensor, branch: int, nothing: Callable[[], Tensor]
+    ) -> Tensor:
         """The output that hands out a value from a branch.
 
         Args:
@@ -159,3 +167,44 @@ def _depth(construct: Construct) -> int:
     while body is not None:
         depth, body = depth + 1, body.outer
     return depth
+
+
+def rebuilt(op: Operation, keys: Sequence[str]) -> Construct:
+    """What a node with functions is made of, built from its functions: it came from elsewhere.
+
+    Args:
+        op: the node.
+        keys: the attributes with its functions.
+    """
+    graph, functions = op.graph, [op.attrs[key] for key in keys]
+    first = len(op.inputs) - len(functions[-1].captures)
+    bodies = []
+    for _ in functions:
+        body = FunctionBody(graph, op.name, is_loop=op.type == WHILE)
+        body.outer = graph.body_of(op)
+        bodies.append(body)
+    made = Construct(op, keys, bodies, [[] for _ in bodies], first)
+    for body, function, out in zip(bodies, functions, made.results, strict=True):
+        with made.inside(body):
+            for spec in function.inputs:
+                attrs = {"dtype": spec.dtype, "shape": spec.shape}
+                body.parameters.append(make_one("Placeholder", (), attrs, "again", graph))
+            out.extend(_built(function, [*body.parameters, *op.inputs[first:]], op))
+    return made
+
+
+def _built(function: FunctionDef, arguments: Sequence[Tensor], op: Operation) -> list[Tensor]:
+    """Builds the nodes of a function under the present scopes; gives its results."""
+    graph = op.graph
+    values: dict[tuple[str, int], Tensor] = {(ARGUMENT, k): t for k, t in enumerate(arguments)}
+    made: dict[str, Operation] = {}
+    for node in function.nodes:
+        before = [made[name] for name in node.control_inputs]
+        name = node.name.rpartition("/")[2]
+        with graph.device(node.device or None), graph.control_dependencies(before):
+            inner = graph.create_op(node.op, [values[r] for r in node.inputs], node.attrs, name)
+        made[node.name] = inner
+        for tensor, spec in zip(inner.outputs, node.outputs, strict=True):
+            tensor.set_shape(spec.shape)
+            values[node.name, tensor.value_index] = tensor
+    return [values[ref] for ref in function.outputs]

@@ -289,7 +289,9 @@ def _invariants(
             break  # refused by the loop, in its words
         changed = [
             k
-            for k, (spec, result) in enumerate(zip(specs[first : first + count], results, strict=True))
+            for k, (spec, result) in enumerate(
+                zip(specs[first : first + count], results, strict=True)
+            )
             if spec.shape.dims is not None and spec.shape != result.shape
         ]
         if not changed:
@@ -297,5 +299,3 @@ def _invariants(
         for k in changed:
             specs[first + k] = TensorSpec(specs[first + k].dtype, TensorShape(None))
     return [spec.shape for spec in specs[first : first + count]]
-
-

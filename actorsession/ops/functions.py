@@ -15,25 +15,27 @@ from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 from actorsession.graph.dtypes import DType, as_dtype
-from actorsession.graph.function import CALL, CALLS, CONSTRUCTS, STATEFUL_CALL, FunctionBody
-from actorsession.graph.function import FunctionDef, nodes_inside
+from actorsession.graph.function import (
+    CALL,
+    CALLS,
+    CONSTRUCTS,
+    STATEFUL_CALL,
+    FunctionBody,
+    FunctionDef,
+)
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.library import LibraryFunction
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import is_registered, lookup
+from actorsession.graph.registry import lookup
 from actorsession.graph.scopes import entered, scope_of
 from actorsession.graph.shape import TensorShape, as_shape
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.calls import call
 from actorsession.ops.constructs import ConstructBuilder, as_value
+from actorsession.ops.effects import is_stateful, with_effects
 
 __all__ = ["DefinedFunction", "Defun", "OverloadedFunction"]
 
-# State is only looked at by these: they need not run for nobody.
-_LOOKS = frozenset({
-    "ReadVariableOp", "VarHandleOp", "VarIsInitializedOp", "RandomStandardNormal", "RandomUniform",
-    "RandomUniformInt", "TruncatedNormal",
-})  # fmt: skip
 # The functions that are being built, outermost first.
 _BUILDING: ContextVar[tuple[DefinedFunction, ...]] = ContextVar("actorsession_defuns", default=())
 
@@ -215,9 +217,7 @@ class DefinedFunction:
         graph = graph_of(*args)
         function = self.in_graph(graph)
         inputs = self.converted(args, graph)
-        op = call(
-            STATEFUL_CALL if function.stateful else CALL, function, (), inputs, graph, name
-        )
+        op = call(STATEFUL_CALL if function.stateful else CALL, function, (), inputs, graph, name)
         return self.results(op)
 
     def converted(self, args: Sequence[Any], graph: Graph) -> list[Tensor]:
@@ -276,7 +276,7 @@ class DefinedFunction:
             with body.building():
                 results = self._built(body, graph)
                 returns = bool(results)
-                results = _with_effects(body, results, graph)
+                results = with_effects(body, results, graph)
             captures = body.captured(results)
             operations = body.needed(results)
             function = LibraryFunction(
@@ -285,7 +285,7 @@ class DefinedFunction:
                 tuple(captures),
                 tuple(body.waits_for(results)),
                 tuple(sorted(body.tied_to(results))),
-                any(_is_stateful(op) for op in operations),
+                any(is_stateful(op) for op in operations),
                 self._gradient(),
             )
         return _Definition(function, home if _inside(captures, graph) else None, returns)
@@ -320,9 +320,7 @@ class _Definition:
         returns: whether it returns anything.
     """
 
-    def __init__(
-        self, function: LibraryFunction, home: FunctionBody | None, returns: bool
-    ) -> None:
+    def __init__(self, function: LibraryFunction, home: FunctionBody | None, returns: bool) -> None:
         self.function = function
         self.home = home
         self.returns = returns
@@ -390,31 +388,6 @@ def _argument(value: Any, dtype: DType, what: str, graph: Graph) -> Tensor:
         return convert_to_tensor(value, dtype, graph=graph)
     except TypeError as exc:
         raise ValueError(f"{what} is of {dtype.name}: {exc}") from exc
-
-
-def _with_effects(body: FunctionBody, results: list[Tensor], graph: Graph) -> list[Tensor]:
-    """Results that are there when everything that changes state has run."""
-    needed = set(body.needed(results))
-    forgotten = [op for op in body.operations if op not in needed and _changes_state(op)]
-    if not forgotten:
-        return results or [as_value(True, graph)]
-    with graph.control_dependencies(forgotten):
-        if not results:
-            return [make_one("Identity", [as_value(True, graph)], graph=graph)]
-        return [make_one("Identity", [result], graph=graph) for result in results]
-
-
-def _changes_state(op: Operation) -> bool:
-    types = [op.type, *[inner.op for inner, _ in nodes_inside(op.node_def)]]
-    return any(_has_state(name) for name in types if name not in _LOOKS)
-
-
-def _is_stateful(op: Operation) -> bool:
-    return any(map(_has_state, [op.type, *[n.op for n, _ in nodes_inside(op.node_def)]]))
-
-
-def _has_state(op_type: str) -> bool:
-    return op_type not in CONSTRUCTS and is_registered(op_type) and lookup(op_type).stateful
 
 
 def _inside(tensors: Sequence[Tensor], graph: Graph) -> bool:

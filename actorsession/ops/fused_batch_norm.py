@@ -19,6 +19,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import constant, convert_to_tensor, make
+from actorsession.ops.fused_batch_norm_gradients import second_gradient
 from actorsession.ops.shape_operands import elements, require_floating
 from actorsession.ops.windows import channel_axis, channels_last, restored
 
@@ -284,6 +285,7 @@ for _version in _VERSIONS:
             name=f"FusedBatchNormGrad{_version}",
             infer=_infer_back,
             kernel=_back_kernel,
+            gradient=second_gradient,
             attrs=_ATTRS,
             cost=_cost,
         )

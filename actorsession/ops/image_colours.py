@@ -1,7 +1,7 @@
 """The colours of images: RGB and HSV, brightness, contrast, hue, saturation, gamma, dtypes of pixels.
 
 Colours are the last axis. Floating pixels are meant to lie between 0 and 1, integers fill their type.
-``RGBToHSV``, ``HSVToRGB`` and the ``Adjust...`` ops stand here whole; TensorFlow has no gradients of the latter.
+``RGBToHSV``, ``HSVToRGB`` and the ``Adjust...`` ops stand here whole; nothing flows back through them.
 """
 
 from __future__ import annotations
@@ -15,19 +15,26 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype, bfloat16, float16, float32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
 from actorsession.graph.static import get_static_value
 from actorsession.ops.arithmetic import maximum
+from actorsession.ops.array import identity
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.cast import cast
 from actorsession.ops.dimensions import rank, shape
 from actorsession.ops.elementwise import rsqrt, sqrt, square
+from actorsession.ops.fills import ones
 from actorsession.ops.joining import concat
 from actorsession.ops.layout import tile
-from actorsession.ops.pass_through import identity
 from actorsession.ops.recast import saturate_cast
 from actorsession.ops.reduction import reduce_mean, reduce_prod, reduce_sum
-from actorsession.ops.fills import ones
 
 __all__ = [
     "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue", "adjust_saturation",
@@ -93,7 +100,7 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
 
 
 def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
-    """Images in which the distance of each pixel from the mean of its channel is ``contrast_factor`` times as large.
+    """Images in which pixels are ``contrast_factor`` times as far from the mean of their channel.
 
     Args:
         images: shape ``[..., height, width, channels]``.
@@ -347,5 +354,8 @@ for _name, _function, _least, _coloured in (
     ("AdjustSaturation", _saturated, 3, True), ("AdjustContrastv2", _contrasted, 3, False),
 ):  # fmt: skip
     register(
-        OpDef(name=_name, infer=_infer_colours, kernel=_kernel(_function, _least, _coloured))
+        OpDef(
+            name=_name, infer=_infer_colours, kernel=_kernel(_function, _least, _coloured),
+            gradient=NOT_DIFFERENTIABLE if _name == "HSVToRGB" else None,
+        )
     )  # fmt: skip

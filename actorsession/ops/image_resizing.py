@@ -1,7 +1,7 @@
 """Images at another size: the op types ``Resize...`` and the functions that choose among them.
 
-``resampling`` has the arithmetic. Images have shape ``[batch, height, width, channels]``; a size is an int32 vector
-of two. All but ``ResizeNearestNeighbor`` give float32, whatever they are given.
+``resampling`` has the arithmetic. Images have shape ``[batch, height, width, channels]``; a size is an int32
+vector of two. All but ``ResizeNearestNeighbor`` give float32, whatever they are given.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.dimensions import shape_tensor
@@ -273,7 +280,7 @@ for _kind in ("Bilinear", "Bicubic"):
     register(
         OpDef(
             name=f"Resize{_kind}Grad", infer=_infer_smooth_grad, kernel=_smooth_grad_kernel(_kind),
-            attrs=_BOTH,
+            gradient=NOT_DIFFERENTIABLE if _kind == "Bilinear" else None, attrs=_BOTH,
         )
     )  # fmt: skip
 

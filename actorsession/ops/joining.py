@@ -58,11 +58,19 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
         raise ValueError("concat needs at least one tensor, got none")
     tensors = convert_all(given)
     if len(tensors) == 1:
+        _check_scalar(axis)
         return make_one("Identity", tensors, name=name)
     graph = tensors[0].graph
     with graph.name_scope(name) as scope:
         where = convert_to_tensor(axis, name="axis", graph=graph)
         return make_one("ConcatV2", [*tensors, where], None, scope)
+
+
+def _check_scalar(axis: Any) -> None:
+    """Finds what was written in the order before TensorFlow 1.0, ``concat(axis, values)``."""
+    rank = axis.shape.rank if hasattr(axis, "shape") else int(isinstance(axis, (list, tuple)))
+    if rank:
+        raise ValueError(f"concat: axis is a scalar, got {axis!r:.100}; values come first")
 
 
 def _infer_concat(ctx: InferContext) -> list[TensorSpec]:

@@ -28,8 +28,8 @@ from actorsession.ops.dimensions import shape
 from actorsession.ops.list_values import TensorList
 
 __all__ = [
-    "LIST", "Grads", "define", "element_shape_operand", "known_shape", "of_dtype", "require_elements",
-    "require_int_scalars", "require_list", "shape_of", "shape_reader",
+    "LIST", "Grads", "define", "element_shape_operand", "item_reader", "known_shape", "of_dtype",
+    "require_elements", "require_int_scalars", "require_list", "shape_of", "shape_reader",
 ]  # fmt: skip
 
 # The static type of every list.
@@ -71,6 +71,23 @@ def shape_reader(ctx: KernelContext, index: int) -> Callable[[Any], TensorShape]
         return _as_shape
     known = _as_shape(found)
     return lambda value: known
+
+
+def item_reader(ctx: KernelContext, index: int) -> Callable[[TensorList, int, Any], Any]:
+    """From a list, a place and the value of an element shape to the element; see ``TensorList.item``."""
+    read, found = shape_reader(ctx, index), ctx.constant(index)
+    known = None if found is None else _as_shape(found)
+    # Loops read an element or more in each iteration, and to merge shapes would cost more than all else.
+    dims = known.as_tuple() if known is not None and known.is_fully_defined else None
+
+    def item(given: TensorList, place: int, element_shape: Any) -> Any:
+        if dims is not None and 0 <= place < len(given.items):
+            found = given.items[place]
+            if found is not None and np.shape(found) == dims:
+                return found
+        return given.item(place, read(element_shape))
+
+    return item
 
 
 def require_list(ctx: InferContext, *operands: int) -> None:

@@ -143,7 +143,7 @@ class TensorList:
                 "says too little to read them"
             )
         dims = known.as_tuple()
-        if None in items:
+        if any(item is None for item in items):
             nothing = _filled(dims, self.element_dtype)
             items = [nothing if item is None else item for item in items]
         return items, dims

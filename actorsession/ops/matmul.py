@@ -8,6 +8,7 @@ loops (integers).
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -272,4 +273,4 @@ for _name in ("BatchMatMul", "BatchMatMulV2"):  # the first is TensorFlow's olde
         )
     )
 
-register_overload("matmul", matmul)
+register_overload("matmul", functools.partial(matmul, name="matmul"))

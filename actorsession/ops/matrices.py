@@ -206,9 +206,7 @@ def matrix_kernel(
                 f"shape {list(x.shape)}"
             ) from error
         if isinstance(made, tuple):
-            return tuple(
-                part if part.dtype.kind == "i" else narrowed(part, dtype) for part in made
-            )
+            return tuple(part if part.dtype.kind == "i" else narrowed(part, dtype) for part in made)
         return narrowed(made, dtype)
 
     return kernel

@@ -31,7 +31,13 @@ from actorsession.ops.elementwise import ceil, conj, log
 from actorsession.ops.fills import ones_like
 from actorsession.ops.joining import concat
 from actorsession.ops.matmul import matmul
-from actorsession.ops.matrices import adjoint, cubic_cost, matrix_dtype, matrix_kernel, require_square
+from actorsession.ops.matrices import (
+    adjoint,
+    cubic_cost,
+    matrix_dtype,
+    matrix_kernel,
+    require_square,
+)
 from actorsession.ops.matrix_diagonals import matrix_diag, matrix_diag_part
 from actorsession.ops.operands import scalar_like
 from actorsession.ops.reduction import reduce_max, reduce_sum
@@ -108,7 +114,9 @@ def _halvings(value: Tensor, bound: float) -> Tensor:
     size = reduce_max(reduce_sum(abs_(value), -2), -1)
     most = scalar_like(bound, size)
     # What is infinite or NaN stays so without any halving.
-    finite = where_v2(less(size, scalar_like(np.finfo(np.float32).max / 2, size)), size, most)
+    finite = where_v2(
+        less(size, scalar_like(float(np.finfo(np.float32).max) / 2, size)), size, most
+    )
     return ceil(log(maximum(finite, most) / most) / scalar_like(math.log(2), size))
 
 

@@ -66,7 +66,7 @@ def moments(
 
     Args:
         x: numbers.
-        axes: ints.
+        axes: ints; all when ``None``.
         shift: accepted for TensorFlow's sake.
         name: scope of the nodes.
         keep_dims: whether the axes stay, with extent 1.
@@ -76,7 +76,7 @@ def moments(
         Mean and variance, of the dtype of ``x``.
     """
     keep, value = _keep(keep_dims, keepdims), convert_to_tensor(x)
-    listed = _listed(axes)
+    listed = list(range(len(value.shape))) if axes is None else _listed(axes)
     with value.graph.name_scope(name or "moments"):
         y = _precise(value)
         mean = reduce_mean(y, listed, keepdims=True, name="mean")

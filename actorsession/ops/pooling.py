@@ -10,8 +10,14 @@ from typing import Any
 
 from actorsession.graph.operation import Tensor
 from actorsession.ops import pooling_nodes  # noqa: F401 - registers what is built here
+from actorsession.ops.batch_blocks import (
+    batch_to_space_nd,
+    required_space_to_batch_paddings,
+    space_to_batch_nd,
+)
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.convolution import check_steps, either, row_layout
+from actorsession.ops.dimensions import shape
 from actorsession.ops.shape import expand_dims, squeeze
 from actorsession.ops.windows import explicit_padding, per_axis
 
@@ -242,35 +248,56 @@ def pool(
         window_shape: size of the window on each spatial axis.
         pooling_type: ``"MAX"`` or ``"AVG"``.
         padding: ``"SAME"`` or ``"VALID"``.
-        dilation_rate: steps between the elements of a window: 1 on each axis.
+        dilation_rate: steps between the elements of a window on each spatial axis, 1 if left out; above 1
+            only with padding ``"VALID"`` and strides of 1.
         strides: steps of the window on each spatial axis, 1 if left out.
         name: wanted name.
         data_format: a layout that starts with ``NC`` has the channels as axis 1.
         dilations: another name for ``dilation_rate``.
 
     Raises:
-        ValueError: for another type or shapes that can never fit; for elements of a window that are
-            apart, which this library does not pool.
+        ValueError: for another type, shapes that can never fit, or a ``dilation_rate`` that is not possible.
     """
     values = convert_to_tensor(input)
     count = len(window_shape)
     rate = dilation_rate if dilations is None else dilations
-    _check_pool(values, window_shape, pooling_type, strides, rate)
+    apart = _check_pool(values, window_shape, pooling_type, strides, rate, padding)
     front = data_format is not None and data_format.startswith("NC")
     layout = (("NWC", "NCW"), _IMAGES, _VOLUMES)[count - 1][front]
     base = name or ("max_pool" if pooling_type == "MAX" else "avg_pool")
     steps = [1] * count if strides is None else strides
     with values.graph.name_scope(base) as scope:
-        return _by_rank(pooling_type, values, window_shape, steps, padding, layout, scope)
+        if apart is None:
+            return _by_rank(pooling_type, values, window_shape, steps, padding, layout, scope)
+        # Each position modulo the rate is an image of its own, whose windows have no gaps.
+        block = [1, *apart] if front else apart
+        paddings, crops = required_space_to_batch_paddings(shape(values)[1 : len(block) + 1], block)
+        parts = space_to_batch_nd(values, block, paddings)
+        pooled = _by_rank(pooling_type, parts, window_shape, steps, padding, layout, None)
+        return batch_to_space_nd(pooled, block, crops)
 
 
-def _check_pool(values: Tensor, window: Any, kind: str, strides: Any, rate: Any) -> None:
+def _check_pool(
+    values: Tensor, window: Any, kind: str, strides: Any, rate: Any, padding: Any
+) -> list[int] | None:
+    """The steps between the elements of a window, if one of them is above 1."""
     count = len(window)
     if kind not in ("MAX", "AVG") or not 1 <= count <= 3:
         raise ValueError(f"there is no {count}-D {kind} pool: it is MAX or AVG of 1 to 3")
     if values.shape.rank not in (None, count + 2):
         raise ValueError(f"a window {window} needs rank {count + 2}, got {values.shape}")
     check_steps(strides, rate)
-    apart = [] if rate is None else (rate if isinstance(rate, (list, tuple)) else [rate])
-    if any(int(step) != 1 for step in apart):
-        raise ValueError(f"pools have windows without gaps, got dilation_rate {rate}")
+    steps = [] if rate is None else (rate if isinstance(rate, (list, tuple)) else [rate])
+    apart = [int(step) for step in steps]
+    if len(apart) == 1:
+        apart *= count
+    if all(step == 1 for step in apart):
+        return None
+    if len(apart) != count:
+        raise ValueError(f"dilation_rate has a number for each of {count} axes, got {rate}")
+    if padding != "VALID":
+        raise ValueError(
+            f"a pool with padding {padding!r} has windows without gaps, got dilation_rate {rate}: pad the "
+            "images first and use 'VALID'"
+        )
+    return apart

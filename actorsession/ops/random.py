@@ -1,371 +1,51 @@
-"""Random numbers: ops that draw anew in each step, and the rule for their seeds.
+"""The namespace ``random``: what TensorFlow has as ``tf.random``, from the files that own it.
 
-One generator belongs to a session and node (``ctx.state``), so another step draws on where the last
-one ended, and every new session starts the same sequence if a seed is set. The sequence depends on
-the two seeds and the draws alone, never on the device; it is not TensorFlow's sequence.
-
-Seeds follow TensorFlow 1: an op has the graph's seed and its own. With the graph's alone, the op's is
-the number of operations built before it; with its own alone, the graph's is a fixed number; with
-neither, the sequence is new in every session.
+The longer names of TensorFlow's top level are here too, for op files that draw numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
-
-from actorsession.errors import InvalidArgumentError
-from actorsession.graph.dtypes import (
-    DType,
-    as_dtype,
-    bfloat16,
-    float16,
-    float32,
-    float64,
-    int32,
-    int64,
+from actorsession.ops.candidate_sampling import (
+    all_candidate_sampler,
+    fixed_unigram_candidate_sampler,
+    log_uniform_candidate_sampler,
+    uniform_candidate_sampler,
 )
-from actorsession.graph.graph import Graph, get_default_graph
-from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Tensor
-from actorsession.graph.registry import (
-    NOT_DIFFERENTIABLE,
-    Array,
-    InferContext,
-    Kernel,
-    KernelContext,
-    OpDef,
-    register,
+from actorsession.ops.random_numbers import (
+    get_seed,
+    random_normal,
+    random_uniform,
+    set_random_seed,
+    truncated_normal,
 )
-from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import convert_to_tensor, graph_of, make_one
-from actorsession.ops.partial import refine
-from actorsession.ops.shape_operands import (
-    Ints,
-    constant_ints,
-    elements,
-    ints,
-    require_index,
-    same_dtype,
-    shape_of_rank,
-    shape_operand,
-    vector_length,
+from actorsession.ops.random_samples import (
+    categorical,
+    multinomial,
+    random_gamma,
+    random_poisson,
+    random_shuffle,
+)
+from actorsession.ops.stateless_random import (
+    stateless_categorical,
+    stateless_gamma,
+    stateless_multinomial,
+    stateless_normal,
+    stateless_poisson,
+    stateless_truncated_normal,
+    stateless_uniform,
 )
 
 __all__ = [
-    "get_seed", "random_normal", "random_uniform", "set_random_seed", "truncated_normal",
+    "all_candidate_sampler", "categorical", "fixed_unigram_candidate_sampler", "gamma", "get_seed",
+    "log_uniform_candidate_sampler", "multinomial", "normal", "poisson", "random_gamma",
+    "random_normal", "random_poisson", "random_shuffle", "random_uniform", "set_random_seed",
+    "shuffle", "stateless_categorical", "stateless_gamma", "stateless_multinomial",
+    "stateless_normal", "stateless_poisson", "stateless_truncated_normal", "stateless_uniform",
+    "truncated_normal", "uniform", "uniform_candidate_sampler",
 ]  # fmt: skip
 
-# TensorFlow's number for the graph's seed where only an op has one.
-_DEFAULT_GRAPH_SEED = 87654321
-_MAX_INT32 = 2**31 - 1
-_WORD = 2**64 - 1
-
-# A truncated normal number is drawn again when it lies this many deviations out.
-_TRUNCATED_AT = 2.0
-
-# Microseconds an element (ziggurat in float32).
-_COST = 0.007
-
-
-# -- seeds -----------------------------------------------------------------------------------------
-
-
-def set_random_seed(seed: int | None) -> None:
-    """Sets the seed of the default graph, for all random ops built from now on.
-
-    Args:
-        seed: an integer, or ``None`` for a new sequence in every session.
-    """
-    get_default_graph().seed = None if seed is None else int(seed)
-
-
-def get_seed(op_seed: int | None, graph: Graph | None = None) -> tuple[int | None, int | None]:
-    """The two seeds that an op built now should have.
-
-    Args:
-        op_seed: the op's own seed, if it was given one.
-        graph: where the op is built; the default graph if left out.
-
-    Returns:
-        The graph's part and the op's part; ``(None, None)`` for a new sequence in every session.
-    """
-    home = get_default_graph() if graph is None else graph
-    if home.seed is None:
-        return (None, None) if op_seed is None else (_DEFAULT_GRAPH_SEED, int(op_seed))
-    own = home.built if op_seed is None else int(op_seed)
-    # (0, 0) is how an op says that it has no seed.
-    return (0, _MAX_INT32) if (home.seed, own) == (0, 0) else (home.seed, own)
-
-
-def _seed_attrs(op_seed: int | None, graph: Graph) -> dict[str, Any]:
-    first, second = get_seed(op_seed, graph)
-    return {"seed": first or 0, "seed2": second or 0}
-
-
-def _generator(ctx: KernelContext) -> np.random.Generator:
-    """The node's generator in this session."""
-    seeds = [ctx.attrs["seed"] & _WORD, ctx.attrs["seed2"] & _WORD]
-
-    def make() -> np.random.Generator:
-        return np.random.Generator(np.random.SFC64(seeds if any(seeds) else None))
-
-    generator: np.random.Generator = ctx.state(make)
-    return generator
-
-
-# -- what users call -------------------------------------------------------------------------------
-
-
-def random_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = float32,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Normally distributed random numbers.
-
-    Args:
-        shape: wanted shape.
-        mean: their mean, anything that broadcasts to ``shape``.
-        stddev: their standard deviation, likewise.
-        dtype: a floating type.
-        seed: the op's own seed.
-        name: wanted name.
-    """
-    return _normal(
-        "RandomStandardNormal", shape, mean, stddev, dtype, seed, name or "random_normal"
-    )
-
-
-def truncated_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = float32,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Normally distributed random numbers less than two deviations from the mean.
-
-    What lies farther out is drawn again; the arguments are those of ``random_normal``.
-    """
-    return _normal("TruncatedNormal", shape, mean, stddev, dtype, seed, name or "truncated_normal")
-
-
-def _normal(
-    op_type: str, shape: Any, mean: Any, stddev: Any, dtype: Any, seed: int | None, name: str
-) -> Tensor:
-    graph = graph_of(*_parts(shape), mean, stddev)
-    wanted = as_dtype(dtype)
-    with graph.name_scope(name) as scope:
-        dims = shape_operand(shape, graph)
-        factor = _unless(1, stddev, wanted, "stddev", graph)
-        shift = _unless(0, mean, wanted, "mean", graph)
-        attrs = {"dtype": wanted, **_seed_attrs(seed, graph)}
-        return _scaled(op_type, dims, attrs, factor, shift, scope)
-
-
-def random_uniform(
-    shape: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = float32,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Uniformly distributed random numbers in ``[minval, maxval)``.
-
-    Args:
-        shape: wanted shape.
-        minval: the lower end; a scalar for integers.
-        maxval: the upper end; 1 if left out, which integers may not do.
-        dtype: a floating type, int32 or int64.
-        seed: the op's own seed.
-        name: wanted name.
-
-    Raises:
-        ValueError: for integers without ``maxval``.
-    """
-    wanted = as_dtype(dtype)
-    if maxval is None and wanted.is_integer:
-        raise ValueError("random_uniform needs a maxval for an integer dtype")
-    upper = 1 if maxval is None else maxval
-    graph = graph_of(*_parts(shape), minval, upper)
-    with graph.name_scope(name or "random_uniform") as scope:
-        dims = shape_operand(shape, graph)
-        if wanted.is_integer:
-            low = convert_to_tensor(minval, wanted, "min", graph=graph)
-            high = convert_to_tensor(upper, wanted, "max", graph=graph)
-            attrs = _seed_attrs(seed, graph)
-            return refine(make_one("RandomUniformInt", [dims, low, high], attrs, scope), dims)
-        attrs = {"dtype": wanted, **_seed_attrs(seed, graph)}
-        shift = _unless(0, minval, wanted, "min", graph)
-        if shift is None:
-            factor = _unless(1, upper, wanted, "max", graph)
-        elif not _symbolic(upper) and not _symbolic(minval):
-            factor = _unless(1, np.subtract(upper, minval), wanted, "sub", graph)
-        else:
-            factor = convert_to_tensor(upper, wanted, "max", graph=graph) - shift
-        return _scaled("RandomUniform", dims, attrs, factor, shift, scope)
-
-
-def _scaled(
-    op_type: str,
-    dims: Tensor,
-    attrs: dict[str, Any],
-    factor: Tensor | None,
-    shift: Tensor | None,
-    scope: str,
-) -> Tensor:
-    """The draw, times ``factor``, plus ``shift``; the last op that is needed has the name."""
-    last = scope if factor is None and shift is None else None
-    value = refine(make_one(op_type, [dims], attrs, last), dims)
-    if factor is not None:
-        value = make_one("Mul", [value, factor], None, scope if shift is None else "mul")
-    if shift is not None:
-        value = make_one("AddV2", [value, shift], None, scope)
-    return value
-
-
-def _unless(neutral: float, value: Any, dtype: DType, name: str, graph: Graph) -> Tensor | None:
-    """A value as a tensor, or nothing if it is a plain number that would change nothing."""
-    if not _symbolic(value) and np.ndim(value) == 0 and value == neutral:
-        return None
-    if isinstance(value, (np.ndarray, np.generic)):
-        value = value.astype(dtype.np_dtype)
-    return convert_to_tensor(value, dtype, name, graph=graph)
-
-
-def _symbolic(value: Any) -> bool:
-    return hasattr(value, "_as_graph_element")
-
-
-def _parts(shape: Any) -> Sequence[Any]:
-    return shape if isinstance(shape, (list, tuple)) else [shape]
-
-
-# -- static types ----------------------------------------------------------------------------------
-
-
-def _drawn_shape(ctx: InferContext) -> TensorShape:
-    require_index(ctx, 0, rank=1)
-    dims = constant_ints(ctx, 0)
-    return shape_of_rank(vector_length(ctx.inputs[0])) if dims is None else TensorShape(dims)
-
-
-def _infer_floating(ctx: InferContext) -> list[TensorSpec]:
-    dtype = as_dtype(ctx.attrs["dtype"])
-    if not dtype.is_floating:
-        raise TypeError(f"{ctx.op} draws a floating type, got {dtype.name}")
-    return [TensorSpec(dtype, _drawn_shape(ctx))]
-
-
-def _infer_integers(ctx: InferContext) -> list[TensorSpec]:
-    same_dtype(ctx, 1, 2)
-    for spec in ctx.inputs[1:]:
-        if spec.dtype not in (int32, int64):
-            raise TypeError(f"{ctx.op} draws int32 or int64, got {spec.dtype.name}")
-        if spec.shape.rank not in (None, 0):
-            raise ValueError(f"{ctx.op}: the ends are scalars, got shape {spec.shape}")
-    return [TensorSpec(ctx.inputs[1].dtype, _drawn_shape(ctx))]
-
-
-# -- kernels ---------------------------------------------------------------------------------------
-
-Draw = Callable[[np.random.Generator, Ints, Any], Array]
-
-
-def _checked(dims: Ints) -> Ints:
-    if min(dims, default=0) < 0:
-        raise InvalidArgumentError(f"dimensions are at least 0, got {list(dims)}")
-    return dims
-
-
-def _drawing(draw: Draw) -> Callable[[KernelContext], Kernel]:
-    """The kernel factory of an op that draws floating numbers."""
-
-    def kernel(ctx: KernelContext) -> Kernel:
-        generator, dims = _generator(ctx), constant_ints(ctx, 0)
-        dtype = ctx.outputs[0].dtype
-        if dims is not None:
-            return lambda _shape: draw(generator, dims, dtype)
-        return lambda shape: draw(generator, _checked(ints(shape)), dtype)
-
-    return kernel
-
-
-def _standard_normal(generator: np.random.Generator, dims: Ints, dtype: DType) -> Array:
-    if dtype is float64:
-        return generator.standard_normal(dims)
-    drawn: Array = generator.standard_normal(dims, np.float32)
-    return drawn if dtype is float32 else drawn.astype(dtype.np_dtype)
-
-
-def _truncated_normal(generator: np.random.Generator, dims: Ints, dtype: DType) -> Array:
-    wide = np.float64 if dtype is float64 else np.float32
-    drawn: Array = np.asarray(generator.standard_normal(dims, wide))
-    flat = drawn.reshape(-1)
-    outside = np.flatnonzero(np.abs(flat) >= _TRUNCATED_AT)
-    while outside.size:
-        again = generator.standard_normal(outside.size, wide)
-        flat[outside] = again
-        outside = outside[np.abs(again) >= _TRUNCATED_AT]
-    return drawn if dtype in (float32, float64) else drawn.astype(dtype.np_dtype)
-
-
-def _uniform(generator: np.random.Generator, dims: Ints, dtype: DType) -> Array:
-    if dtype is float64:
-        return generator.random(dims)
-    if dtype is float32:
-        return generator.random(dims, np.float32)
-    # As many random bits as the type has digits: rounding a longer number could give 1.
-    steps = {float16: 2**11, bfloat16: 2**8}[dtype]
-    drawn = generator.integers(0, steps, dims, np.uint16)
-    return (drawn.astype(np.float32) / np.float32(steps)).astype(dtype.np_dtype)
-
-
-def _integers_kernel(ctx: KernelContext) -> Kernel:
-    generator, fixed = _generator(ctx), constant_ints(ctx, 0)
-    dtype: Any = ctx.outputs[0].dtype.np_dtype
-
-    def kernel(shape: Any, low: Any, high: Any) -> Any:
-        if low >= high:
-            raise InvalidArgumentError(f"minval lies below maxval, got {low} and {high}")
-        dims = _checked(ints(shape)) if fixed is None else fixed
-        return generator.integers(low, high, dims, dtype)
-
-    return kernel
-
-
-def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    return 2.0 + _COST * elements(outputs[0])
-
-
-def _register(
-    name: str,
-    infer: Callable[[InferContext], Sequence[TensorSpec]],
-    kernel: Callable[[KernelContext], Kernel],
-    **attrs: Any,
-) -> None:
-    register(
-        OpDef(
-            name=name,
-            infer=infer,
-            kernel=kernel,
-            gradient=NOT_DIFFERENTIABLE,
-            attrs={"seed": 0, "seed2": 0, **attrs},
-            stateful=True,
-            cost=_cost,
-        )
-    )
-
-
-_register("RandomStandardNormal", _infer_floating, _drawing(_standard_normal), dtype=float32)
-_register("TruncatedNormal", _infer_floating, _drawing(_truncated_normal), dtype=float32)
-_register("RandomUniform", _infer_floating, _drawing(_uniform), dtype=float32)
-_register("RandomUniformInt", _infer_integers, _integers_kernel)
+gamma = random_gamma
+normal = random_normal
+poisson = random_poisson
+shuffle = random_shuffle
+uniform = random_uniform

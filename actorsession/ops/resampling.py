@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Taps", "area_taps", "bicubic_taps", "bilinear_taps", "nearest_taps", "resampled", "spread"]
+__all__ = [
+    "Taps",
+    "area_taps",
+    "bicubic_taps",
+    "bilinear_taps",
+    "nearest_taps",
+    "resampled",
+    "spread",
+]
 
 # TensorFlow looks up the weights of cubic curves at so many places between two pixels.
 _STEPS = 1024

@@ -2,8 +2,8 @@
 
 Owns ``PyFunc``, ``PyFuncStateless`` and ``AsyncPyFunc``, and the table of the functions behind them. A
 Python function cannot travel, so the node carries a *token*: a name that only this process can turn into
-the function again. Nothing is imported or executed by a name that was received; a process that does not hold the
-token refuses, and says which process does.
+the function again. Nothing is imported or executed by a name that was received; a process that does not
+hold the token refuses, and says which process does.
 
 A function lives as long as the node that calls it: the token object in the node's attributes holds the
 function, and the table holds the token weakly. So functions die with their graph, although most of

@@ -138,7 +138,9 @@ def _unsorted_share(
         divisor = number if root is None else root(number)
         total = unsorted_segment_sum(values, places, count)
         behind = ones(expand_dims(rank(values) - rank(places), 0), int32)
-        return total / reshape(divisor, concat([shape(number), behind], 0))
+        out = total / reshape(divisor, concat([shape(number), behind], 0))
+        out.set_shape(total.shape)
+        return out
 
 
 # -- static types --------------------------------------------------------------------------------

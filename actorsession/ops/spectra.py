@@ -157,7 +157,7 @@ def _svd_kernel(ctx: KernelContext) -> Kernel:
     wanted = both if ctx.attrs["compute_uv"] else values
 
     def guarded(x: Array) -> Any:
-        broken = ~np.isfinite(x).all(axis=(-1, -2))
+        broken: Array = np.asarray(~np.isfinite(x).all(axis=(-1, -2)))
         if not broken.any():
             return wanted(x)
         # LAPACK would refuse the whole batch.

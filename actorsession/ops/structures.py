@@ -2,23 +2,36 @@
 
 Lists, tuples, named tuples and dicts nest at will; everything else is a leaf. Dicts are gone through in
 the order of their sorted keys, as TensorFlow does, and keep their own order and type. ``IndexedSlices``
-are taken apart into their tensors. Called by ``control_flow`` alone; imports nothing of ``ops/`` but
-``indexed_slices``.
+are taken apart into their tensors, and so is every ``Composite``. Called by ``control_flow`` and what is made
+of it; imports nothing of ``ops/`` but ``indexed_slices``.
 """
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from actorsession.ops.indexed_slices import IndexedSlices
 
-__all__ = ["check_same_structure", "flatten", "is_nested", "pack"]
+__all__ = ["Composite", "about_leaves", "check_same_structure", "flatten", "is_nested", "pack"]
+
+
+class Composite(abc.ABC):
+    """A value that is made of tensors."""
+
+    @abc.abstractmethod
+    def _parts(self) -> list[Any]:
+        """What it is made of."""
+
+    @abc.abstractmethod
+    def _like(self, parts: list[Any]) -> Any:
+        """A value like this one, made of others; whatever may be in their place is given alone."""
 
 
 def is_nested(value: Any) -> bool:
     """Whether a value is a structure and no leaf."""
-    return isinstance(value, (list, tuple, Mapping, IndexedSlices))
+    return isinstance(value, (list, tuple, Mapping, IndexedSlices, Composite))
 
 
 def flatten(structure: Any) -> list[Any]:
@@ -31,6 +44,46 @@ def flatten(structure: Any) -> list[Any]:
 def pack(structure: Any, leaves: Sequence[Any]) -> Any:
     """A structure like another one, with other leaves."""
     return _pack(structure, iter(leaves))
+
+
+def about_leaves(structure: Any, given: Any, what: str) -> list[Any]:
+    """What is said of each leaf of a structure by another one, in which a ``Composite`` counts as one.
+
+    Args:
+        structure: the structure.
+        given: one like it; what it says of a composite is left out.
+        what: words for the two, for messages.
+
+    Raises:
+        ValueError: for another nesting, other numbers of elements or other keys.
+        TypeError: for a sequence of another type.
+    """
+    whole = _with_wholes(structure)
+    check_same_structure(whole, given, what)
+    said = []
+    for leaf, item in zip(flatten(whole), flatten(given), strict=True):
+        said.extend([None] * len(leaf.parts) if isinstance(leaf, _Whole) else [item])
+    return said
+
+
+class _Whole:
+    """Stands for a composite that is not taken apart."""
+
+    def __init__(self, composite: Composite) -> None:
+        self.parts = composite._parts()
+
+
+def _with_wholes(structure: Any) -> Any:
+    if isinstance(structure, Composite):
+        return _Whole(structure)
+    if isinstance(structure, Mapping):
+        return {key: _with_wholes(value) for key, value in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        parts = [_with_wholes(part) for part in structure]
+        if hasattr(structure, "_fields"):
+            return type(structure)(*parts)
+        return parts if isinstance(structure, list) else tuple(parts)
+    return structure
 
 
 def check_same_structure(wanted: Any, given: Any, what: str, *, same_types: bool = True) -> None:
@@ -76,6 +129,8 @@ def _are_sequences(*structures: Any) -> bool:
 def _parts(structure: Any) -> list[Any]:
     if isinstance(structure, Mapping):
         return [structure[key] for key in _keys(structure)]
+    if isinstance(structure, Composite):
+        return structure._parts()
     if isinstance(structure, IndexedSlices):
         dense = [] if structure.dense_shape is None else [structure.dense_shape]
         return [structure.values, structure.indices, *dense]
@@ -101,6 +156,8 @@ def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
         factory = getattr(structure, "default_factory", None)
         return kind(items) if factory is None else kind(factory, items)
     parts = [_pack(part, leaves) for part in _parts(structure)]
+    if isinstance(structure, Composite):
+        return structure._like(parts)
     if isinstance(structure, IndexedSlices):
         return IndexedSlices(*parts)
     if hasattr(structure, "_fields"):

@@ -33,6 +33,7 @@ from actorsession.ops.list_operands import (
     Grads,
     define,
     element_shape_operand,
+    item_reader,
     known_shape,
     of_dtype,
     require_elements,
@@ -155,13 +156,13 @@ def _infer_pop(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _pop_kernel(ctx: KernelContext) -> Kernel:
-    dtype, read = ctx.attrs["element_dtype"], shape_reader(ctx, 1)
+    dtype, read = ctx.attrs["element_dtype"], item_reader(ctx, 1)
 
     def pop(given: TensorList, element_shape: Any) -> tuple[TensorList, Any]:
         items = of_dtype(given, dtype).items
         if not len(items):
             raise InvalidArgumentError("an element was asked for of a list without any")
-        return given.like(items.pop()), given.item(len(items) - 1, read(element_shape))
+        return given.like(items.pop()), read(given, len(items) - 1, element_shape)
 
     return pop
 
@@ -338,9 +339,9 @@ def _infer_get(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _get_kernel(ctx: KernelContext) -> Kernel:
-    dtype, read = ctx.attrs["element_dtype"], shape_reader(ctx, 2)
-    return lambda given, index, element_shape: of_dtype(given, dtype).item(
-        int(index), read(element_shape)
+    dtype, read = ctx.attrs["element_dtype"], item_reader(ctx, 2)
+    return lambda given, index, element_shape: read(
+        of_dtype(given, dtype), int(index), element_shape
     )
 
 

@@ -244,6 +244,7 @@ class FunctionBlock(Block):
         self._droppable = droppable
 
     def local(self, ref: Ref) -> str:
+        """The local variable of a value; of an argument the expression that stands for it."""
         return self._names[ref[0]] if ref[0] < len(self._names) else super().local(ref)
 
     def _may_drop(self, ref: Ref) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from actorsession.graph.codec import tensor_bytes
+from actorsession.graph.dtypes import variant
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import Array, InferContext, OpDef
 from actorsession.plan.context import NodeContext
@@ -66,6 +67,8 @@ def evaluated(
     """
     specs = tuple([c.spec for c in read])
     arrays = tuple([c.array for c in read])
+    if any(output.dtype is variant for output in node.outputs):
+        return None  # a list of tensors is no array, and no constant that travels
     found = _with_known_shapes(node, definition, specs, arrays)
     if found is None or max([_nbytes(s) for s in found.outputs], default=0) > most_bytes:
         return None

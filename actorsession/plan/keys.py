@@ -66,6 +66,18 @@ def build_key(
     return f"{src_device};{src_incarnation:016x};{dst_device};{edge_name};{frame_id}:{iter_id}"
 
 
+# A loop over several devices has as many keys as iterations, all of them for the same few edges.
+@lru_cache(maxsize=65536)
+def _edge(front: str) -> tuple[str, int, str, str] | None:
+    """All of a key but frame and iteration: devices, incarnation, edge; ``None`` if it is no such thing."""
+    parts = front.split(";")
+    if len(parts) == 4 and all(parts):
+        src, incarnation, dst, edge = parts
+        if _INCARNATION.fullmatch(incarnation) and _is_full(src) and _is_full(dst):
+            return src, int(incarnation, 16), dst, edge
+    return None
+
+
 # Keys come back step after step; a plan has as many as it has transfers.
 @lru_cache(maxsize=65536)
 def parse_key(text: str) -> RendezvousKey:
@@ -75,13 +87,10 @@ def parse_key(text: str) -> RendezvousKey:
         InvalidArgumentError: unless it has five non-empty parts, two full device names, sixteen hex
             digits and ``frame:iter``.
     """
-    parts = text.split(";")
-    if len(parts) == 5 and all(parts):
-        src, incarnation, dst, edge, frame_iter = parts
-        numbers = _FRAME_ITER.fullmatch(frame_iter)
-        if _INCARNATION.fullmatch(incarnation) and numbers and _is_full(src) and _is_full(dst):
-            frame, iteration = int(numbers[1]), int(numbers[2])
-            return RendezvousKey(text, src, int(incarnation, 16), dst, edge, frame, iteration)
+    front, _, frame_iter = text.rpartition(";")
+    edge, numbers = _edge(front), _FRAME_ITER.fullmatch(frame_iter)
+    if edge is not None and numbers:
+        return RendezvousKey(text, *edge, int(numbers[1]), int(numbers[2]))
     raise InvalidArgumentError(
         f"invalid rendezvous key {text!r:.200}: it is "
         "'src_device;incarnation in 16 hex digits;dst_device;edge_name;frame:iter' with full "

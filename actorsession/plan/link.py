@@ -23,14 +23,14 @@ from actorsession.ops.list_values import empty_list
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.plan.segment import CompiledPartition, Segment
 
-__all__ = ["LinkedPartition", "LinkedSegment"]
+__all__ = ["LinkedPartition", "LinkedSegment", "kernel_of", "own"]
 
 _PLANS = itertools.count()
 # What the variables of a loop begin with that gather what gradients need.
 _NO_ITEMS, _ZERO = empty_list(None), np.int32(0)
 
 
-def _own(value: Any) -> Any:
+def own(value: Any) -> Any:
     """A value that shares memory with nothing; arrays of rank 0 become scalars."""
     if isinstance(value, np.ndarray):
         return value.copy() if value.ndim else value[()]
@@ -137,13 +137,13 @@ class LinkedPartition:
 
     def _bind(self, host: ResourceHost, states: dict[str, Any]) -> dict[str, Any]:
         namespace: dict[str, Any] = {
-            "own": _own, "out": _out, "clock": time.perf_counter_ns, "TOKEN": CONTROL_TOKEN,
+            "own": own, "out": _out, "clock": time.perf_counter_ns, "TOKEN": CONTROL_TOKEN,
             "predicate": _predicate, "NO_ITEMS": _NO_ITEMS, "ZERO": _ZERO,
         }  # fmt: skip
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():
             context = self.compiled.contexts[number].bound(host, states)
-            kernel = _kernel(context)
+            kernel = kernel_of(context)
             namespace[name] = kernel() if name.startswith("c") else kernel
         return namespace
 
@@ -167,7 +167,7 @@ class LinkedPartition:
         return linked.traced_function
 
 
-def _kernel(context: KernelContext) -> Callable[..., Any]:
+def kernel_of(context: KernelContext) -> Callable[..., Any]:
     """The kernel of a node; one that cannot be made from the constants that it reads fails when it runs.
 
     Only then is it known whether it runs at all, what ran before it, and which node and line to name.

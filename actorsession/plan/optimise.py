@@ -26,6 +26,7 @@ import numpy as np
 from actorsession.config import OptimizerOptions, OptLevel
 from actorsession.graph.function import CONSTRUCTS
 from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.primitives import PRIMITIVES
 from actorsession.graph.registry import Array, InferContext, OpDef, is_registered, lookup
 from actorsession.graph.shape import TensorShape
 from actorsession.plan.fold import DEFAULT_FOLDED_BYTES, Constant, evaluated
@@ -87,6 +88,9 @@ def optimise(
         The new graph, and the device of each of its nodes. Feeds, fetches and targets are the same.
     """
     if not (options.do_common_subexpression_elimination or options.do_constant_folding):
+        return graph, dict(device_of)
+    if not PRIMITIVES.isdisjoint([node.op for node in graph.nodes.values()]):
+        # What may be dead, or runs again and again, is not what the walk takes it for.
         return graph, dict(device_of)
     walk = _Walk(graph, device_of, options)
     with np.errstate(all="ignore"):  # as where kernels run

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from actorsession.errors import InternalError, InvalidArgumentError
 from actorsession.graph.node import NodeDef
+from actorsession.graph.primitives import MERGES, NEXT_ITERATIONS
 from actorsession.graph.registry import lookup
 from actorsession.plan.keys import build_key, parse_key
 from actorsession.plan.partition import RECV, SEND, Partition
@@ -223,11 +224,15 @@ def _is_owned(producer: NodeDef) -> bool:
 def _needs(graph: StepGraph) -> tuple[int, ...]:
     """For each fetch the feeds that it waits for: all that can be reached backwards."""
     before: dict[str, int] = {}
-    for node in graph.nodes.values():
-        bits = 1 << node.attrs["index"] if node.op == ARG else 0
-        for name in (*[name for name, _ in node.inputs], *node.control_inputs):
-            bits |= before[name]
-        before[node.name] = bits
+    again = True
+    while again:  # what goes round a loop reaches its beginning in a later walk
+        again = False
+        for node in graph.nodes.values():
+            bits = 1 << node.attrs["index"] if node.op == ARG else 0
+            for name in (*[name for name, _ in node.inputs], *node.control_inputs):
+                bits |= before.get(name, 0)
+            again = again or (node.op in MERGES and bits != before.get(node.name))
+            before[node.name] = bits
     return tuple([before[name] for name, _ in graph.fetches])
 
 
@@ -246,8 +251,9 @@ def validate_partial(made: PartialParts, devices: DeviceSet) -> None:
         if part.fetches or any(node.op == ARG for node in part.nodes):
             raise InternalError(f"the part on {part.device} has feeds or fetches of its own")
         done: set[str] = set()
+        later = {node.name for node in part.nodes if node.op in NEXT_ITERATIONS}
         for node in part.nodes:
-            _check_order(node, part.device, done)
+            _check_order(node, part.device, done, later)
             if node.op == SEND:
                 sent[node.attrs["key"]] += 1
             elif node.op == RECV:
@@ -257,9 +263,9 @@ def validate_partial(made: PartialParts, devices: DeviceSet) -> None:
     _check_keys(made, devices.client_device, sent, received)
 
 
-def _check_order(node: NodeDef, device: str, done: set[str]) -> None:
+def _check_order(node: NodeDef, device: str, done: set[str], later: set[str]) -> None:
     for name in (*[name for name, _ in node.inputs], *node.control_inputs):
-        if name not in done:
+        if name not in done and not (node.op in MERGES and name in later):
             raise InternalError(f"{node.name!r} on {device} stands before {name!r}")
     done.add(node.name)
 

@@ -24,8 +24,10 @@ from actorsession.errors import InternalError, InvalidArgumentError, ProtocolErr
 from actorsession.graph import dtypes
 from actorsession.graph.function import function_fault
 from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.primitives import PRIMITIVES, is_back_edge
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.graph.shape import TensorShape
+from actorsession.plan.control_loops import ControlLoops, has_primitives, with_control_loops
 from actorsession.plan.keys import build_key, parse_key
 from actorsession.plan.place import DeviceSet
 from actorsession.plan.prune import ARG, StepGraph
@@ -56,6 +58,14 @@ class Partition:
     def feeds(self) -> tuple[int, ...]:
         """Positions, in the signature's feeds, of the feeds that this part reads, in node order."""
         return tuple(node.attrs["index"] for node in self.nodes if node.op == ARG)
+
+    @property
+    def has_primitives(self) -> bool:
+        """Whether a value of it may be dead or belong to an iteration of a loop."""
+        return any(
+            node.op in PRIMITIVES or (node.op == RECV and node.attrs.get("may_be_dead"))
+            for node in self.nodes
+        )
 
     @property
     def task(self) -> str:
@@ -127,6 +137,10 @@ class _Cutter:
         self.received: dict[tuple[str, int, str], str] = {}
         self.edges = itertools.count()
         self.copied = {n.name for n in graph.nodes.values() if _is_copied(n)}
+        self.loops: ControlLoops | None = None
+        if has_primitives(graph):
+            self.loops = with_control_loops(graph, device_of, self.copied)
+            self.graph, self.device_of = self.loops.graph, self.loops.device_of
 
     def part(self, device: str) -> _Part:
         return self.parts.setdefault(device, _Part())
@@ -179,6 +193,13 @@ class _Cutter:
         recv = NodeDef(
             name=f"_recv/{edge}", op=RECV, attrs={"key": key}, outputs=(spec,), source=source
         )
+        if self.loops is not None:
+            trigger = self.loops.triggers.get((self.loops.frames[name], dst))
+            recv = replace(
+                recv,
+                attrs={"key": key, "may_be_dead": True},
+                control_inputs=() if trigger is None else (trigger,),
+            )
         leaving: tuple[NodeDef, ...] = (send,)
         arriving: tuple[NodeDef, ...] = (recv,)
         if self.bfloat16_transfers and spec.dtype is dtypes.float32 and _task(src) != _task(dst):
@@ -232,6 +253,7 @@ def partition(
         One part per device that has anything to do, the client device's first.
     """
     cutter = _Cutter(graph, device_of, devices, bfloat16_transfers)
+    graph, device_of = cutter.graph, cutter.device_of
     for node in graph.nodes.values():
         if node.name not in cutter.copied:
             cutter.add(node)
@@ -299,8 +321,11 @@ _OWN_ATTRS: Mapping[str, tuple[str, type[Any]]] = {
 def _check_part(part: Partition) -> None:
     """Checks one part by itself; what came from a peer must not fail later in stranger ways."""
     made: dict[str, int] = {}  # how many outputs
+    later = {n.name: n for n in part.nodes} if part.has_primitives else {}
     for node in part.nodes:
         for name, index in node.inputs:
+            if name in later and is_back_edge(node.op, later[name].op) and not index:
+                continue
             if not 0 <= index < made.get(name, 0):
                 raise InternalError(
                     f"{node.name!r} on {part.device} reads '{name}:{index}', not made there before"

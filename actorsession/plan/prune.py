@@ -16,8 +16,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.function import CONSTRUCTS, function_fault, nodes_inside
+from actorsession.graph.function import CONSTRUCTS, IF, WHILE, function_fault, nodes_inside
 from actorsession.graph.node import NodeDef
+from actorsession.graph.primitives import MERGES, is_back_edge
 from actorsession.graph.registry import is_registered
 from actorsession.plan.signature import RunSignature
 
@@ -40,6 +41,9 @@ class GraphView(dict[str, NodeDef]):
     def extend(self, nodes: Iterable[NodeDef]) -> None:
         """Adds nodes behind those there are; they may read each other in any order.
 
+        A loop or branch that is there already may come again with more outputs, for gradients. Plans that
+        were made before stay as they are: what they read of it is what it was.
+
         Raises:
             InvalidArgumentError: if a name is taken or reserved, an operation type is not
                 registered, an input does not exist, or a loop body or branch is wrong; nothing is
@@ -50,22 +54,19 @@ class GraphView(dict[str, NodeDef]):
     def add(self, checked: Mapping[str, NodeDef]) -> None:
         """Adds what ``checked`` returned, if nothing was added in between."""
         for name in checked:
-            self.position[name] = len(self.position)
+            self.position.setdefault(name, len(self.position))
         self.update(checked)
 
-    def checked(
-        self, nodes: Iterable[NodeDef], extended: Iterable[NodeDef] = ()
-    ) -> dict[str, NodeDef]:
-        """What ``extend`` would add, by name; raises what it would raise.
+    def new_in(self, checked: Mapping[str, NodeDef]) -> list[NodeDef]:
+        """Those nodes of what ``checked`` returned that are not there yet in any form."""
+        return [node for name, node in checked.items() if name not in self]
 
-        Args:
-            nodes: what is to be added.
-            extended: nodes there are, as they will be, with further outputs that those may read.
-        """
+    def checked(self, nodes: Iterable[NodeDef]) -> dict[str, NodeDef]:
+        """What ``extend`` would add, by name; raises what it would raise."""
         added: dict[str, NodeDef] = {}
-        newer = {node.name: node for node in extended}
         for node in nodes:
-            if node.name in self or node.name in added:
+            known = self.get(node.name)
+            if node.name in added or not (known is None or _continues(known, node)):
                 raise _bad_node(node, "has a name that exists in the graph already")
             if node.name.startswith("_"):
                 raise _bad_node(node, "has a name of those that plans give to their own nodes")
@@ -77,13 +78,26 @@ class GraphView(dict[str, NodeDef]):
             added[node.name] = node
         for node in added.values():
             for name, index in node.inputs:
-                producer = added.get(name) or newer.get(name) or self.get(name)
+                producer = added.get(name) or self.get(name)
                 if producer is None or not 0 <= index < len(producer.outputs):
                     raise _bad_node(node, f"reads '{name}:{index}', which the graph does not have")
             for name in node.control_inputs:
                 if name not in added and name not in self:
                     raise _bad_node(node, f"runs after {name!r}, which the graph does not have")
         return added
+
+
+def _continues(old: NodeDef, new: NodeDef) -> bool:
+    """Whether a node is a loop or branch that is known with fewer outputs, or a loop closed since."""
+    same = (old.op, old.control_inputs, old.device) == (new.op, new.control_inputs, new.device)
+    if old.op in MERGES:
+        return same and old.outputs == new.outputs and len(old.inputs) == len(new.inputs)
+    return (
+        old.op in (IF, WHILE)
+        and same
+        and old.outputs == new.outputs[: len(old.outputs)]
+        and set(old.inputs) <= set(new.inputs)
+    )
 
 
 def _bad_node(node: NodeDef, what: str) -> InvalidArgumentError:
@@ -236,7 +250,7 @@ def _in_order(view: GraphView, nodes: Mapping[str, NodeDef]) -> dict[str, NodeDe
     done: set[str] = set()
     for name in order:
         node = nodes[name]
-        if not done.issuperset(_producers(node)):
+        if not done.issuperset(_before(nodes, node)):
             order = _topological(nodes, order)
             break
         done.add(name)
@@ -253,7 +267,7 @@ def _topological(nodes: Mapping[str, NodeDef], order: list[str]) -> list[str]:
             if done.get(name):
                 stack.pop()
                 continue
-            waiting = [p for p in _producers(nodes[name]) if not done.get(p)]
+            waiting = [p for p in _before(nodes, nodes[name]) if not done.get(p)]
             if not waiting:
                 done[name] = True
                 result.append(name)
@@ -276,3 +290,11 @@ def _cycle(name: str, done: Mapping[str, bool]) -> list[str]:
 
 def _producers(node: NodeDef) -> list[str]:
     return [*[p for p, _ in node.inputs], *node.control_inputs]
+
+
+def _before(nodes: Mapping[str, NodeDef], node: NodeDef) -> list[str]:
+    """The producers that come before a node, which are all but those that close a loop."""
+    if node.op not in MERGES:
+        return _producers(node)
+    data = [p for p, _ in node.inputs if not is_back_edge(node.op, nodes[p].op)]
+    return [*data, *node.control_inputs]

@@ -21,6 +21,7 @@ from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.errors import DeadlineExceededError, InternalError, OpError, from_exception
 from actorsession.plan.compile import compile_partition
+from actorsession.plan.dataflow import LinkedDataflow
 from actorsession.plan.link import LinkedPartition, LinkedSegment
 from actorsession.plan.partition import Partition
 from actorsession.runtime.devices import Device
@@ -132,11 +133,9 @@ class LoadedGraph:
                 raise InternalError(
                     f"a partition is for {partition.device}; this process has {sorted(executors)}"
                 )
-            compiled = compile_partition(partition, own_fetches=own_fetches)
             kept = states.setdefault(partition.device, {})
-            self.parts.append(
-                (executor, LinkedPartition(compiled, executor.device.resources, kept))
-            )
+            linked = _linked(partition, executor.device, kept, own_fetches)
+            self.parts.append((executor, linked))
         # Fetches of this process, in the order in which they are handed back.
         self.fetches = sorted(p for part in partitions for p, _, _ in part.fetches)
         self.inline = self._bind_inline()
@@ -150,6 +149,8 @@ class LoadedGraph:
         if len(self.parts) != 1:
             return None
         linked = self.parts[0][1]
+        if isinstance(linked, LinkedDataflow):
+            return None
         compiled = linked.compiled
         apart = compiled.recvs or compiled.sends or compiled.suspensions
         if len(compiled.segments) != 1 or apart:
@@ -169,6 +170,16 @@ class LoadedGraph:
         """
         for executor, linked in self.parts:
             executor.ref.tell(RunPartition(step, linked, feeds))
+
+
+def _linked(
+    partition: Partition, device: Device, states: dict[str, Any], own_fetches: bool
+) -> LinkedPartition:
+    """A partition bound to its device: compiled, or for the dataflow engine if it needs that."""
+    if partition.has_primitives:
+        return LinkedDataflow(partition, device.resources, states, own_fetches=own_fetches)
+    compiled = compile_partition(partition, own_fetches=own_fetches)
+    return LinkedPartition(compiled, device.resources, states)
 
 
 class Gate:

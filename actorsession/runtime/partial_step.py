@@ -23,6 +23,7 @@ from actorsession.errors import (
     DeadlineExceededError,
     FailedPreconditionError,
     InternalError,
+    InvalidArgumentError,
     OpError,
 )  # fmt: skip
 from actorsession.plan.partial import CallShape, PartialParts
@@ -213,6 +214,12 @@ class PartialStep:
     def _arrived(self, call: Call, index: int, owned: bool, outcome: Arrival | OpError) -> None:
         if isinstance(outcome, OpError):
             return  # the end of the step tells it to every call that waits
+        if outcome.dead:
+            name = self._plan.signature.fetches[call.fetches[index]]
+            self.step.fail(
+                InvalidArgumentError(f"the fetched tensor {name!r} is on a way that was not taken")
+            )
+            return
         value = outcome.value
         if isinstance(value, np.ndarray):
             value = value[()] if not value.ndim else value if owned else value.copy()

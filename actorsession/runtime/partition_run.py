@@ -208,6 +208,16 @@ class HeldSends:
         self._held: list[tuple[int, Any]] = []
         self._begun: list[tuple[int, Begun]] = []
 
+    @property
+    def node(self) -> int | None:
+        """The only node that runs there, if it is one; its number."""
+        return None
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is known to have a thread; a segment's is found on the stacks."""
+        return False
+
     def send(self, number: int, value: Any) -> None:
         """Keeps a tensor to be sent when the segment has come back."""
         self._held.append((number, value))

@@ -24,8 +24,16 @@ import numpy as np
 
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import StepStats
-from actorsession.errors import CancelledError, DeadlineExceededError, InternalError, OpError
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InternalError,
+    OpError,
+    UnimplementedError,
+)
+from actorsession.plan.dataflow import LinkedDataflow
 from actorsession.runtime.collector import StepStatsCollector
+from actorsession.runtime.dataflow import DataflowRun
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE, KernelPool
 from actorsession.runtime.partition_run import HeldSends, PartitionRun
 from actorsession.runtime.rendezvous import Rendezvous
@@ -33,6 +41,7 @@ from actorsession.runtime.thread_waits import Begun, drop
 
 if TYPE_CHECKING:
     from actorsession.plan.link import LinkedPartition, LinkedSegment
+    from actorsession.plan.segment import Suspension
     from actorsession.runtime.debugger import DebugRun
 
 __all__ = ["Step", "Suspended"]
@@ -49,13 +58,20 @@ class Suspended(NamedTuple):
 
     Attributes:
         run: its partition.
-        number: the node's, among those of it that suspend.
+        number: the node's, among those of it that suspend; for a node that runs again and again, with a
+            multiple of how many these are.
         since: when it was begun, by the monotonic clock.
     """
 
     run: PartitionRun
     number: int
     since: float
+
+    @property
+    def suspension(self) -> Suspension:
+        """The node, as its partition knows it."""
+        suspensions = self.run.linked.compiled.suspensions
+        return suspensions[self.number % len(suspensions)]
 
 
 class Step:
@@ -126,7 +142,18 @@ class Step:
             feeds: values of all feeds of the signature, in its order; borrowed.
         """
         if self.error is None:
-            PartitionRun(self, linked, feeds).start()
+            if isinstance(linked, LinkedDataflow):
+                self._start_dataflow(linked, feeds)
+            else:
+                PartitionRun(self, linked, feeds).start()
+
+    def _start_dataflow(self, linked: LinkedDataflow, feeds: Sequence[Any]) -> None:
+        if self.debug is not None:
+            raise UnimplementedError(
+                "a run cannot be debugged whose graph holds control flow of single operations "
+                "(Switch, Merge, Enter); build it with cond and while_loop"
+            )
+        DataflowRun(self, linked, feeds).start()
 
     @property
     def done(self) -> bool:
@@ -315,14 +342,26 @@ class Step:
         # Unknown shapes: the first run goes to the pool unless it is cheap whatever they are.
         return segment.cost * 1e-6 > OFFLOAD_ABOVE or not (segment.cost_known or segment.is_light)
 
+    @property
+    def has_pool(self) -> bool:
+        """Whether there are other threads to run in."""
+        return self._pool is not None
+
     def _submit(self, run: PartitionRun, index: int) -> None:
+        self.offload(HeldSends(run, index), blocks=run.linked.segments[index].blocks)
+
+    def offload(self, held: HeldSends, *, blocks: bool) -> None:
+        """Runs something in the kernel pool.
+
+        Args:
+            held: what; given to ``execute`` of its partition there, and its outcome to ``finished`` here.
+            blocks: whether it may take any time.
+        """
         assert self._pool is not None
         assert self.loop is not None
-        held = HeldSends(run, index)
         self._in_pool += 1
         self.pooled.add(held)
         try:
-            blocks = run.linked.segments[index].blocks
             self._pool.submit(self._work, held, blocks=blocks)
         except RuntimeError as exc:
             self._in_pool -= 1

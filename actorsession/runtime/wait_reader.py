@@ -218,7 +218,9 @@ class _States:
                 segment = held.run.linked.segments[held.index]
                 seconds = time.monotonic() - held.since
                 kernels.append(
-                    _kernel(held.run.linked, segment, None, seconds, held.run, queued=True)
+                    _kernel(
+                        held.run.linked, segment, held.node, seconds, held.run, queued=not held.runs
+                    )
                 )
         kernels += [self.suspended(s) for s in tuple(self.step.suspended.values())]
         return sorted(kernels, key=lambda k: (k.queued, k.suspended, -k.seconds))
@@ -226,7 +228,7 @@ class _States:
     def suspended(self, waiting: Suspended) -> KernelNow:
         """A node that the step goes on without."""
         linked = waiting.run.linked
-        suspension = linked.compiled.suspensions[waiting.number]
+        suspension = waiting.suspension
         seconds = time.monotonic() - waiting.since
         return _kernel(
             linked, linked.segments[0], suspension.node, seconds, waiting.run, suspended=True
@@ -357,7 +359,7 @@ def _blocking(states: _States, run: PartitionRun, index: int) -> KernelNow | Non
             return _kernel(run.linked, run.linked.segments[number], None, 0.0, run, queued=True)
     slots = set(run.linked.segments[index].segment.waits)
     for waiting in tuple(states.step.suspended.values()):
-        suspension = run.linked.compiled.suspensions[waiting.number] if waiting.run is run else None
+        suspension = waiting.suspension if waiting.run is run else None
         if suspension is not None and suspension.arrival in slots:
             return states.suspended(waiting)
     return None

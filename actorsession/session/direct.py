@@ -421,6 +421,7 @@ class DirectSession:
             variables=sum(r.variables for r in resources),
             variable_bytes=sum(r.nbytes for r in resources),
             offloaded=self._pools.submitted,
+            graph_passes=self.planner.pass_statistics(),
         )
 
 

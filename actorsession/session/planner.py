@@ -19,8 +19,9 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef
 from actorsession.plan.cache import CacheStatistics, PlanCache
 from actorsession.plan.cost_model import CostModel, prime
-from actorsession.plan.optimise import optimise, optimiser_settings
+from actorsession.plan.optimise import optimiser_settings
 from actorsession.plan.partition import Partition, partition
+from actorsession.plan.passes import PassRunner, PassStatistics
 from actorsession.plan.place import DeviceSet, Placed, Placer
 from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
@@ -83,11 +84,12 @@ class Planner:
         self._placer = Placer(devices, allow_soft_placement=config.allow_soft_placement)
         self._places_all = not config.graph_options.place_pruned_graph
         self._pruned = PrunedPlacement(devices, allow_soft_placement=config.allow_soft_placement)
-        self._optimiser = optimiser_settings(config.graph_options.optimizer_options)
+        self._passes = PassRunner(optimiser_settings(config.graph_options.optimizer_options))
         self._view = GraphView()
         self.costs: CostModel | None = None
         self._moved: dict[str, Placed] = {}  # nodes that were placed anew
         self._extensions = 0  # of the graph's nodes, seen so far
+        self._taken = 0  # how many of the graph's operations; passes may add nodes to them
         self._on_evict = on_evict
         self._states: dict[str, dict[str, Any]] = {}
         self._uses = itertools.count(1)
@@ -120,18 +122,19 @@ class Planner:
         """Takes in what was added to the graph; an error changes nothing."""
         with self._graph.growing():
             extended = self._graph.extended_since(self._extensions)
-            new = [op.node_def for op in self._graph.operations_since(len(self._view))]
-            # Plans that were made before stay as they are: what they read of these nodes is what it was.
-            known = [op.node_def for op in dict.fromkeys(extended) if op.name in self._view]
-        if not new and not extended:
+            changed = [op for op in dict.fromkeys(extended) if op.name in self._view]
+            added = self._graph.operations_since(self._taken)
+            nodes = [op.node_def for op in (*changed, *added)]
+        if not nodes:
             return
-        checked = self._view.checked(new, known)
-        self._settle_ties(checked.values())
+        checked = self._view.checked(self._passes.new_nodes(nodes, self._view, self._devices))
+        new = self._view.new_in(checked)
+        self._settle_ties(new)
         if self._places_all:
-            self._place(checked.values())
+            self._place(new)
         self._view.add(checked)
-        self._view.update({node.name: node for node in known})
         self._extensions += len(extended)
+        self._taken += len(added)
 
     def _settle_ties(self, nodes: Collection[NodeDef]) -> None:
         """Sends nodes back that were placed anew, if new ones are tied to where they were."""
@@ -182,13 +185,13 @@ class Planner:
         placed = self._placed
         client = self._devices.client_device
         device_of = {n: placed[n].device if n in placed else client for n in step_graph.nodes}
-        if optimised:
-            step_graph, device_of = optimise(step_graph, device_of, self._optimiser)
+        step_graph, device_of = self._passes.placed(
+            step_graph, device_of, self._view, self._devices, optimised=optimised
+        )
         # Between tasks alone: a direct session has one, so nothing is narrowed unless it gets more.
         narrow = self._config.graph_options.enable_bfloat16_sendrecv
-        return step_graph, partition(
-            step_graph, device_of, self._devices, bfloat16_transfers=narrow
-        )
+        parts = partition(step_graph, device_of, self._devices, bfloat16_transfers=narrow)
+        return step_graph, self._passes.partitions(parts, self._view, self._devices)
 
     @property
     def _placed(self) -> Mapping[str, Placed]:
@@ -232,6 +235,10 @@ class Planner:
     def clear(self) -> None:
         """Forgets every plan."""
         self._cache.clear()
+
+    def pass_statistics(self) -> tuple[PassStatistics, ...]:
+        """What each graph pass did so far."""
+        return self._passes.statistics()
 
     def statistics(self) -> CacheStatistics:
         """Counters of the plan cache; runs whose request keeps its plan count as hits as well."""

@@ -119,6 +119,7 @@ class RemoteSession:
         self.handle = ""
         self._version = 0
         self._sent = 0  # how many operations the master knows
+        self._extensions = 0  # and how many extensions of them
         self._connecting = asyncio.Lock()
         self._extending = asyncio.Lock()
         self._steps = 0
@@ -159,7 +160,9 @@ class RemoteSession:
                 raise
 
     async def _create(self, deadline: Deadline) -> None:
-        operations = self._graph.get_operations()
+        with self._graph.growing():
+            operations = self._graph.get_operations()
+            extensions = len(self._graph.extended_since(0))
         self._may_wait = _may_wait(operations)
         message = CreateSession(
             graph=_wire(operations, self._graph.seed),
@@ -180,7 +183,7 @@ class RemoteSession:
                 await self._master.hang_up(0.0)
                 await asyncio.sleep(RETRY)
         self._version = created.graph_version
-        self._sent = len(operations)
+        self._sent, self._extensions = len(operations), extensions
         self.handle = created.session_handle
 
     def _check_open(self) -> None:
@@ -253,7 +256,7 @@ class RemoteSession:
         async with self._connecting:
             before = self._master.link.peer if self._master.link is not None else None
             await self._master.hang_up(0.0)
-            self.handle, self._version, self._sent = "", 0, 0
+            self.handle, self._version, self._sent, self._extensions = "", 0, 0, 0
         await self.connect()
         now = self._master.link.peer if self._master.link is not None else None
         if before is not None and now is not None and before.incarnation != now.incarnation:
@@ -274,14 +277,19 @@ class RemoteSession:
 
     async def _extend(self) -> None:
         async with self._extending:
-            new = self._graph.operations_since(self._sent)
+            with self._graph.growing():
+                grown = self._graph.extended_since(self._extensions)
+                changed = [op for op in dict.fromkeys(grown) if op.number < self._sent]
+                added = self._graph.operations_since(self._sent)
+                new = [*changed, *added]
+                wire = _wire(new, self._graph.seed)
             if not new:
                 return
             self._may_wait = self._may_wait or _may_wait(new)
             extended = await self.ask(
                 ExtendSession(
                     session_handle=self.handle,
-                    graph=_wire(new, self._graph.seed),
+                    graph=wire,
                     current_graph_version=self._version,
                     request_id=self.request_id(),
                 ),
@@ -289,7 +297,8 @@ class RemoteSession:
                 SessionExtended,
             )
             self._version = extended.graph_version
-            self._sent += len(new)
+            self._sent += len(added)
+            self._extensions += len(grown)
 
     async def run(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from actorsession.plan.cache import CacheStatistics
+from actorsession.plan.passes import PassStatistics
 
 __all__ = ["SessionStatistics"]
 
@@ -29,6 +30,7 @@ class SessionStatistics:
         grown_nodes: nodes that they found.
         model_steps: steps that fed the cost model.
         placements: times that nodes were placed anew by the cost model; each drops the plans kept.
+        graph_passes: what each graph pass did, in the order in which they run.
     """
 
     cache: CacheStatistics
@@ -46,3 +48,4 @@ class SessionStatistics:
     grown_nodes: int = 0
     model_steps: int = 0
     placements: int = 0
+    graph_passes: tuple[PassStatistics, ...] = ()

@@ -62,7 +62,7 @@ def _differences(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[Diffe
     if "error" in ours or "error" in theirs:
         yield from _built(ours, theirs)
         return
-    for index, (mine, other) in enumerate(zip(ours["static"], theirs["static"])):  # noqa: B905 - 3.10
+    for index, (mine, other) in enumerate(zip(ours["static"], theirs["static"], strict=False)):
         yield from _static(f"fetch {index}", mine, other)
     if len(ours["static"]) != len(theirs["static"]):
         yield _of("static", "fetches", len(ours["static"]), len(theirs["static"]))
@@ -70,7 +70,7 @@ def _differences(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[Diffe
         yield _of("facts", "building", ours["facts"], theirs["facts"])
     if len(ours["steps"]) != len(theirs["steps"]):
         yield _of("moment", "steps", len(ours["steps"]), len(theirs["steps"]))
-    for index, (mine, other) in enumerate(zip(ours["steps"], theirs["steps"])):  # noqa: B905
+    for index, (mine, other) in enumerate(zip(ours["steps"], theirs["steps"], strict=False)):
         yield from _step(f"step {index}", mine, other, theirs)
 
 
@@ -163,8 +163,8 @@ def _agree(mine: dict[str, Any], other: dict[str, Any], tolerance: float | None)
         same: bool = mine["data"] == other["data"]
         return same
     wide = usual if tolerance is None else tolerance
-    pair = [np.asarray(side["data"], np.float64) for side in (mine, other)]
-    return bool(np.allclose(*pair, rtol=wide, atol=wide, equal_nan=True))
+    ours, theirs = (np.asarray(side["data"], np.float64) for side in (mine, other))
+    return bool(np.allclose(ours, theirs, rtol=wide, atol=wide, equal_nan=True))
 
 
 def _some(data: Any) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 
 __all__ = ["Build", "Family", "Plan", "Program", "Step"]
 
-Build = Callable[[Any, Any], Any]
+# Not ``[Any, Any]``: in a loop, a program takes what it is made for as a default of its own.
+Build = Callable[..., Any]
 """``build(tf, np)`` builds the graph and returns a ``Plan``, or just what is to be fetched."""
 
 

@@ -1,4 +1,4 @@
-"""The differences that are meant, each with its reason; ``docs/semantics.md`` tells most of them at length."""
+"""The differences that are meant, each with its reason; ``docs/semantics.md`` tells most at length."""
 
 from __future__ import annotations
 
@@ -27,4 +27,252 @@ class Reason:
         return fnmatchcase(name, self.programs)
 
 
-REASONS: tuple[Reason, ...] = ()
+def _all(why: str, kinds: str, *patterns: str) -> list[Reason]:
+    """One reason for several patterns."""
+    return [Reason(pattern, tuple(kinds.split()), why) for pattern in patterns]
+
+
+REASONS: tuple[Reason, ...] = (
+    *_all(
+        "What is wrong whatever is fed is refused on the line that builds it, with the classes "
+        "that building has; TensorFlow leaves these to its kernels.",
+        "error moment",
+        "arrays/transpose-twice-the-same",
+        "arrays/reshape--1x-1-*",
+        "arrays/roll-axis*",
+        "arrays/one-hot-axis3",
+        "arrays/cum*-axis3*",
+        "arrays/cum*-axis-4*",
+        "arrays/tile-1x-1x1",
+        "reductions/*-[[]0,0]",
+        "slicing/slice-[[]0,0,3]*-known",
+        "slicing/slice-[[]-1,0,0]*",
+        "unary/reciprocal-int32",
+        "binary/realdiv-int32",
+        "gather/batch2-axis2",
+        "control-flow/cond-of-a-number",
+        "control-flow/while-number-condition",
+        "random/negative-shape",
+        "strings/cast",
+        "errors/argmax-axis",
+        "errors/conv-strides",
+    ),
+    *_all(
+        "The lengths of a split are checked when the split runs; TensorFlow checks two unknown "
+        "ones before.",
+        "error moment",
+        "arrays/split--1x-1-axis2",
+    ),
+    *_all(
+        "A number is no tensor to take a gradient of, which is said at once; TensorFlow gives "
+        "None for it.",
+        "moment",
+        "errors/gradients-other-graph",
+    ),
+    *_all(
+        "An axis outside is a ValueError here wherever it is found while building.",
+        "error",
+        "nn/*softmax-axis5",
+    ),
+    *_all(
+        "where broadcasts whenever that is the only meaning of its operands; TensorFlow's of "
+        "version one demands equal shapes.",
+        "error",
+        "arrays/where-other-shapes",
+        "errors/where-rank",
+    ),
+    *_all(
+        "A shape is int32 or int64; TensorFlow gives static shapes in any dtype, and others "
+        "fail in the step.",
+        "error",
+        "arrays/shape-size-rank-float32",
+    ),
+    *_all(
+        "The pair has the same fields and order; its class has this library's name.",
+        "type",
+        "arrays/top-of-equals",
+    ),
+    *_all(
+        "TensorFlow computes small constant graphs while building, to know more of a shape; "
+        "here a shape is what follows from constants that operations are given directly. Values "
+        "are the same.",
+        "static",
+        "arrays/bincount*",
+        "arrays/confusion-matrix",
+        "errors/bincount-negative",
+        "segments/partition-and-stitch",
+    ),
+    *_all(
+        "get_static_value follows fewer operations; what it cannot tell is None, as everywhere.",
+        "facts",
+        "graphs/static-values",
+    ),
+    *_all(
+        "A list is no index here: TensorFlow takes it for a corner of a slice, which is hardly "
+        "meant.",
+        "error",
+        "slicing/list-*",
+    ),
+    *_all(
+        "The slope of leaky_relu is kept in the dtype of its input; TensorFlow rounds it to "
+        "float32 first.",
+        "value",
+        "unary/nn.leaky_relu-usual",
+    ),
+    *_all(
+        "Names that users ask for and names of results by default are TensorFlow's. How an "
+        "operation that is made of several names the others, and of how many it is made, is not "
+        "promised.",
+        "name",
+        "binary/floor_div-float32",
+        "binary/math.xdivy-float32",
+        "binary/math.xlog1py-float32",
+        "gradients/names",
+        "gradients/names-own",
+        "losses/mean_pairwise_squared_error-plain",
+    ),
+    *_all(
+        "Names that users ask for and names of results by default are TensorFlow's. How an "
+        "operation that is made of several names the others, and of how many it is made, is not "
+        "promised.",
+        "facts",
+        "graphs/nodes-of-*",
+        "scopes/names-entropy-*",
+        "scopes/names-fills-*",
+        "scopes/names-ranges-*",
+        "scopes/names-others-*",
+    ),
+    *_all(
+        "Division by zero is an InvalidArgumentError for all four functions; two of "
+        "TensorFlow's kernels forgot to declare it and report an InternalError.",
+        "error",
+        "binary/truncatediv-by-zero",
+        "binary/truncatemod-by-zero",
+    ),
+    *_all(
+        "Bools are no numbers to multiply; TensorFlow casts them to numbers and back, for the "
+        "operator only.",
+        "error",
+        "operators/mul-bool-*",
+    ),
+    *_all(
+        "Both refuse; here with the error that says so, there with one of Python's on the way.",
+        "error",
+        "operators/or-float32-tensor-number",
+        "errors/name-number",
+        "errors/lookup-device",
+        "control-flow/cond-other-structures",
+        "queues/fifo-capacity-a",
+        "random/uniform-of-text",
+        "queues/fifo-wrong-text",
+    ),
+    *_all(
+        "A Python integer that does not fit its dtype is a TypeError; TensorFlow wraps it "
+        "round, or fails with an OverflowError, as its size has it.",
+        "error",
+        "promotion/convert-*large-to-int32",
+        "promotion/int32-times-*large",
+    ),
+    *_all(
+        "A list that does not fill its shape is refused; TensorFlow repeats its last number.",
+        "error",
+        "errors/constant-shape",
+    ),
+    *_all(
+        "Of nothing there is no dtype to stack; TensorFlow makes it float32.",
+        "error",
+        "errors/stack-nothing",
+    ),
+    *_all(
+        "An index outside is found before anything is written, so that an error leaves the "
+        "variable as it was; TensorFlow writes the rows before it.",
+        "value",
+        "scatter/scatter_nd_*",
+    ),
+    *_all(
+        "As with control flow of version one, a list of one is the one unless strict=True.",
+        "type",
+        "control-flow/cond-single-item",
+    ),
+    *_all(
+        "A branch without a result is refused on its line; TensorFlow's cond is None, which "
+        "cannot be fetched.",
+        "error moment",
+        "control-flow/cond-none",
+    ),
+    *_all(
+        "What stands for an operation among results is a bool whose value means nothing; here "
+        "it is always true.",
+        "value",
+        "control-flow/cond-operation",
+    ),
+    *_all(
+        "A predicate of rank 1 is refused on its line; TensorFlow takes the process down.",
+        "broken",
+        "control-flow/cond-of-a-vector",
+    ),
+    *_all(
+        "A loop without variables could only run for ever or not at all, and is refused.",
+        "error",
+        "control-flow/while-no-variables",
+    ),
+    *_all(
+        "exclusive=True is checked in every step; TensorFlow's check is pruned away when a "
+        "default is missing.",
+        "error",
+        "control-flow/case-True-False",
+    ),
+    *_all(
+        "A tensor of another dtype is a TypeError wherever it is given.",
+        "error",
+        "queues/fifo-wrong-dtype",
+        "variables/assign-wrong-dtype",
+    ),
+    *_all(
+        "A list of two is two components, which the queue has not; TensorFlow takes it for one "
+        "component of another shape, and loses the second.",
+        "error",
+        "queues/fifo-wrong-number",
+    ),
+    *_all(
+        "initialized_value works for every variable; TensorFlow has it for reference variables "
+        "only.",
+        "error",
+        "variables/from-another",
+    ),
+    *_all("An empty name asks for the default one.", "error", "scopes/name--of-a-node"),
+    *_all(
+        "Groups of colocation are text here, not bytes.",
+        "error",
+        "devices/colocated",
+    ),
+    *_all(
+        "The dtype of a constant is that of its value and no attribute beside it.",
+        "error",
+        "collections/lookups",
+    ),
+    *_all(
+        "What an object looks like when it is printed says which library it is of.",
+        "facts",
+        "graphs/texts",
+    ),
+    *_all(
+        "Python's types stand for the dtypes that constants of them have; TensorFlow knows few "
+        "of them.",
+        "error",
+        "graphs/dtype-of-python-*",
+        "graphs/dtype-of-bytes",
+    ),
+    *_all(
+        "The numbers that TensorFlow's files have for dtypes are known where files are read.",
+        "error",
+        "graphs/dtype-of-number",
+        "graphs/dtype-numbers",
+    ),
+    *_all(
+        "is_fully_defined and num_elements of a shape are attributes here; they are not called.",
+        "error",
+        "graphs/shape-fully-defined",
+        "graphs/shape-number-of-elements",
+    ),
+)

@@ -1,13 +1,14 @@
 """Runs one program with a face and writes down what came out, as plain JSON.
 
-A record has ``static`` (dtype, shape and, where asked, name of each fetched tensor), ``facts``, and ``steps``:
-for each run a value or an error. When the graph could not be built it has ``error`` instead. Errors are
-written as the names of their class and its bases, so that a class of ours that is two of theirs can be
-recognised.
+A record has ``static`` (dtype, shape and, where asked, name of each fetched tensor), ``facts``, and
+``steps``: for each run a value or an error. When the graph could not be built it has ``error`` instead.
+Errors are written as the names of their class and its bases, so that a class of ours that is two of theirs
+can be recognised.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -73,7 +74,7 @@ def _runs(plan: Plan, session: Any) -> Iterator[Callable[[], Any]]:
     if steps is None:
         steps = [] if plan.fetches is None else [Step(plan.fetches, plan.feeds)]
     for step in steps:
-        yield lambda step=step: session.run(step.fetches, step.feeds)
+        yield functools.partial(session.run, step.fetches, step.feeds)
 
 
 def _step(run: Callable[[], Any]) -> dict[str, Any]:
@@ -99,6 +100,8 @@ def _leaves(fetches: Any) -> Iterator[Any]:
     elif isinstance(fetches, (list, tuple)):
         for fetch in fetches:
             yield from _leaves(fetch)
+    elif hasattr(fetches, "indices"):
+        return  # sparse: its values are compared, its parts have names of their own
     elif hasattr(fetches, "dtype") and hasattr(fetches, "shape") and hasattr(fetches, "name"):
         yield fetches
 
@@ -114,7 +117,7 @@ def _static(fetch: Any, named: bool) -> dict[str, Any]:
 
 def _value(value: Any) -> Any:
     """A fetched value for JSON: its structure, and for each array what tells it apart."""
-    if value is None or isinstance(value, (bool, int, float, str)) and not _is_numpy(value):
+    if value is None or (isinstance(value, (bool, int, float, str)) and not _is_numpy(value)):
         return {"kind": type(value).__name__, "data": value}
     if isinstance(value, bytes) and not _is_numpy(value):
         return {"kind": "bytes", "data": value.decode("latin-1")}
@@ -137,6 +140,7 @@ def _array(value: Any) -> dict[str, Any]:
         raise ValueError(f"{array.size} elements are too many; {_MOST_ELEMENTS} at most")
     kind = "array" if isinstance(value, np.ndarray) else "scalar"
     flat = array.ravel()
+    data: list[Any]
     if array.dtype.kind == "c":
         data = [[number.real, number.imag] for number in flat.tolist()]
     elif array.dtype.kind in "OSU":

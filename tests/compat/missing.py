@@ -1,4 +1,80 @@
+"""What programs for TensorFlow 1 use and is not here, and what is called otherwise here, with the reasons."""
+
 from __future__ import annotations
 
-MISSING: tuple[str, ...] = ()
-OTHERWISE: dict[str, str] = {}
+MISSING: tuple[str, ...] = (
+    # Layers and cells keep variables of their own behind one call; models here are written with operations.
+    "layers.batch_normalization", "layers.conv2d", "layers.dense", "layers.dropout", "layers.flatten",
+    "layers.max_pooling2d",
+    "nn.bidirectional_dynamic_rnn", "nn.dynamic_rnn", "nn.static_rnn",
+    "nn.rnn_cell.BasicLSTMCell", "nn.rnn_cell.BasicRNNCell", "nn.rnn_cell.DropoutWrapper",
+    "nn.rnn_cell.GRUCell", "nn.rnn_cell.LSTMCell", "nn.rnn_cell.MultiRNNCell",
+    # Summaries go into the event files of a board that is not part of this library.
+    "Summary", "summary.FileWriter", "summary.histogram", "summary.image", "summary.merge",
+    "summary.merge_all", "summary.scalar",
+    # Datasets: a pipeline of iterators with a runtime of its own. Queues and feeds are here.
+    "data.Dataset.from_generator", "data.Dataset.from_tensor_slices", "data.Dataset.zip",
+    "data.Iterator.from_structure", "data.TFRecordDataset", "data.TextLineDataset",
+    # Readers, and the records and examples that they read.
+    "FixedLenFeature", "FixedLengthRecordReader", "TFRecordReader", "TextLineReader",
+    "WholeFileReader", "decode_csv", "parse_example", "parse_single_example",
+    "python_io.TFRecordWriter", "read_file", "train.BytesList", "train.Example", "train.Feature",
+    "train.Features", "train.Int64List", "train.match_filenames_once",
+    # The older form of monitored sessions, which are here.
+    "train.Supervisor",
+    # Saved models, and the constants of those who serve them.
+    "DEFAULT_SERVING_SIGNATURE_DEF_KEY", "PREDICT_METHOD_NAME", "SERVING", "SavedModelBuilder",
+    "build_signature_def", "build_tensor_info", "saved_model.builder.SavedModelBuilder",
+    "saved_model.signature_constants.CLASSIFY_INPUTS",
+    "saved_model.signature_constants.CLASSIFY_METHOD_NAME",
+    "saved_model.signature_constants.CLASSIFY_OUTPUT_SCORES",
+    "saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY",
+    "saved_model.signature_constants.PREDICT_METHOD_NAME",
+    "saved_model.signature_def_utils.build_signature_def", "saved_model.tag_constants.SERVING",
+    "saved_model.utils.build_tensor_info",
+    # Feature columns, distributions, and the message that describes a server.
+    "distributions.Normal", "feature_column.numeric_column", "train.ServerDef",
+)  # fmt: skip
+
+_MESSAGE = "A message is made of named fields; TensorFlow's takes anything and looks at it later."
+_ERROR = (
+    "An error here knows the names of its node, device and task; TensorFlow's takes the node's description, "
+    "which only its runtime has."
+)
+_MADE_BY_GRAPHS = "Only graphs make it; programs look at it."
+_LAYOUT = "A layout spreads a tensor over a mesh of devices, which is not here."
+_INDICES = "Indices out of range are errors, so there is no policy for them."
+
+OTHERWISE: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            "AttrValue", "ConfigProto", "GPUOptions", "GraphDef", "GraphOptions", "MetaGraphDef",
+            "NodeDef", "OptimizerOptions", "RunMetadata", "RunOptions", "train.SaverDef",
+        ),
+        _MESSAGE,
+    ),
+    **dict.fromkeys(("DType", "Operation", "Tensor"), _MADE_BY_GRAPHS),
+    **{
+        f"errors.{name}Error": _ERROR
+        for name in (
+            "Aborted", "AlreadyExists", "Cancelled", "DataLoss", "DeadlineExceeded",
+            "FailedPrecondition", "Internal", "InvalidArgument", "NotFound", "Op", "OutOfRange",
+            "PermissionDenied", "ResourceExhausted", "Unauthenticated", "Unavailable",
+            "Unimplemented", "Unknown",
+        )
+    },
+    **dict.fromkeys(("fill", "ones", "zeros"), _LAYOUT),
+    **dict.fromkeys(("gather_nd", "manip.gather_nd", "manip.scatter_nd", "scatter_nd"), _INDICES),
+    **dict.fromkeys(
+        ("einsum", "linalg.einsum"),
+        "It takes a name and optimize and nothing else by name, as TensorFlow's does when it runs.",
+    ),
+    **dict.fromkeys(
+        tuple(f"random.stateless_{n}" for n in ("normal", "truncated_normal", "uniform")),
+        "There is one generator, so there is none to choose.",
+    ),
+    "group": "It takes a name and nothing else by name, as TensorFlow's does when it runs.",
+    "meshgrid": "It takes indexing and a name and nothing else by name, as TensorFlow's does when it runs.",
+    "image.encode_jpeg": "Chroma, density and metadata of the file are left to the library that writes it.",
+    "make_tensor_proto": "A value has the number of elements that its shape says; nothing is broadcast.",
+}  # fmt: skip

@@ -19,7 +19,8 @@ def text(default: Any) -> str:
         return f"enum {default.name}"
     if isinstance(default, type):
         return f"class {default.__name__}"
-    if callable(default) or type(default).__module__.startswith("actorsession"):
+    ours = type(default).__module__.startswith("actorsession")
+    if callable(default) or ours or repr(default).startswith("<"):
         return f"a {type(default).__name__}"
     if isinstance(default, tuple):
         return repr(list(default))  # theirs are lists, which nobody should change

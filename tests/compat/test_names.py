@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import actorsession.compat.v1 as tf
+from actorsession import train
 from tests.compat.missing import MISSING, OTHERWISE
 from tests.compat.signature_text import parameters
 
@@ -48,6 +49,11 @@ def test_every_exported_name_exists_once() -> None:
     assert [name for name in tf.__all__ if not hasattr(tf, name)] == []
 
 
+def test_whatever_trains_is_exported() -> None:
+    assert sorted(set(train.__all__) - set(tf.train.__all__)) == []
+    assert [name for name in tf.train.__all__ if not hasattr(tf.train, name)] == []
+
+
 COMMON = sorted(
     name
     for name, said in SIGNATURES.items()
@@ -78,6 +84,7 @@ def test_importing_it_starts_nothing_and_changes_nothing() -> None:
 import asyncio, signal, sys, threading
 before = [signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)]
 import actorsession.compat.v1 as tf
+from actorsession import train
 assert threading.active_count() == 1, threading.enumerate()
 assert [signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)] == before
 assert asyncio._get_running_loop() is None

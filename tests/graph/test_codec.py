@@ -27,7 +27,7 @@ TENSOR, DTYPE, SHAPE, STRINGS, BIGINT = 1, 2, 3, 4, 5  # the extension types on 
 
 NUMBERS = [
     as_dtype(name) for name in dtypes.__all__ if name not in ("DType", "as_dtype", "bool_")
-    and as_dtype(name).kind not in "sr"
+    and as_dtype(name).kind not in "srv"
 ] + [dtypes.bool_]  # fmt: skip
 
 shapes = hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)

@@ -172,3 +172,7 @@ def test_attributes_come_back_as_they_were_sent() -> None:
 def test_anything_else_is_a_protocol_error(wire: Any) -> None:
     with pytest.raises(ProtocolError, match="device attributes are"):
         DeviceAttributes.from_wire(wire)
+
+
+def test_tensorflows_names_of_reading_and_writing() -> None:
+    assert DeviceSpec.from_string("/job:w/cpu:0").to_string() == "/job:w/device:CPU:0"

@@ -29,7 +29,7 @@ NUMBERS = {
     "complex64": np.complex64,
     "complex128": np.complex128,
 }
-NAMES = [*NUMBERS, "string", "resource"]
+NAMES = [*NUMBERS, "string", "resource", "variant"]
 
 
 @pytest.mark.parametrize(("name", "scalar"), NUMBERS.items())
@@ -127,3 +127,18 @@ def test_types_can_be_keys_and_do_not_change() -> None:
     assert table[as_dtype("uint8")] == 2
     with pytest.raises(AttributeError):
         dtypes.int8.name = "x"  # type: ignore[misc]
+
+
+def test_what_programs_ask_of_a_dtype() -> None:
+    assert dtypes.float32.base_dtype is dtypes.float32
+    assert dtypes.complex64.real_dtype is dtypes.float32
+    assert (dtypes.int64.size, dtypes.string.size) == (8, 0)
+    assert (dtypes.int8.min, dtypes.int8.max, dtypes.int8.limits) == (-128, 127, (0, 127))
+    assert dtypes.float32.limits == (0, 1)
+    assert dtypes.float16.max == 65504
+    assert (dtypes.uint8.is_unsigned, dtypes.int8.is_unsigned) == (True, False)
+    assert dtypes.int32.is_compatible_with("int32")
+    with pytest.raises(TypeError, match="least and greatest"):
+        _ = dtypes.string.max
+    with pytest.raises(ValueError, match="has no limits"):
+        _ = dtypes.complex64.limits

@@ -267,3 +267,15 @@ def test_a_refusal_to_broadcast_means_that_no_full_shapes_could(
 def test_an_unknown_dimension_is_one_or_fits(a: Any, b: Any, result: Any) -> None:
     assert broadcast_shapes(TensorShape(a), TensorShape(b)) == TensorShape(result)
     assert broadcast_shapes(TensorShape(b), TensorShape(a)) == TensorShape(result)
+
+
+def test_shapes_are_held_against_what_is_demanded() -> None:
+    shape = TensorShape([2, None])
+    assert shape.with_rank_at_least(2) is shape
+    shape.assert_is_compatible_with([None, 3])
+    with pytest.raises(ValueError, match="rank at least 3"):
+        shape.with_rank_at_least(3)
+    with pytest.raises(ValueError, match="are incompatible"):
+        shape.assert_is_compatible_with([3, 3])
+    with pytest.raises(ValueError, match="not fully defined"):
+        shape.assert_is_fully_defined()

@@ -38,8 +38,8 @@ _MODULES = (
     resource_handle_pb2, saver_pb2, tensor_pb2, tensor_shape_pb2, variable_pb2, versions_pb2,
 )  # fmt: skip
 
-# Protobuf's own; TensorFlow's Python module does not hold the class.
-_ELSEWHERE = {"Any"}
+# Protobuf's own, which TensorFlow's Python module does not hold, and what TensorBoard has no copy of.
+_ELSEWHERE = {"Any", "QueueRunnerDef"}
 # Younger than TensorBoard's copy of the messages.
 _YOUNGER = {"SignatureDef.defaults"}
 

@@ -198,8 +198,8 @@ def _as_fed(value: Any, tensor: Tensor) -> Any:
 
 def _checked(tensor: Tensor, value: Any) -> Any:
     """The value as a read-only view, once it is known to fit the static type."""
-    if tensor.dtype.kind == "r" or isinstance(value, (bytes, str)):
-        assert tensor.dtype.kind in "sr", f"{tensor!r} got {value!r}"
+    if tensor.dtype.kind in "rv" or isinstance(value, (bytes, str)):
+        assert tensor.dtype.kind in "srv", f"{tensor!r} got {value!r}"
         return value
     assert isinstance(value, (np.ndarray, np.generic)), f"{tensor!r} got {type(value)}: {value!r}"
     assert value.dtype == tensor.dtype.np_dtype, f"{tensor!r} got dtype {value.dtype}"

@@ -51,3 +51,11 @@ def test_integers_of_two_types_are_not_promoted() -> None:
 def test_a_variable_has_the_operators_too(graph: Graph) -> None:
     variable = ops.Variable([6, 3])
     assert (variable & 2).op.type == "BitwiseAnd"
+
+
+def test_operators_name_their_nodes_as_in_tensorflow() -> None:
+    with Graph().as_default():
+        whole, truth = ops.constant([1, 2]), ops.constant([True, False])
+        made = [whole & 1, truth & True, ~whole, ~truth, whole ^ 3]
+    names = [tensor.name for tensor in made]
+    assert names == ["and/BitwiseAnd:0", "and_1:0", "Invert:0", "LogicalNot:0", "xor/BitwiseXor:0"]

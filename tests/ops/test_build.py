@@ -60,3 +60,31 @@ def test_large_numbers_beside_other_operands() -> None:
         _ = source(int32) + 2**40
     with pytest.raises(TypeError, match="does not fit int32"):
         convert_to_tensor(2**40, int32)
+
+
+def test_none_is_no_value() -> None:
+    with pytest.raises(ValueError, match="None values not supported"):
+        constant(None)
+
+
+def test_texts_keep_zero_bytes_at_their_end() -> None:
+    [found] = evaluate([constant(["\x01\x00", b"ab\x00\x00"])])
+    assert found.tolist() == [b"\x01\x00", b"ab\x00\x00"]
+
+
+def test_texts_and_numbers_make_no_tensor() -> None:
+    with pytest.raises(TypeError, match="cannot make a tensor of list"):
+        constant(["a", 1])
+
+
+@pytest.mark.parametrize("dtype", [float32, int32])
+def test_bools_fit_numbers_and_numbers_no_bools(dtype: Any) -> None:
+    [found] = evaluate([convert_to_tensor([True, False], dtype) + True])
+    np.testing.assert_array_equal(found, np.array([2, 1], dtype.np_dtype))
+    with pytest.raises(TypeError, match="expected a value of bool"):
+        constant(1, "bool")
+
+
+def test_an_integer_of_any_size_fits_a_float() -> None:
+    [found] = evaluate([constant(2**70, float32)])
+    assert found == np.float32(2.0**70)

@@ -305,16 +305,6 @@ def test_more_branches_inside_each_other_than_python_compiles_are_refused() -> N
         nested(65)
 
 
-def test_gradients_through_a_loop_or_branch_are_a_lookup_error_that_names_it() -> None:
-    x = ops.constant(1.0)
-    loop = ops.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2.0), [0, x])[1]
-    branch = ops.cond(true(), lambda: x * 2.0, lambda: x)
-    with pytest.raises(LookupError, match=r"'while' \(op type While\)"):
-        ops.gradients(loop, x)
-    with pytest.raises(LookupError, match=r"'cond' \(op type If\)"):
-        ops.gradients(branch, x)
-
-
 # -- what can be reached ---------------------------------------------------------------------------
 
 

@@ -13,28 +13,33 @@ from actorsession import ops
 
 # Files that are there for other op files, or whose functions belong under ``nn``.
 INNER = {
-    "calls", "functional", "functions",
-    "regex_patterns", "string_characters", "string_joining", "string_kernels", "string_regex",
-    "string_splitting", "strings",
-    "accumulator_state", "shared_state",
-    "convolution", "convolution_backprops", "convolution_gradients", "convolution_kernels",
-    "convolution_nodes", "depthwise", "depthwise_nodes", "dilation", "fused_batch_norm", "lrn",
-    "normalisation", "pooling", "pooling_argmax", "pooling_kernels", "pooling_nodes",
-    "transposed_convolution", "windows",
-    "diagonal_bands", "fingerprints", "partitions", "patches",
-    "initializer", "save_slices", "scatter_updates", "variable_settings", "variable_store", "variable_updates",
-    "partitioned", "partitioners", "variable_creation", "variance_scaling",
-    "bessel", "bitwise", "cumulative", "error_functions", "math", "nearness", "products", "quotients",
-    "rectifiers", "scipy_kernels", "segment_kernels", "spread",
-    "activations", "broadcasting", "build", "constructs", "control", "cross_entropy", "dimensions", "fills",
-    "indexed_slices", "joining", "nn", "operands", "partial", "reducers", "scatter", "selection",
-    "shape_operands", "softmax", "splitting", "state", "strided", "structures", "topk", "training",
-    "checkpointing", "losses", "training_blocks", "training_rules", "training_updates", "weighted_loss",
-    "accidental_hits", "candidate_draws", "candidate_sampling", "dense", "embedding", "pointwise_losses",
-    "sampled_losses",
+    "accidental_hits", "accumulator_state", "activations", "backward", "barrier_state", "barriers",
+    "bessel", "bitwise", "branch_gradients", "broadcasting", "build", "calls", "candidate_draws",
+    "candidate_sampling", "checkpointing", "constructs", "contractions", "control", "convolution",
+    "convolution_backprops", "convolution_gradients", "convolution_kernels", "convolution_nodes",
+    "cross_entropy", "cumulative", "dataflow", "dense", "depthwise", "depthwise_nodes", "determinants",
+    "diagonal_bands", "dilation", "dimensions", "effects", "elimination", "embedding", "error_functions",
+    "extensions", "factorisations", "fills", "fingerprints", "functional", "functions",
+    "fused_batch_norm", "fused_batch_norm_gradients", "gradient_values", "image", "image_boxes",
+    "image_chance", "image_colours", "image_files", "image_geometry", "image_measures", "image_resizing",
+    "image_sizes", "indexed_slices", "initializer", "joining", "linalg", "list_operands", "list_sums",
+    "list_values", "lookup", "loop_gradients", "losses", "lrn", "math", "matrices", "matrix_functions",
+    "nearness", "nn", "normalisation", "operands", "partial", "partitioned", "partitioners", "partitions",
+    "patches", "persistent_vector", "pointwise_losses", "pooling", "pooling_argmax", "pooling_kernels",
+    "pooling_nodes", "products", "pseudoinverse", "quotients", "random", "random_numbers",
+    "random_samples", "rectifiers", "reducers", "regex_patterns", "resampling", "sampled_losses",
+    "save_slices", "scatter", "scatter_updates", "scipy_kernels", "segment_kernels", "selection",
+    "shape_operands", "shared_state", "softmax", "solving", "sparse_functions", "sparse_makers",
+    "sparse_names", "splitting", "spread", "staging_nodes", "staging_state", "state", "stateless_random",
+    "strided", "string_characters", "string_joining", "string_kernels", "string_regex",
+    "string_splitting", "strings", "structures", "subscripts", "table_initializers", "table_kernels",
+    "table_state", "tables", "tensor_list", "tensor_list_blocks", "tensor_list_parts", "topk", "training",
+    "training_blocks", "training_rules", "training_updates", "transposed_convolution",
+    "variable_creation", "variable_settings", "variable_store", "variable_updates", "variance_scaling",
+    "vocabularies", "weighted_loss", "windows",
 }  # fmt: skip
 MODULES = sorted(module.name for module in pkgutil.iter_modules(ops.__path__))
-INTERNAL = {"shape_tensor", "reduce_euclidean_norm"}
+INTERNAL = {"gradient_of", "takes_slices", "shape_tensor", "reduce_euclidean_norm"}
 
 
 def test_every_op_file_is_imported_with_the_package() -> None:
@@ -56,12 +61,14 @@ def test_public_functions_are_exported_under_the_names_of_tensorflow(name: str) 
 def test_exported_functions_are_documented_and_take_names() -> None:
     nameless = {
         "broadcast_dynamic_shape", "broadcast_static_shape",
+        "sparse_reduce_max", "sparse_reduce_sum", "sparse_reset_shape", "sparse_retain",
         "convert_to_tensor", "global_variables", "local_variables", "trainable_variables",
         "global_variables_initializer", "local_variables_initializer", "is_variable_initialized",
         "set_random_seed", "get_seed",
         "all_variables", "assert_variables_initialized", "fixed_size_partitioner", "get_variable_scope",
         "initialize_all_variables", "initialize_local_variables", "min_max_variable_partitioner",
         "model_variables", "moving_average_variables", "variable_axis_size_partitioner",
+        "NoGradient", "NotDifferentiable", "custom_gradient", "grad_pass_through",
         "no_regularizer", "variable_creator_scope", "variable_op_scope",
     }  # fmt: skip
     for name in set(ops.__all__) - nameless:

@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 import actorsession as acts
-from actorsession.ops.functional import (
-    For,
-    Gradient,
-    If,
-    While,
-    remote_call,
-    symbolic_gradient,
-)
+from actorsession.ops.functional import For, Gradient, If, While, remote_call, symbolic_gradient
 from actorsession.ops.functions import Defun
 
 

@@ -188,6 +188,34 @@ def test_gradients_of_gradients_go_through_calls() -> None:
     np.testing.assert_allclose(run([first, second, third]), [12.0, 12.0, 6.0])
 
 
+def test_gradients_go_through_loops_and_branches_inside() -> None:
+    w, a = acts.constant(2.0), acts.constant(3.0)
+
+    @Defun(acts.float32)
+    def cubed(x: Any) -> Any:  # (x * w) ** 3, and its gradient
+        x.set_shape([])
+        turn = lambda i, y: (i + 1, y * x * w)  # noqa: E731
+        y = acts.while_loop(lambda i, _: i < 3, turn, [0, 1.0])[1]
+        return y, acts.gradients(y, x)[0]
+
+    value, grad = cubed(a)
+    found = run([value, grad, *acts.gradients(value, [a, w]), *acts.gradients(grad, [a, w])])
+    np.testing.assert_allclose(found, [216.0, 216.0, 216.0, 324.0, 144.0, 324.0])
+
+
+def test_gradients_go_through_calls_inside_loops_and_branches() -> None:
+    w, a = acts.constant(2.0), acts.constant(3.0)
+
+    @Defun(acts.float32, shape_func=lambda op: [[]])
+    def squared(v: Any) -> Any:
+        return acts.cond(v > 0.0, lambda: v * v * w, lambda: v)
+
+    total = acts.while_loop(lambda i, _: i < 2, lambda i, x: (i + 1, squared(x)), [0, a])[1]
+    chosen = acts.cond(w > 0.0, lambda: squared(a) + squared(squared(a)), lambda: a)
+    np.testing.assert_allclose(run(acts.gradients(total, [a, w])), [864.0, 972.0])
+    np.testing.assert_allclose(run(acts.gradients(chosen, [a, w])), [876.0, 981.0])
+
+
 def test_what_no_result_depends_on_has_no_gradient() -> None:
     a, b = acts.constant(2.0), acts.constant(3.0)
     first = Defun(acts.float32, acts.float32)(lambda x, y: x * 2.0)
@@ -209,7 +237,7 @@ def test_a_python_gradient_and_a_gradient_function_are_used_in_place_of_the_body
 
 def test_an_operation_without_gradient_in_the_body_is_named() -> None:
     a = acts.constant(2.0)
-    f = Defun(acts.float32)(lambda x: acts.py_func(lambda v: v, [x], acts.float32))
+    f = Defun(acts.float32)(lambda x: acts.truncatemod(x, 2.0))
     with pytest.raises(LookupError, match="no gradient is defined"):
         acts.gradients(f(a), a)
 

@@ -228,3 +228,11 @@ def test_nothing_flows_where_no_part_is_used() -> None:
         x, y = source("float32", [2]), source("float32", [])
         unstack(x)
         assert gradients(y * 2.0, [x]) == [None]
+
+
+def test_the_old_order_of_concat_is_refused() -> None:
+    with (
+        Graph().as_default(),
+        pytest.raises(ValueError, match=r"axis is a scalar.*values come first"),
+    ):
+        concat(1, [[1], [2]])

@@ -192,3 +192,9 @@ def test_the_cost_of_a_product_grows_with_all_three_sizes() -> None:
     base = cost(100, 100, 100)
     for larger in ((200, 100, 100), (100, 200, 100), (100, 100, 200)):
         assert cost(*larger) - 2 == pytest.approx(2 * (base - 2))
+
+
+def test_the_operator_and_the_function_have_names_of_their_own() -> None:
+    with Graph().as_default():
+        x = constant([[1.0]])
+        assert [(x @ x).name, matmul(x, x).name] == ["matmul:0", "MatMul_1:0"]

@@ -169,3 +169,9 @@ def test_a_local_response_counts_near_channels() -> None:
     near = padded[..., :-2] + padded[..., 1:-1] + padded[..., 2:]
     same(found, X / (2 + 0.5 * near), 1e-4)
     assert nn.local_response_normalization is nn.lrn
+
+
+def test_moments_without_axes_are_those_of_all_numbers() -> None:
+    with Graph().as_default():
+        mean, variance = nn.moments(source("float32", [2, 2]), None)
+    assert (mean.shape.as_list(), variance.shape.as_list()) == ([], [])

@@ -118,11 +118,32 @@ def test_pools_without_a_node_are_refused() -> None:
         refused: list[tuple[dict[str, Any], str]] = [
             ({"pooling_type": "MIN"}, "no 2-D MIN pool"),
             ({"window_shape": [2], "pooling_type": "MAX"}, "needs rank 3"),
-            ({"pooling_type": "MAX", "dilation_rate": [2, 2]}, "without gaps"),
+            ({"pooling_type": "MAX", "dilation_rate": [2, 2], "padding": "SAME"}, "without gaps"),
+            ({"pooling_type": "MAX", "dilations": [2, 2, 2]}, "a number for each of 2 axes"),
+            ({"pooling_type": "MAX", "dilations": 2, "strides": 2}, "do not go with"),
+            ({"pooling_type": "MAX", "dilations": [5, 9]}, "does not fit"),
         ]
         for arguments, match in refused:
             with pytest.raises(ValueError, match=match):
                 nn.pool(x, **{"window_shape": [2, 2], "padding": "VALID", **arguments})
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known", "hidden"])
+@pytest.mark.parametrize("front", [False, True], ids=["NHWC", "NCHW"])
+@pytest.mark.parametrize("kind", ["MAX", "AVG"])
+def test_a_pool_with_gaps_takes_every_so_many_elements(kind: str, front: bool, known: bool) -> None:
+    images = np.random.default_rng(0).standard_normal((2, 7, 9, 3)).astype(np.float32)
+    given = np.moveaxis(images, -1, 1) if front else images
+    parts = [images[:, i : i + 3, j : j + 6] for i in (0, 2, 4) for j in (0, 3)]
+    wanted = np.max(parts, 0) if kind == "MAX" else np.mean(parts, 0)
+    with Graph().as_default():
+        x = source("float32", given.shape if known else [None] * 4)
+        layout = "NCHW" if front else "NHWC"
+        pooled = nn.pool(x, [3, 2], kind, "VALID", dilations=[2, 3], data_format=layout)
+        [found] = evaluate([pooled], {x: given})
+        if known:
+            assert pooled.shape.as_list() == ([2, 3, 3, 6] if front else [2, 3, 6, 3])
+    np.testing.assert_allclose(np.moveaxis(found, 1, -1) if front else found, wanted, 1e-5)
 
 
 def test_the_gradient_goes_to_the_first_of_equal_maxima() -> None:

@@ -268,3 +268,8 @@ def test_draws_are_never_shared_or_folded() -> None:
         drawn = make_one("RandomUniform", [constant([2])])
     assert drawn.op.op_def.stateful
     assert drawn.op.op_def.static_value is None
+
+
+def test_a_uniform_draw_stands_in_its_scope() -> None:
+    with Graph().as_default():
+        assert random_uniform([2]).name == "random_uniform/RandomUniform:0"

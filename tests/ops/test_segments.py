@@ -80,3 +80,9 @@ def test_a_sparse_gradient_is_slices_of_the_rows_that_were_looked_up() -> None:
     indices, values = evaluate([slope.indices, slope.values])
     assert indices.tolist() == [4, 5, 4]
     assert values.tolist() == [[0.5, 0.5], [0.5, 0.5], [1.0, 1.0]]
+
+
+def test_means_of_unsorted_segments_have_a_static_shape() -> None:
+    with Graph().as_default():
+        made = ops.unsorted_segment_mean(ops.zeros([4, 2]), [0, 1, 2, 0], 3)
+    assert made.shape.as_list() == [3, 2]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -12,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
-from actorsession.cluster import LocalCluster
 from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
+from tests.property.processes import TASKS, Processes
 from tests.property.recipes import Recipe, assert_agree, recipes
 
 
@@ -44,35 +42,11 @@ def test_on_three_devices(recipe: Recipe) -> None:
         run(recipe, graph, session, lambda place: graph.device(f"/cpu:{place}"))
 
 
-class Processes:
-    """Two worker processes of two devices each, owned by a loop in a thread of their own."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self.cluster = LocalCluster({"worker": 2}, devices=2)
-        self._do(self.cluster.start())
-
-    def _do(self, work: Any) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(60)
-
-    def close(self) -> None:
-        self._do(self.cluster.stop())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-        self._loop.close()
-
-
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Processes]:
     made = Processes()
     yield made
     made.close()
-
-
-# Where the three places of a recipe are: two devices of the first process and one of the second.
-TASKS = ("/job:worker/task:0/cpu:0", "/job:worker/task:1/cpu:0", "/job:worker/task:0/cpu:1")
 
 
 @pytest.mark.process

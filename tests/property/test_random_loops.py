@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import operator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import actorsession as acts
@@ -15,6 +17,7 @@ from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
+from tests.property.processes import TASKS, Processes
 
 # Values stay below it, so that nothing overflows.
 MODULUS = 97
@@ -75,17 +78,37 @@ class InPython:
 
 
 class InGraph(InPython):
-    """Builds a program; what counts is kept in order by control dependencies."""
+    """Builds a program; what counts is kept in order by control dependencies.
 
-    def __init__(self) -> None:
+    Args:
+        places: devices that the outermost statements take turns in asking for; nodes that use the variable
+            run where that is.
+    """
+
+    def __init__(self, places: Sequence[str | None] = (None,)) -> None:
         super().__init__()
-        self.total = ops.Variable(0, name="total")
+        with acts.device(places[0]):
+            self.total = ops.Variable(0, name="total")
         self.last: Any = None
+        self.depth = 0
+        self.places = places
 
     def run(self, program: Program, state: list[Any]) -> list[Any]:
+        self.depth += 1
+        try:
+            return self.built(program, state)
+        finally:
+            self.depth -= 1
+
+    def place(self, number: int) -> contextlib.AbstractContextManager[Any]:
+        if self.depth > 1:
+            return contextlib.nullcontext()
+        return acts.device(self.places[number % len(self.places)])
+
+    def built(self, program: Program, state: list[Any]) -> list[Any]:
         outer, self.last = self.last, None
-        for statement in program:
-            with self.after_last():
+        for number, statement in enumerate(program):
+            with self.after_last(), self.place(number):
                 state = super().run([statement], state)
             if statement[0] in ("if", "loop"):
                 self.last = state[0].op
@@ -120,6 +143,52 @@ class InGraph(InPython):
 
 def replaced(state: list[Any], index: int, value: Any) -> list[Any]:
     return [*state[:index], value, *state[index + 1 :]]
+
+
+def check(
+    program: Program, first: tuple[int, ...], places: Sequence[str], session: Session
+) -> None:
+    """The whole state and the variable, with statements in several places."""
+    python = InPython()
+    start: list[Any] = [*first, np.arange(3, dtype=np.int32)]
+    wanted = python.run(program, start)
+    with session.graph.as_default():
+        feeds = [ops.placeholder("int32", [] if k < 3 else [3]) for k in range(4)]
+        graph = InGraph(places)
+        result = graph.run(program, list(feeds))
+    session.run(graph.total.initializer)
+    values = session.run(result, dict(zip(feeds, start, strict=True)))
+    assert [np.asarray(v).tolist() for v in values] == [np.asarray(v).tolist() for v in wanted]
+    assert session.run(graph.total) == python.counted
+
+
+@settings(max_examples=40, deadline=None)
+@given(programs(2), st.tuples(SCALARS, SCALARS, SCALARS))
+def test_programs_give_the_same_on_three_devices(program: Program, first: tuple[int, ...]) -> None:
+    config = ConfigProto(device_count={"CPU": 3})
+    with Session(graph=Graph(), config=config) as session:
+        check(program, first, [f"/cpu:{k}" for k in range(3)], session)
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Processes]:
+    made = Processes()
+    yield made
+    made.close()
+
+
+@pytest.mark.process
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(programs(2), st.tuples(SCALARS, SCALARS, SCALARS))
+def test_programs_give_the_same_on_two_processes(
+    processes: Processes, program: Program, first: tuple[int, ...]
+) -> None:
+    with Session(processes.cluster.target("worker", 0), graph=Graph()) as session:
+        check(program, first, TASKS, session)
 
 
 @settings(max_examples=60, deadline=None)

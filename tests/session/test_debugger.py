@@ -278,11 +278,11 @@ async def test_fetched_arrays_stay_the_callers_own(session: Any, log_of: Any) ->
 
 
 async def test_random_ops_draw_the_same_whether_watched_or_not(graph: Graph) -> None:
-    ops.random_uniform([3], seed=1, name="r")
+    drawn = ops.random_uniform([3], seed=1, name="r")
     draws = []
     for options in (None, watch_all()):
         with Session(graph=graph) as session:
-            run = partial(session.run, "r:0", None, options)
+            run = partial(session.run, drawn, None, options)
             draws.append([(await asyncio.to_thread(run)).tolist() for _ in range(3)])
     assert draws[0] == draws[1]
 

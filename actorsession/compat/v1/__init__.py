@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession import errors, ops
-from actorsession.compat.v1 import app, flags, gfile, logging, train
+from actorsession.compat.v1 import app, flags, gfile, logging, metrics, python, test, train
 from actorsession.compat.v1 import text as compat
 from actorsession.compat.v1.forms import as_dtype, colocate_with, device, name_scope
+from actorsession.compat.v1.graphs import Graph, get_default_graph
+from actorsession.compat.v1.python.client import timeline as _timeline  # noqa: F401 - tf.python.client.timeline
 from actorsession.compat.v1.sessions import InteractiveSession, Session
 from actorsession.compat.v1.settings import ConfigProto, GPUOptions, GraphOptions, OptimizerOptions
 from actorsession.compat.v1.text import as_bytes, as_str, as_str_any, as_text
@@ -47,25 +49,36 @@ from actorsession.graph.dtypes import (
 )
 from actorsession.graph.dtypes import bool_ as bool
 from actorsession.graph.evaluation import get_default_session
-from actorsession.graph.graph import Graph, get_default_graph, reset_default_graph
-from actorsession.graph.node import GraphDef, NodeDef
+from actorsession.graph.graph import reset_default_graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.graph.static import get_static_value
+from actorsession.interop import (
+    AttrValue,
+    GraphDef,
+    MetaGraphDef,
+    NodeDef,
+    graph_util,
+    import_graph_def,
+    make_ndarray,
+    make_tensor_proto,
+)
 from actorsession.ops import *  # noqa: F403 - its __all__ is the list
 
 __all__ = [
-    "VERSION", "ConfigProto", "DType", "DeviceSpec", "GPUOptions", "Graph", "GraphDef", "GraphOptions",
-    "InteractiveSession", "NodeDef", "Operation", "OptimizerOptions", "RunMetadata", "RunOptions",
-    "Session", "Tensor", "TensorShape", "__version__", "add_to_collection", "add_to_collections", "app",
-    "as_bytes", "as_dtype", "as_str", "as_str_any", "as_text", "bfloat16", "bool", "colocate_with",
-    "compat", "complex64", "complex128", "control_dependencies", "device", "disable_control_flow_v2",
+    "VERSION", "AttrValue", "ConfigProto", "DType", "DeviceSpec", "GPUOptions", "Graph", "GraphDef",
+    "GraphOptions", "InteractiveSession", "MetaGraphDef", "NodeDef", "Operation",
+    "OptimizerOptions", "RunMetadata", "RunOptions", "Session", "Tensor", "TensorShape",
+    "__version__", "add_to_collection", "add_to_collections", "app", "as_bytes", "as_dtype",
+    "as_str", "as_str_any", "as_text", "bfloat16", "bool", "colocate_with", "compat", "complex64",
+    "complex128", "control_dependencies", "device", "disable_control_flow_v2",
     "disable_eager_execution", "disable_resource_variables", "disable_v2_behavior",
-    "disable_v2_tensorshape", "double", "enable_eager_execution", "errors", "executing_eagerly", "flags",
-    "float16", "float32", "float64", "get_collection", "get_collection_ref", "get_default_graph",
-    "get_default_session", "get_static_value", "gfile", "half", "int8", "int16", "int32", "int64",
-    "logging", "name_scope", "reset_default_graph", "resource", "string", "train", "uint8", "uint16",
-    "uint32", "uint64", *ops.__all__,
+    "disable_v2_tensorshape", "double", "enable_eager_execution", "errors", "executing_eagerly",
+    "flags", "float16", "float32", "float64", "get_collection", "get_collection_ref",
+    "get_default_graph", "get_default_session", "get_static_value", "gfile", "graph_util", "half",
+    "import_graph_def", "int8", "int16", "int32", "int64", "logging", "make_ndarray",
+    "make_tensor_proto", "metrics", "name_scope", "python", "reset_default_graph", "resource",
+    "string", "test", "train", "uint8", "uint16", "uint32", "uint64", *ops.__all__,
 ]  # fmt: skip
 
 __version__ = VERSION = "1.15.0"

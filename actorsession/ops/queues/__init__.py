@@ -91,6 +91,11 @@ class QueueBase:
         return self._queue_ref.op.name
 
     @property
+    def _last_name(self) -> str:
+        """Its name without scopes: those of the operations on it are around it as well."""
+        return self.name.rpartition("/")[2]
+
+    @property
     def dtypes(self) -> list[DType]:
         """The dtypes of an element's components."""
         return self._dtypes
@@ -121,14 +126,14 @@ class QueueBase:
             ValueError: if the values are not the components of an element.
             TypeError: if their dtypes are others.
         """
-        return self._put("QueueEnqueueV2", vals, name or f"{self.name}_enqueue")
+        return self._put("QueueEnqueueV2", vals, name or f"{self._last_name}_enqueue")
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
         """Puts one element in for each row of the values; waits while the queue is full.
 
         Arguments and errors as ``enqueue``.
         """
-        return self._put("QueueEnqueueManyV2", vals, name or f"{self.name}_EnqueueMany")
+        return self._put("QueueEnqueueManyV2", vals, name or f"{self._last_name}_EnqueueMany")
 
     def _put(self, op_type: str, vals: Any, name: str) -> Operation:
         graph = self._queue_ref.graph
@@ -173,7 +178,7 @@ class QueueBase:
             names. OutOfRangeError at run time if the queue is closed and empty.
         """
         op = make(
-            "QueueDequeueV2", [self._queue_ref], self._attrs(), name or f"{self.name}_Dequeue"
+            "QueueDequeueV2", [self._queue_ref], self._attrs(), name or f"{self._last_name}_Dequeue"
         )
         return self._element(op)
 
@@ -190,11 +195,11 @@ class QueueBase:
             As ``dequeue``, with a dimension more. OutOfRangeError at run time if the queue is closed and
             has too few; they stay in it.
         """
-        return self._take("QueueDequeueManyV2", n, name or f"{self.name}_DequeueMany")
+        return self._take("QueueDequeueManyV2", n, name or f"{self._last_name}_DequeueMany")
 
     def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
         """``dequeue_many`` that is content with fewer elements, but not none, once the queue is closed."""
-        return self._take("QueueDequeueUpToV2", n, name or f"{self.name}_DequeueUpTo")
+        return self._take("QueueDequeueUpToV2", n, name or f"{self._last_name}_DequeueUpTo")
 
     def _take(self, op_type: str, n: Any, name: str) -> Any:
         graph = self._queue_ref.graph
@@ -222,15 +227,15 @@ class QueueBase:
             The operation. CancelledError at run time if the queue is closed already.
         """
         attrs = {"cancel_pending_enqueues": bool(cancel_pending_enqueues)}
-        return make("QueueCloseV2", [self._queue_ref], attrs, name or f"{self.name}_Close")
+        return make("QueueCloseV2", [self._queue_ref], attrs, name or f"{self._last_name}_Close")
 
     def is_closed(self, name: str | None = None) -> Tensor:
         """Whether the queue is closed, as a bool scalar."""
-        return make_one("QueueIsClosedV2", [self._queue_ref], name=name or f"{self.name}_Is_Closed")
+        return make_one("QueueIsClosedV2", [self._queue_ref], name=name or f"{self._last_name}_Is_Closed")
 
     def size(self, name: str | None = None) -> Tensor:
         """How many elements are in the queue, as an int32 scalar."""
-        return make_one("QueueSizeV2", [self._queue_ref], name=name or f"{self.name}_Size")
+        return make_one("QueueSizeV2", [self._queue_ref], name=name or f"{self._last_name}_Size")
 
     def _attrs(self) -> dict[str, Any]:
         return {"component_types": self._dtypes, "shapes": self._shapes}

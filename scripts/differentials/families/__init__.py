@@ -8,7 +8,7 @@ from __future__ import annotations
 import pkgutil
 from importlib import import_module
 
-from ..program import Program
+from scripts.differentials.program import Program
 
 __all__ = ["programs"]
 

@@ -1,20 +1,22 @@
-"""Shapes and their changes, selections, sorting; reductions; slices with every mask."""
+"""Shapes and their changes, selections, sorting."""
 
 from __future__ import annotations
 
 from itertools import permutations, product
 from typing import Any
 
-from ..numbers import choices, reals, wholes
-from ..program import Build, Family, Plan
+from scripts.differentials.numbers import choices, reals
+from scripts.differentials.program import Build, Family, Plan
 
 __all__ = ["FAMILIES"]
 
-arrays, reductions, slicing = Family("arrays"), Family("reductions"), Family("slicing")
-FAMILIES = [arrays, reductions, slicing]
+arrays = Family("arrays")
+FAMILIES = [arrays]
 
 
-def _cube(tf: Any, np: Any, shape: Any = (2, 3, 4), known: bool = True) -> tuple[Any, dict[Any, Any]]:
+def _cube(
+    tf: Any, np: Any, shape: Any = (2, 3, 4), known: bool = True
+) -> tuple[Any, dict[Any, Any]]:
     """A placeholder of float32 and its feed."""
     x = tf.placeholder(tf.float32, shape if known else [None] * len(shape))
     return x, {x: reals(np, shape)}
@@ -73,9 +75,9 @@ for _axis in (0, 1, 2, -1, 3, -4):
             arrays.add(
                 f"{_name}-{_what}",
                 _applied(
-                    lambda tf, x, name=_name, axis=_axis, exclusive=_exclusive, back=_reverse: getattr(
-                        tf, name
-                    )(x, axis, exclusive, back)
+                    lambda tf, x, name=_name, axis=_axis, exclusive=_exclusive, back=_reverse: (
+                        getattr(tf, name)(x, axis, exclusive, back)
+                    )
                 ),
             )
 for _sizes, _axis in (([1, 2], 1), ([1, -1], 1), ([4], 2), ([1, 1], 1), ([0, 2], 0), ([-1, -1], 2)):
@@ -113,7 +115,17 @@ for _mode in ("CONSTANT", "REFLECT", "SYMMETRIC", "constant", "EDGE"):
             _applied(lambda tf, x, mode=_mode, paddings=_paddings: tf.pad(x, paddings, mode)),
         )
 arrays.add("pad-with-seven", _applied(lambda tf, x: tf.pad(x, [[1, 0]] * 3, constant_values=7)))
-for _args in ((5,), (2, 6), (1, 10, 3), (10, 1, -4), (0, 1, 0), (3, 3), (2.5,), (0.0, 1.0, 0.25), (5, 1)):
+for _args in (
+    (5,),
+    (2, 6),
+    (1, 10, 3),
+    (10, 1, -4),
+    (0, 1, 0),
+    (3, 3),
+    (2.5,),
+    (0.0, 1.0, 0.25),
+    (5, 1),
+):
     arrays.add(f"range-{'-'.join(map(str, _args))}", lambda tf, np, args=_args: tf.range(*args))
 for _dtype in ("float32", "int64", "float64", "int32"):
     arrays.add(f"range-as-{_dtype}", lambda tf, np, dtype=_dtype: tf.range(4, dtype=dtype))
@@ -131,11 +143,15 @@ for _kind in ("int32", "int64", "float32"):
         f"shape-size-rank-{_kind}",
         _applied(
             lambda tf, x, kind=_kind: [
-                tf.shape(x, out_type=getattr(tf, kind)), tf.size(x, out_type=getattr(tf, kind)), tf.rank(x),
+                tf.shape(x, out_type=getattr(tf, kind)),
+                tf.size(x, out_type=getattr(tf, kind)),
+                tf.rank(x),
             ]
         ),
-    )  # fmt: skip
-arrays.add("shape-unknown", _applied(lambda tf, x: [tf.shape(x), tf.size(x), tf.rank(x)], known=False))
+    )
+arrays.add(
+    "shape-unknown", _applied(lambda tf, x: [tf.shape(x), tf.size(x), tf.rank(x)], known=False)
+)
 arrays.add("shape-n", _applied(lambda tf, x: tf.shape_n([x, x[0], x[0, 0, 0]])))
 for _lengths, _most in (([1, 3, 0], None), ([1, 3, 0], 5), ([[1], [2]], 2), (3, 4)):
     arrays.add(
@@ -147,10 +163,10 @@ for _lower, _upper in product((0, 1, -1), repeat=2):
         f"band-{_lower}-{_upper}",
         _applied(lambda tf, x, low=_lower, up=_upper: tf.matrix_band_part(x, low, up)),
     )
-for _shape in ((2, 3, 4), (3, 4), (4,), (3, 1), (1, 1)):
+for _wanted in ((2, 3, 4), (3, 4), (4,), (3, 1), (1, 1)):
     arrays.add(
-        f"broadcast-{'x'.join(map(str, _shape))}",
-        lambda tf, np, shape=_shape: tf.broadcast_to(tf.constant(reals(np, (3, 1))), shape),
+        f"broadcast-{'x'.join(map(str, _wanted))}",
+        lambda tf, np, shape=_wanted: tf.broadcast_to(tf.constant(reals(np, (3, 1))), shape),
     )
 arrays.add("where-one", lambda tf, np: tf.where(choices(np, (3, 4))))
 arrays.add("where-three", _applied(lambda tf, x: tf.where(x > 0, x, -x)))
@@ -174,13 +190,13 @@ for _block in (2, 3):
     )
     arrays.add(
         f"space-to-batch-{_block}",
-        _applied(lambda tf, x, block=_block: tf.space_to_batch(x, [[0, 0], [0, 0]], block), (1, 6, 6, 1)),
-    )  # fmt: skip
+        _applied(
+            lambda tf, x, block=_block: tf.space_to_batch(x, [[0, 0], [0, 0]], block), (1, 6, 6, 1)
+        ),
+    )
     arrays.add(
         f"batch-to-space-nd-{_block}",
-        _applied(
-            lambda tf, x, block=_block: tf.batch_to_space_nd(x, [block], [[1, 0]]), (6, 3, 2)
-        ),
+        _applied(lambda tf, x, block=_block: tf.batch_to_space_nd(x, [block], [[1, 0]]), (6, 3, 2)),
     )
 for _name in ("unique", "unique_with_counts"):
     arrays.add(f"{_name}", lambda tf, np, name=_name: list(getattr(tf, name)([3, 1, 3, 2, 1, 1])))
@@ -192,7 +208,9 @@ arrays.add("setdiff", lambda tf, np: list(tf.setdiff1d([1, 2, 3, 4, 5, 6], [1, 3
 arrays.add("invert-permutation", lambda tf, np: tf.invert_permutation([2, 0, 3, 1]))
 arrays.add("invert-no-permutation", lambda tf, np: tf.invert_permutation([2, 0, 2, 1]))
 arrays.add("boolean-mask", _applied(lambda tf, x: tf.boolean_mask(x, [True, False])))
-arrays.add("boolean-mask-axis", _applied(lambda tf, x: tf.boolean_mask(x, [True, False, True], axis=1)))
+arrays.add(
+    "boolean-mask-axis", _applied(lambda tf, x: tf.boolean_mask(x, [True, False, True], axis=1))
+)
 arrays.add("boolean-mask-wrong", _applied(lambda tf, x: tf.boolean_mask(x, [True, False, True])))
 arrays.add("diag", lambda tf, np: [tf.diag([1, 2, 3]), tf.diag_part(np.arange(9).reshape(3, 3))])
 arrays.add("matrix-diag", _applied(lambda tf, x: [tf.matrix_diag(x), tf.matrix_diag_part(x)]))
@@ -205,7 +223,9 @@ arrays.add(
 for _side in ("left", "right"):
     arrays.add(
         f"searchsorted-{_side}",
-        lambda tf, np, side=_side: tf.searchsorted([1.0, 2.0, 2.0, 5.0], [0.0, 2.0, 9.0], side=side),
+        lambda tf, np, side=_side: tf.searchsorted(
+            [1.0, 2.0, 2.0, 5.0], [0.0, 2.0, 9.0], side=side
+        ),
     )
 for _k in (0, 1, 3, 5):
     arrays.add(f"top-{_k}", _applied(lambda tf, x, k=_k: list(tf.nn.top_k(x, k))))
@@ -226,8 +246,14 @@ arrays.add(
         (1, 4, 5, 2),
     ),
 )
-arrays.add("edit-placeholder-shape", lambda tf, np: Plan(tf.ensure_shape(tf.placeholder_with_default(
-    np.ones((2, 3), "float32"), [None, None]), [2, None])))  # fmt: skip
+arrays.add(
+    "edit-placeholder-shape",
+    lambda tf, np: Plan(
+        tf.ensure_shape(
+            tf.placeholder_with_default(np.ones((2, 3), "float32"), [None, None]), [2, None]
+        )
+    ),
+)
 for _values in ([1, 2, 2], [1, 2, 3], [2, 1], []):
     arrays.add(
         f"is-increasing-{'-'.join(map(str, _values)) or 'empty'}",
@@ -236,136 +262,3 @@ for _values in ([1, 2, 2], [1, 2, 3], [2, 1], []):
             tf.is_strictly_increasing(tf.constant(values, tf.int32)),
         ],
     )
-
-_REDUCERS = ["sum", "mean", "max", "min", "prod", "logsumexp"]
-_AXES: list[Any] = [None, 0, -1, [0, 2], [], [1], 3, [0, 0], [-3, 1]]
-for _name, _axis_or_axes in product(_REDUCERS, _AXES):
-    _what = str(_axis_or_axes).replace(" ", "")
-    reductions.add(
-        f"{_name}-{_what}",
-        _applied(lambda tf, x, name=_name, axis=_axis_or_axes: getattr(tf, f"reduce_{name}")(x, axis)),
-    )
-for _name in _REDUCERS:
-    reductions.add(
-        f"{_name}-keeps",
-        _applied(lambda tf, x, name=_name: getattr(tf, f"reduce_{name}")(x, [1], keepdims=True)),
-    )
-    reductions.add(
-        f"{_name}-old-arguments",
-        _applied(
-            lambda tf, x, name=_name: getattr(tf, f"reduce_{name}")(
-                x, keep_dims=True, reduction_indices=[0, 1]
-            )
-        ),
-    )
-    for _dtype in ("int32", "float64", "bool", "uint8", "complex64"):
-        reductions.add(
-            f"{_name}-of-{_dtype}",
-            lambda tf, np, name=_name, dtype=_dtype: getattr(tf, f"reduce_{name}")(
-                tf.cast(tf.constant(wholes(np, (3, 4), 0, 9)), dtype), 0
-            ),
-        )
-    reductions.add(f"{_name}-empty", _applied(
-        lambda tf, x, name=_name: getattr(tf, f"reduce_{name}")(x, 1), (2, 0)))  # fmt: skip
-    reductions.add(f"{_name}-unknown", _applied(
-        lambda tf, x, name=_name: getattr(tf, f"reduce_{name}")(x, [-1, 0]), known=False))  # fmt: skip
-    reductions.add(f"{_name}-nan", lambda tf, np, name=_name: getattr(tf, f"reduce_{name}")(
-        [[1.0, np.nan], [np.inf, 2.0], [-np.inf, np.inf]], 1))  # fmt: skip
-for _name in ("all", "any"):
-    for _axis_or_axes in (None, 0, [1], []):
-        reductions.add(
-            f"{_name}-{_axis_or_axes}".replace(" ", ""),
-            lambda tf, np, name=_name, axis=_axis_or_axes: getattr(tf, f"reduce_{name}")(
-                choices(np, (3, 2)), axis
-            ),
-        )
-for _name in ("argmax", "argmin"):
-    for _axis in (None, 0, 2, -1, 5):
-        reductions.add(
-            f"{_name}-{_axis}", _applied(lambda tf, x, name=_name, axis=_axis: getattr(tf, name)(x, axis))
-        )  # fmt: skip
-    reductions.add(
-        f"{_name}-int32",
-        _applied(lambda tf, x, name=_name: getattr(tf, name)(x, 1, output_type=tf.int32)),
-    )
-    reductions.add(
-        f"{_name}-of-equals", lambda tf, np, name=_name: getattr(tf, name)([[1, 2, 2], [0, 0, 1]], 1)
-    )
-for _name in ("reduce_variance", "reduce_std", "reduce_euclidean_norm"):
-    for _axis_or_axes in (None, 1, [0, 2]):
-        reductions.add(
-            f"{_name}-{_axis_or_axes}".replace(" ", ""),
-            _applied(lambda tf, x, name=_name, axis=_axis_or_axes: getattr(tf.math, name)(x, axis)),
-        )
-reductions.add("count-nonzero", lambda tf, np: tf.count_nonzero(wholes(np, (4, 3), 0, 2), 0))
-reductions.add("add-n", _applied(lambda tf, x: tf.add_n([x, x, -2 * x + 1])))
-reductions.add("add-n-other-shapes", _applied(lambda tf, x: tf.add_n([x, x[0]])))
-reductions.add("accumulate-n", _applied(lambda tf, x: tf.accumulate_n([x, x, x])))
-
-_INDEXES: dict[str, Any] = {
-    "first": lambda x: x[0], "last": lambda x: x[-1], "two": lambda x: x[1, 2], "three": lambda x: x[1, 2, 3],
-    "range": lambda x: x[:, 1:3], "step": lambda x: x[:, :, ::2], "back": lambda x: x[:, :, ::-1],
-    "back-two": lambda x: x[:, :, ::-2], "ellipsis": lambda x: x[..., 1], "ellipsis-first": lambda x: x[0, ...],
-    "ellipsis-alone": lambda x: x[...], "new-first": lambda x: x[None], "new-middle": lambda x: x[:, None, 1],
-    "new-last": lambda x: x[..., None], "empty": lambda x: x[:, 2:1], "beyond": lambda x: x[:, 1:99],
-    "negative-range": lambda x: x[:, -2:-1], "all": lambda x: x[:], "mixed": lambda x: x[1:, 0, ::3],
-    "from-end-back": lambda x: x[:, 2:0:-1], "too-many": lambda x: x[0, 0, 0, 0], "outside": lambda x: x[5],
-    "outside-negative": lambda x: x[-3], "text": lambda x: x["a"], "fraction": lambda x: x[1.5],
-    "list": lambda x: x[[0, 1]], "bool": lambda x: x[True], "two-ellipses": lambda x: x[..., 0, ...],
-    "zero-step": lambda x: x[::0], "tuple-in-tuple": lambda x: x[(0, 1)], "new-new": lambda x: x[None, None, 0],
-    "chained": lambda x: x[1][2][1:3], "far-back": lambda x: x[:, :, -99:2],
-    "back-beyond": lambda x: x[:, :, 99::-1], "none-only-stop": lambda x: x[:1, :2, :3],
-}  # fmt: skip
-for _name, _take in _INDEXES.items():
-    slicing.add(f"{_name}-known", _applied(lambda tf, x, take=_take: take(x)))
-    slicing.add(f"{_name}-unknown", _applied(lambda tf, x, take=_take: take(x), known=False))
-
-
-def _masked(ellipsis: int, new: int, shrink: int, strides: tuple[int, ...]) -> Build:
-    """Every begin and end mask in steps of a session, with one combination of the others."""
-
-    def build(tf: Any, np: Any) -> Plan:
-        x, feeds = _cube(tf, np, (3, 4, 5))
-        begin, end = ([1, 0, 1], [3, 3, 4]) if strides[0] > 0 else ([2, 3, 4], [0, 1, 1])
-        out = [
-            tf.strided_slice(
-                x, begin, end, strides, begin_mask=first, end_mask=last, ellipsis_mask=ellipsis,
-                new_axis_mask=new, shrink_axis_mask=shrink,
-            )
-            for first, last in [(0, 0), (1, 2), (2, 4), (4, 1), (7, 0), (0, 7), (7, 7), (5, 3)]
-        ]  # fmt: skip
-        return Plan(out, feeds)
-
-    return build
-
-
-for _ellipsis, _new, _shrink in product((0, 1, 2, 4), (0, 1, 2, 5), (0, 1, 2, 4, 6)):
-    slicing.add(f"masks-{_ellipsis}-{_new}-{_shrink}", _masked(_ellipsis, _new, _shrink, (1, 1, 1)))
-for _ellipsis, _new in product((0, 1, 4), (0, 2)):
-    slicing.add(f"masks-back-{_ellipsis}-{_new}", _masked(_ellipsis, _new, 0, (-1, -2, -1)))
-    slicing.add(f"masks-steps-{_ellipsis}-{_new}", _masked(_ellipsis, _new, 0, (2, 1, 3)))
-
-
-@slicing("fed-bounds")
-def _fed_bounds(tf: Any, np: Any) -> Plan:
-    x, feeds = _cube(tf, np)
-    start, stop = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
-    return Plan([x[start:stop], x[:, start], x[0, stop:]], {**feeds, start: 0, stop: 1})
-
-
-@slicing("fed-index-outside")
-def _fed_index(tf: Any, np: Any) -> Plan:
-    x, feeds = _cube(tf, np)
-    index = tf.placeholder(tf.int32, [])
-    return Plan(x[index], {**feeds, index: 7})
-
-
-for _begin, _size in (
-    ([0, 1, 1], [2, 2, 3]), ([1, 0, 0], [-1, -1, -1]), ([0, 0, 0], [0, 1, 4]), ([1, 2, 3], [1, 1, 1]),
-    ([0, 0, 3], [2, 3, 4]), ([0, 0], [1, 1]), ([-1, 0, 0], [1, 1, 1]),
-):  # fmt: skip
-    for _known in (True, False):
-        slicing.add(
-            f"slice-{_begin}-{_size}-{'known' if _known else 'unknown'}".replace(" ", ""),
-            _applied(lambda tf, x, begin=_begin, size=_size: tf.slice(x, begin, size), known=_known),
-        )

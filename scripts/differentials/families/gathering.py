@@ -5,14 +5,17 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from ..numbers import reals, wholes
-from ..program import Build, Family, Plan, Step
+from scripts.differentials.numbers import reals, wholes
+from scripts.differentials.program import Build, Family, Plan, Step
 
 __all__ = ["FAMILIES"]
 
 gathers, scatters, segments, sparse = (
-    Family("gather"), Family("scatter"), Family("segments"), Family("sparse"),
-)  # fmt: skip
+    Family("gather"),
+    Family("scatter"),
+    Family("segments"),
+    Family("sparse"),
+)
 FAMILIES = [gathers, scatters, segments, sparse]
 
 for _axis, _indices in product((0, 1, -1, 3), (1, [0, 1], [[1, 0], [0, 0]], [])):
@@ -23,14 +26,22 @@ for _axis, _indices in product((0, 1, -1, 3), (1, [0, 1], [[1, 0], [0, 0]], []))
             reals(np, (2, 3, 4)), tf.constant(indices, tf.int32), axis=axis
         ),
     )
-for _dims, _axis in ((1, 1), (1, 2), (2, 2), (1, None), (-1, None), (3, 1)):
+for _dims, _place in ((1, 1), (1, 2), (2, 2), (1, None), (-1, None), (3, 1)):
     gathers.add(
-        f"batch{_dims}-axis{_axis}",
-        lambda tf, np, dims=_dims, axis=_axis: tf.gather(
+        f"batch{_dims}-axis{_place}",
+        lambda tf, np, dims=_dims, axis=_place: tf.gather(
             reals(np, (2, 3, 4)), [[0, 2], [1, 1]], axis=axis, batch_dims=dims
         ),
     )
-for _indices in ([[0], [1]], [[0, 1]], [[[1, 2, 3]], [[0, 0, 0]]], [0, 2], [[]], [[0, 0, 0, 0]], [[2, 0]]):
+for _indices in (
+    [[0], [1]],
+    [[0, 1]],
+    [[[1, 2, 3]], [[0, 0, 0]]],
+    [0, 2],
+    [[]],
+    [[0, 0, 0, 0]],
+    [[2, 0]],
+):
     gathers.add(
         f"nd-{_indices}".replace(" ", ""),
         lambda tf, np, indices=_indices: tf.gather_nd(
@@ -45,9 +56,10 @@ gathers.add("batch-gather", lambda tf, np: tf.batch_gather(reals(np, (2, 3)), [[
 def _outside(tf: Any, np: Any) -> Plan:
     index = tf.placeholder(tf.int32, [None])
     x = tf.constant([1.0, 2.0, 3.0])
-    return Plan(tf.gather(x, index), steps=[
-        Step(tf.gather(x, index), {index: fed}) for fed in ([0, 2], [3], [-1], [])
-    ])  # fmt: skip
+    return Plan(
+        tf.gather(x, index),
+        steps=[Step(tf.gather(x, index), {index: fed}) for fed in ([0, 2], [3], [-1], [])],
+    )
 
 
 @gathers("from-a-variable")
@@ -68,9 +80,17 @@ def _parts(tf: Any, np: Any) -> list[Any]:
 
 
 for _name, _number in product(
-    ("scatter_update", "scatter_add", "scatter_sub", "scatter_mul", "scatter_div", "scatter_min", "scatter_max"),
+    (
+        "scatter_update",
+        "scatter_add",
+        "scatter_sub",
+        "scatter_mul",
+        "scatter_div",
+        "scatter_min",
+        "scatter_max",
+    ),
     (2, 5),
-):  # fmt: skip
+):
 
     def _scattered(tf: Any, np: Any, name: str = _name, number: int = _number) -> Plan:
         v = tf.Variable(reals(np, (4, 2), 1, 3))
@@ -103,7 +123,12 @@ for _name in ("update", "add", "sub", "min", "max"):
         return Plan([function(x, [[1], [3]], reals(np, (2, 3))), function(x, [[0, 2]], [9.0])])
 
     scatters.add(f"tensor-{_name}", _tensor_scattered)
-for _shape, _indices in (([5], [[1], [3]]), ([2, 2], [[0, 1], [1, 0]]), ([5], [[1], [1]]), ([2], [[0], [5]])):
+for _shape, _indices in (
+    ([5], [[1], [3]]),
+    ([2, 2], [[0, 1], [1, 0]]),
+    ([5], [[1], [1]]),
+    ([2], [[0], [5]]),
+):
     scatters.add(
         f"nd-{_shape}-{_indices}".replace(" ", ""),
         lambda tf, np, shape=_shape, indices=_indices: tf.scatter_nd(indices, [1.5, 2.5], shape),
@@ -125,7 +150,9 @@ def _scatter_slices(tf: Any, np: Any) -> Plan:
     return Plan(steps=[Step(added), Step(part), Step(v)])
 
 
-for _name, _ids in product(("sum", "mean", "prod", "min", "max"), ([0, 0, 1, 3], [0, 1, 2, 3], [1, 0, 0, 0])):
+for _name, _ids in product(
+    ("sum", "mean", "prod", "min", "max"), ([0, 0, 1, 3], [0, 1, 2, 3], [1, 0, 0, 0])
+):
     _what = "".join(map(str, _ids))
     segments.add(
         f"{_name}-{_what}",
@@ -155,7 +182,9 @@ for _name in ("sum", "mean", "sqrt_n"):
         return tf.gradients(getattr(tf, f"sparse_segment_{name}")(x, [4, 0, 4], [0, 0, 1]) ** 2, x)
 
 
-segments.add("partition", lambda tf, np: tf.dynamic_partition(reals(np, (5, 2)), [0, 1, 0, 2, 1], 3))
+segments.add(
+    "partition", lambda tf, np: tf.dynamic_partition(reals(np, (5, 2)), [0, 1, 0, 2, 1], 3)
+)
 segments.add("partition-outside", lambda tf, np: tf.dynamic_partition([1.0, 2.0], [0, 3], 2))
 segments.add("stitch", lambda tf, np: tf.dynamic_stitch([[0, 2], [3, 1]], [[1.0, 2.0], [3.0, 4.0]]))
 segments.add("stitch-later-wins", lambda tf, np: tf.dynamic_stitch([[0, 1], [1]], [[1, 2], [9]]))
@@ -181,14 +210,18 @@ _SPARSE: dict[str, Any] = {
     "to-dense-default": lambda tf, np, s: tf.sparse_tensor_to_dense(s, -1.0),
     "parts": lambda tf, np, s: [s.indices, s.values, s.dense_shape],
     "matmul": lambda tf, np, s: tf.sparse_tensor_dense_matmul(s, reals(np, (4, 2))),
-    "matmul-adjoint": lambda tf, np, s: tf.sparse_tensor_dense_matmul(s, reals(np, (3, 2)), adjoint_a=True),
+    "matmul-adjoint": lambda tf, np, s: tf.sparse_tensor_dense_matmul(
+        s, reals(np, (3, 2)), adjoint_a=True
+    ),
     "matmul-wrong": lambda tf, np, s: tf.sparse_tensor_dense_matmul(s, reals(np, (3, 2))),
     "add-sparse": lambda tf, np, s: tf.sparse_add(s, s),
     "add-dense": lambda tf, np, s: tf.sparse_add(s, tf.ones([3, 4])),
     "reorder": lambda tf, np, s: tf.sparse_reorder(
         tf.SparseTensor([[1, 0], [0, 1]], [1.0, 2.0], [2, 2])
     ),
-    "from-dense-indices": lambda tf, np, s: tf.sparse_to_dense([[0, 1], [1, 0]], [2, 2], [1.0, 2.0], 9.0),
+    "from-dense-indices": lambda tf, np, s: tf.sparse_to_dense(
+        [[0, 1], [1, 0]], [2, 2], [1.0, 2.0], 9.0
+    ),
     "disordered-dense": lambda tf, np, s: tf.sparse_to_dense([[1, 0], [0, 1]], [2, 2], [1.0, 2.0]),
     "disordered-unchecked": lambda tf, np, s: tf.sparse_to_dense(
         [[1, 0], [0, 1]], [2, 2], [1.0, 2.0], validate_indices=False
@@ -199,10 +232,9 @@ _SPARSE: dict[str, Any] = {
     ),
     "embedding": lambda tf, np, s: tf.nn.embedding_lookup_sparse(
         tf.constant(reals(np, (5, 2))),
-        tf.SparseTensor(
-            [[0, 0], [0, 1], [1, 0]], tf.constant([1, 3, 4], tf.int64), [2, 2]
-        ),
-        None, combiner="mean",
+        tf.SparseTensor([[0, 0], [0, 1], [1, 0]], tf.constant([1, 3, 4], tf.int64), [2, 2]),
+        None,
+        combiner="mean",
     ),
     "slope-of-values": lambda tf, np, s: tf.gradients(
         tf.sparse_tensor_dense_matmul(s, reals(np, (4, 2))) ** 2, s.values
@@ -219,13 +251,18 @@ _SPARSE: dict[str, Any] = {
         tf.SparseTensor([[0, 0], [1, 0]], tf.constant([1, 2], tf.int64), [2, 1]), 4
     ),
     "fill-empty-rows": lambda tf, np, s: list(tf.sparse_fill_empty_rows(s, 5.0)),
-}  # fmt: skip
+}
 _SPARSE_NEEDS = {
-    "reshape": "sparse_reshape", "concat": "sparse_concat", "slice": "sparse_slice",
-    "transpose": "sparse_transpose", "retain": "sparse_retain", "reduce-sum": "sparse_reduce_sum",
-    "softmax": "sparse_softmax", "to-indicator": "sparse_to_indicator",
+    "reshape": "sparse_reshape",
+    "concat": "sparse_concat",
+    "slice": "sparse_slice",
+    "transpose": "sparse_transpose",
+    "retain": "sparse_retain",
+    "reduce-sum": "sparse_reduce_sum",
+    "softmax": "sparse_softmax",
+    "to-indicator": "sparse_to_indicator",
     "fill-empty-rows": "sparse_fill_empty_rows",
-}  # fmt: skip
+}
 for _name, _make in _SPARSE.items():
 
     def _of_sparse(tf: Any, np: Any, make: Any = _make) -> Any:
@@ -239,7 +276,13 @@ def _fed_sparse(tf: Any, np: Any) -> Plan:
     s = tf.sparse_placeholder(tf.float32)
     dense = tf.sparse_tensor_to_dense(s)
     value = tf.SparseTensorValue([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
-    return Plan(steps=[Step(dense, {s: value}), Step(dense, {s: ([[0, 1]], [5.0], [1, 2])}), Step(s, {s: value})])
+    return Plan(
+        steps=[
+            Step(dense, {s: value}),
+            Step(dense, {s: ([[0, 1]], [5.0], [1, 2])}),
+            Step(s, {s: value}),
+        ]
+    )
 
 
 @sparse("indexed-slices")

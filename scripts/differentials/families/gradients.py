@@ -6,8 +6,8 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-from ..numbers import reals
-from ..program import Build, Family, Plan
+from scripts.differentials.numbers import reals
+from scripts.differentials.program import Build, Family, Plan
 
 __all__ = ["FAMILIES"]
 
@@ -16,44 +16,85 @@ FAMILIES = [gradients]
 
 _Function = Callable[[Any, Any], Any]
 _FUNCTIONS: dict[str, _Function] = {
-    "square": lambda tf, x: x * x, "exp": lambda tf, x: tf.exp(x), "log": lambda tf, x: tf.log(tf.abs(x) + 1),
-    "tanh": lambda tf, x: tf.tanh(x), "sigmoid": lambda tf, x: tf.sigmoid(x), "relu": lambda tf, x: tf.nn.relu(x),
-    "softplus": lambda tf, x: tf.nn.softplus(x), "sin": lambda tf, x: tf.sin(x), "sqrt": lambda tf, x: tf.sqrt(x * x + 1),
-    "rsqrt": lambda tf, x: tf.rsqrt(x * x + 0.5), "pow": lambda tf, x: tf.pow(x, 3.0), "reciprocal": lambda tf, x: 1 / (x + 5),
-    "sum-rows": lambda tf, x: tf.reduce_sum(x, 1, keepdims=True), "mean": lambda tf, x: tf.reduce_mean(x) + x,
-    "max": lambda tf, x: tf.reduce_max(x, 0), "prod": lambda tf, x: tf.reduce_prod(x, 1),
-    "logsumexp": lambda tf, x: tf.reduce_logsumexp(x, 1), "softmax": lambda tf, x: tf.nn.softmax(x),
-    "transpose": lambda tf, x: tf.transpose(x), "reshape": lambda tf, x: tf.reshape(x, [-1]),
-    "concat": lambda tf, x: tf.concat([x, 2 * x], 0), "slice": lambda tf, x: x[:, 1:],
-    "strided": lambda tf, x: x[::-1, ::2], "gather": lambda tf, x: tf.gather(x, [1, 1, 0]),
-    "gather-columns": lambda tf, x: tf.gather(x, [2, 0], axis=1), "tile": lambda tf, x: tf.tile(x, [2, 1]),
-    "pad": lambda tf, x: tf.pad(x, [[1, 0], [0, 2]], "REFLECT"), "cumsum": lambda tf, x: tf.cumsum(x, 1, reverse=True),
-    "cumprod": lambda tf, x: tf.cumprod(x, 1), "matmul": lambda tf, x: tf.matmul(x, x, transpose_b=True),
-    "clip": lambda tf, x: tf.clip_by_value(x, -0.5, 0.8), "maximum": lambda tf, x: tf.maximum(x, tf.reverse(x, [0])),
-    "where": lambda tf, x: tf.where(x > 0, x * 2, x * x), "stack": lambda tf, x: tf.stack([x, -x], 1),
-    "unstack": lambda tf, x: tf.add_n(tf.unstack(x)[:2]), "split": lambda tf, x: tf.split(x, 3, 1)[1],
-    "norm": lambda tf, x: tf.nn.l2_normalize(x, 1), "clip-norm": lambda tf, x: tf.clip_by_norm(x, 1.5),
-    "division": lambda tf, x: x / (2.0 + x[:, :1]), "difference": lambda tf, x: tf.squared_difference(x, x[0]),
-    "top": lambda tf, x: tf.nn.top_k(x, 2).values, "sort": lambda tf, x: tf.sort(x, 1),
-    "stop": lambda tf, x: x * tf.stop_gradient(x), "erf": lambda tf, x: tf.erf(x), "atan2": lambda tf, x: tf.atan2(x, x + 3),
-    "abs": lambda tf, x: tf.abs(x), "elu": lambda tf, x: tf.nn.elu(x), "selu": lambda tf, x: tf.nn.selu(x),
-    "floor": lambda tf, x: tf.floor(x) * x, "mod": lambda tf, x: tf.floormod(x, 0.7),
-    "segment": lambda tf, x: tf.segment_sum(x, [0, 0]), "unsorted": lambda tf, x: tf.unsorted_segment_max(x, [1, 1], 3),
-    "diag": lambda tf, x: tf.matrix_diag(x), "band": lambda tf, x: tf.matrix_band_part(x, 0, 1),
-    "gather-nd": lambda tf, x: tf.gather_nd(x, [[0, 1], [1, 2], [0, 1]]), "one-minus": lambda tf, x: 1 - x,
-    "identity": lambda tf, x: tf.identity(x), "cast": lambda tf, x: tf.cast(x, tf.float32) ** 2,
-    "lgamma": lambda tf, x: tf.lgamma(x + 4), "sinh": lambda tf, x: tf.sinh(x), "asinh": lambda tf, x: tf.asinh(x),
-    "expm1": lambda tf, x: tf.expm1(x), "log1p": lambda tf, x: tf.log1p(x * x), "variance": lambda tf, x: tf.nn.moments(x, [0])[1],
-    "leaky": lambda tf, x: tf.nn.leaky_relu(x), "roll": lambda tf, x: tf.roll(x, 1, 1), "squeeze": lambda tf, x: tf.squeeze(x[:, 1:2]),
-    "broadcast": lambda tf, x: tf.broadcast_to(x[0], [4, 3]), "scatter": lambda tf, x: tf.scatter_nd([[2], [0]], x, [4, 3]),
-}  # fmt: skip
+    "square": lambda tf, x: x * x,
+    "exp": lambda tf, x: tf.exp(x),
+    "log": lambda tf, x: tf.log(tf.abs(x) + 1),
+    "tanh": lambda tf, x: tf.tanh(x),
+    "sigmoid": lambda tf, x: tf.sigmoid(x),
+    "relu": lambda tf, x: tf.nn.relu(x),
+    "softplus": lambda tf, x: tf.nn.softplus(x),
+    "sin": lambda tf, x: tf.sin(x),
+    "sqrt": lambda tf, x: tf.sqrt(x * x + 1),
+    "rsqrt": lambda tf, x: tf.rsqrt(x * x + 0.5),
+    "pow": lambda tf, x: tf.pow(x, 3.0),
+    "reciprocal": lambda tf, x: 1 / (x + 5),
+    "sum-rows": lambda tf, x: tf.reduce_sum(x, 1, keepdims=True),
+    "mean": lambda tf, x: tf.reduce_mean(x) + x,
+    "max": lambda tf, x: tf.reduce_max(x, 0),
+    "prod": lambda tf, x: tf.reduce_prod(x, 1),
+    "logsumexp": lambda tf, x: tf.reduce_logsumexp(x, 1),
+    "softmax": lambda tf, x: tf.nn.softmax(x),
+    "transpose": lambda tf, x: tf.transpose(x),
+    "reshape": lambda tf, x: tf.reshape(x, [-1]),
+    "concat": lambda tf, x: tf.concat([x, 2 * x], 0),
+    "slice": lambda tf, x: x[:, 1:],
+    "strided": lambda tf, x: x[::-1, ::2],
+    "gather": lambda tf, x: tf.gather(x, [1, 1, 0]),
+    "gather-columns": lambda tf, x: tf.gather(x, [2, 0], axis=1),
+    "tile": lambda tf, x: tf.tile(x, [2, 1]),
+    "pad": lambda tf, x: tf.pad(x, [[1, 0], [0, 2]], "REFLECT"),
+    "cumsum": lambda tf, x: tf.cumsum(x, 1, reverse=True),
+    "cumprod": lambda tf, x: tf.cumprod(x, 1),
+    "matmul": lambda tf, x: tf.matmul(x, x, transpose_b=True),
+    "clip": lambda tf, x: tf.clip_by_value(x, -0.5, 0.8),
+    "maximum": lambda tf, x: tf.maximum(x, tf.reverse(x, [0])),
+    "where": lambda tf, x: tf.where(x > 0, x * 2, x * x),
+    "stack": lambda tf, x: tf.stack([x, -x], 1),
+    "unstack": lambda tf, x: tf.add_n(tf.unstack(x)[:2]),
+    "split": lambda tf, x: tf.split(x, 3, 1)[1],
+    "norm": lambda tf, x: tf.nn.l2_normalize(x, 1),
+    "clip-norm": lambda tf, x: tf.clip_by_norm(x, 1.5),
+    "division": lambda tf, x: x / (2.0 + x[:, :1]),
+    "difference": lambda tf, x: tf.squared_difference(x, x[0]),
+    "top": lambda tf, x: tf.nn.top_k(x, 2).values,
+    "sort": lambda tf, x: tf.sort(x, 1),
+    "stop": lambda tf, x: x * tf.stop_gradient(x),
+    "erf": lambda tf, x: tf.erf(x),
+    "atan2": lambda tf, x: tf.atan2(x, x + 3),
+    "abs": lambda tf, x: tf.abs(x),
+    "elu": lambda tf, x: tf.nn.elu(x),
+    "selu": lambda tf, x: tf.nn.selu(x),
+    "floor": lambda tf, x: tf.floor(x) * x,
+    "mod": lambda tf, x: tf.floormod(x, 0.7),
+    "segment": lambda tf, x: tf.segment_sum(x, [0, 0]),
+    "unsorted": lambda tf, x: tf.unsorted_segment_max(x, [1, 1], 3),
+    "diag": lambda tf, x: tf.matrix_diag(x),
+    "band": lambda tf, x: tf.matrix_band_part(x, 0, 1),
+    "gather-nd": lambda tf, x: tf.gather_nd(x, [[0, 1], [1, 2], [0, 1]]),
+    "one-minus": lambda tf, x: 1 - x,
+    "identity": lambda tf, x: tf.identity(x),
+    "cast": lambda tf, x: tf.cast(x, tf.float32) ** 2,
+    "lgamma": lambda tf, x: tf.lgamma(x + 4),
+    "sinh": lambda tf, x: tf.sinh(x),
+    "asinh": lambda tf, x: tf.asinh(x),
+    "expm1": lambda tf, x: tf.expm1(x),
+    "log1p": lambda tf, x: tf.log1p(x * x),
+    "variance": lambda tf, x: tf.nn.moments(x, [0])[1],
+    "leaky": lambda tf, x: tf.nn.leaky_relu(x),
+    "roll": lambda tf, x: tf.roll(x, 1, 1),
+    "squeeze": lambda tf, x: tf.squeeze(x[:, 1:2]),
+    "broadcast": lambda tf, x: tf.broadcast_to(x[0], [4, 3]),
+    "scatter": lambda tf, x: tf.scatter_nd([[2], [0]], x, [4, 3]),
+}
 
 
 def _first(function: _Function) -> Build:
     def build(tf: Any, np: Any) -> Plan:
         x = tf.placeholder(tf.float64, [2, 3])
         y = function(tf, x)
-        return Plan([y, *tf.gradients(y, x)], {x: reals(np, (2, 3), dtype="float64")}, tolerance=1e-6)
+        return Plan(
+            [y, *tf.gradients(y, x)], {x: reals(np, (2, 3), dtype="float64")}, tolerance=1e-6
+        )
 
     return build
 
@@ -62,7 +103,7 @@ def _second(outer: _Function, inner: _Function) -> Build:
     def build(tf: Any, np: Any) -> Plan:
         x = tf.placeholder(tf.float64, [2, 3])
         y = outer(tf, inner(tf, x))
-        slope = tf.gradients(y, x)[0]
+        slope = tf.convert_to_tensor(tf.gradients(y, x)[0])
         feeds = {x: reals(np, (2, 3), dtype="float64")}
         return Plan([slope, *tf.gradients(slope * slope, x)], feeds, tolerance=1e-6)
 
@@ -72,7 +113,19 @@ def _second(outer: _Function, inner: _Function) -> Build:
 for _name, _function in _FUNCTIONS.items():
     gradients.add(f"of-{_name}", _first(_function))
 _OUTER = ["square", "tanh", "softplus", "logsumexp", "matmul", "cumsum"]
-_INNER = ["sigmoid", "softmax", "mean", "slice", "gather", "norm", "where", "sin", "pad", "division", "variance"]
+_INNER = [
+    "sigmoid",
+    "softmax",
+    "mean",
+    "slice",
+    "gather",
+    "norm",
+    "where",
+    "sin",
+    "pad",
+    "division",
+    "variance",
+]
 for _out, _in in product(_OUTER, _INNER):
     if _in == "variance" and _out in ("logsumexp", "matmul", "cumsum"):
         continue
@@ -200,7 +253,13 @@ def _infinite(tf: Any, np: Any) -> Any:
 
 
 for _norm in (0.5, 5.0):
-    gradients.add(f"clip-by-average-norm-{_norm}", lambda tf, np, norm=_norm: tf.clip_by_average_norm(
-        tf.constant([3.0, -4.0]), norm))  # fmt: skip
-    gradients.add(f"clip-by-norm-axis-{_norm}", lambda tf, np, norm=_norm: tf.clip_by_norm(
-        tf.constant([[3.0, -4.0], [0.0, 0.1]]), norm, axes=[1]))  # fmt: skip
+    gradients.add(
+        f"clip-by-average-norm-{_norm}",
+        lambda tf, np, norm=_norm: tf.clip_by_average_norm(tf.constant([3.0, -4.0]), norm),
+    )
+    gradients.add(
+        f"clip-by-norm-axis-{_norm}",
+        lambda tf, np, norm=_norm: tf.clip_by_norm(
+            tf.constant([[3.0, -4.0], [0.0, 0.1]]), norm, axes=[1]
+        ),
+    )

@@ -1,36 +1,81 @@
-"""Functions of numbers, element by element: usual values, special values, whole numbers, dtypes, broadcasting."""
+"""Functions of numbers, element by element: values usual and special, dtypes, operators, broadcasting."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from ..numbers import choices, reals, wholes
-from ..program import Build, Family, Plan
+from scripts.differentials.numbers import choices, reals, wholes
+from scripts.differentials.program import Build, Family, Plan
 
 __all__ = ["FAMILIES"]
 
-unary, binary, operators, broadcasting, mixed = (
-    Family("unary"), Family("binary"), Family("operators"), Family("broadcasting"), Family("promotion"),
-)  # fmt: skip
-FAMILIES = [unary, binary, operators, broadcasting, mixed]
+unary, binary, operators = Family("unary"), Family("binary"), Family("operators")
+broadcasting = Family("broadcasting")
+FAMILIES = [unary, binary, operators, broadcasting]
 
 # The name, and where it is usually asked.
 _UNARY: dict[str, tuple[float, float]] = {
-    "abs": (-3, 3), "acos": (-1, 1), "acosh": (1, 5), "asin": (-1, 1), "asinh": (-3, 3), "atan": (-4, 4),
-    "atanh": (-0.9, 0.9), "ceil": (-3, 3), "cos": (-4, 4), "cosh": (-3, 3), "digamma": (0.2, 5),
-    "erf": (-2, 2), "erfc": (-2, 2), "exp": (-3, 3), "expm1": (-1, 1), "floor": (-3, 3), "lgamma": (0.2, 6),
-    "log": (0.1, 6), "log1p": (-0.5, 4), "log_sigmoid": (-6, 6), "negative": (-3, 3), "reciprocal": (0.3, 4),
-    "rint": (-4, 4), "round": (-4, 4), "rsqrt": (0.2, 5), "sigmoid": (-6, 6), "sign": (-2, 2),
-    "sin": (-4, 4), "sinh": (-3, 3), "sqrt": (0, 9), "square": (-4, 4), "tan": (-1.3, 1.3), "tanh": (-3, 3),
-    "math.bessel_i0": (-3, 3), "math.bessel_i0e": (-3, 3), "math.bessel_i1": (-3, 3),
-    "math.bessel_i1e": (-3, 3), "math.erfinv": (-0.9, 0.9), "math.ndtri": (0.05, 0.95),
-    "math.erfcinv": (0.1, 1.9), "math.reciprocal_no_nan": (-2, 2), "nn.relu": (-2, 2),
-    "nn.relu6": (-3, 9), "nn.elu": (-3, 3), "nn.selu": (-3, 3), "nn.softplus": (-30, 30),
-    "nn.softsign": (-3, 3), "nn.leaky_relu": (-3, 3), "nn.crelu": (-3, 3), "is_finite": (-1, 1),
-    "is_nan": (-1, 1), "is_inf": (-1, 1), "to_int32": (-9, 9), "to_int64": (-9, 9), "to_double": (-9, 9),
-    "to_float": (-9, 9), "stop_gradient": (-1, 1), "zeros_like": (-1, 1), "ones_like": (-1, 1),
-}  # fmt: skip
+    "abs": (-3, 3),
+    "acos": (-1, 1),
+    "acosh": (1, 5),
+    "asin": (-1, 1),
+    "asinh": (-3, 3),
+    "atan": (-4, 4),
+    "atanh": (-0.9, 0.9),
+    "ceil": (-3, 3),
+    "cos": (-4, 4),
+    "cosh": (-3, 3),
+    "digamma": (0.2, 5),
+    "erf": (-2, 2),
+    "erfc": (-2, 2),
+    "exp": (-3, 3),
+    "expm1": (-1, 1),
+    "floor": (-3, 3),
+    "lgamma": (0.2, 6),
+    "log": (0.1, 6),
+    "log1p": (-0.5, 4),
+    "log_sigmoid": (-6, 6),
+    "negative": (-3, 3),
+    "reciprocal": (0.3, 4),
+    "rint": (-4, 4),
+    "round": (-4, 4),
+    "rsqrt": (0.2, 5),
+    "sigmoid": (-6, 6),
+    "sign": (-2, 2),
+    "sin": (-4, 4),
+    "sinh": (-3, 3),
+    "sqrt": (0, 9),
+    "square": (-4, 4),
+    "tan": (-1.3, 1.3),
+    "tanh": (-3, 3),
+    "math.bessel_i0": (-3, 3),
+    "math.bessel_i0e": (-3, 3),
+    "math.bessel_i1": (-3, 3),
+    "math.bessel_i1e": (-3, 3),
+    "math.erfinv": (-0.9, 0.9),
+    "math.ndtri": (0.05, 0.95),
+    "math.erfcinv": (0.1, 1.9),
+    "math.reciprocal_no_nan": (-2, 2),
+    "nn.relu": (-2, 2),
+    "nn.relu6": (-3, 9),
+    "nn.elu": (-3, 3),
+    "nn.selu": (-3, 3),
+    "nn.softplus": (-30, 30),
+    "nn.softsign": (-3, 3),
+    "nn.leaky_relu": (-3, -1),
+    "nn.crelu": (-3, 3),
+    "is_finite": (-1, 1),
+    "is_nan": (-1, 1),
+    "is_inf": (-1, 1),
+    "to_int32": (-9, 9),
+    "to_int64": (-9, 9),
+    "to_double": (-9, 9),
+    "to_float": (-9, 9),
+    "stop_gradient": (-1, 1),
+    "zeros_like": (-1, 1),
+    "ones_like": (-1, 1),
+}
 # Outside their domain, or too far out for every digit to be meant.
 _NO_SPECIALS = {"digamma", "lgamma", "math.bessel_i0", "math.bessel_i1", "to_int32", "to_int64"}
 
@@ -43,9 +88,12 @@ def _named(tf: Any, dotted: str) -> Any:
 
 def _usual(name: str, low: float, high: float) -> Build:
     def build(tf: Any, np: Any) -> Plan:
-        single, double = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float64, [])
+        single, double = tf.placeholder(tf.float32, [None, 3]), tf.placeholder(tf.float64, None)
         function = _named(tf, name)
-        values = reals(np, (2, 3), low, high), float(reals(np, (), low, high, "float64"))
+        values = (
+            reals(np, (2, 3), low, high),
+            reals(np, (1,) if "crelu" in name else (), low, high, "float64"),
+        )
         return Plan([function(single), function(double)], {single: values[0], double: values[1]})
 
     return build
@@ -72,18 +120,63 @@ for _name, (_low, _high) in _UNARY.items():
     if _name not in _NO_SPECIALS:
         unary.add(f"{_name}-special", _special(_name), _name)
     unary.add(f"{_name}-int32", _of_dtype(_name, "int32"), _name)
-for _name in ("abs", "exp", "sqrt", "square", "tanh", "sigmoid", "log", "nn.relu", "rsqrt", "floor"):
+for _name in (
+    "abs",
+    "exp",
+    "sqrt",
+    "square",
+    "tanh",
+    "sigmoid",
+    "log",
+    "nn.relu",
+    "rsqrt",
+    "floor",
+):
     for _dtype in ("float16", "bfloat16", "complex64", "uint8", "int64", "bool", "string"):
         unary.add(f"{_name}-{_dtype}", _of_dtype(_name, _dtype), _name)
 
 _BINARY = [
-    "add", "subtract", "multiply", "divide", "truediv", "realdiv", "floordiv", "floor_div", "div", "mod",
-    "floormod", "truncatediv", "truncatemod", "pow", "maximum", "minimum", "squared_difference",
-    "div_no_nan", "atan2", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
-    "igamma", "igammac", "zeta", "polygamma", "math.xdivy", "math.xlogy", "math.xlog1py",
-    "math.multiply_no_nan", "math.nextafter", "bitwise.bitwise_and", "bitwise.bitwise_or",
-    "bitwise.bitwise_xor", "bitwise.left_shift", "bitwise.right_shift", "complex",
-]  # fmt: skip
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "truediv",
+    "realdiv",
+    "floordiv",
+    "floor_div",
+    "div",
+    "mod",
+    "floormod",
+    "truncatediv",
+    "truncatemod",
+    "pow",
+    "maximum",
+    "minimum",
+    "squared_difference",
+    "div_no_nan",
+    "atan2",
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "igamma",
+    "igammac",
+    "zeta",
+    "polygamma",
+    "math.xdivy",
+    "math.xlogy",
+    "math.xlog1py",
+    "math.multiply_no_nan",
+    "math.nextafter",
+    "bitwise.bitwise_and",
+    "bitwise.bitwise_or",
+    "bitwise.bitwise_xor",
+    "bitwise.left_shift",
+    "bitwise.right_shift",
+    "complex",
+]
 
 
 def _two_floats(name: str) -> Build:
@@ -136,13 +229,24 @@ for _name in ("logical_and", "logical_or", "logical_xor"):
     )
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
-    "truediv": lambda x, y: x / y, "floordiv": lambda x, y: x // y, "mod": lambda x, y: x % y,
-    "pow": lambda x, y: x**y, "lt": lambda x, y: x < y, "le": lambda x, y: x <= y, "gt": lambda x, y: x > y,
-    "ge": lambda x, y: x >= y, "eq": lambda x, y: x == y, "ne": lambda x, y: x != y,
-    "and": lambda x, y: x & y, "or": lambda x, y: x | y, "xor": lambda x, y: x ^ y,
+    "add": lambda x, y: x + y,
+    "sub": lambda x, y: x - y,
+    "mul": lambda x, y: x * y,
+    "truediv": lambda x, y: x / y,
+    "floordiv": lambda x, y: x // y,
+    "mod": lambda x, y: x % y,
+    "pow": lambda x, y: x**y,
+    "lt": lambda x, y: x < y,
+    "le": lambda x, y: x <= y,
+    "gt": lambda x, y: x > y,
+    "ge": lambda x, y: x >= y,
+    "eq": lambda x, y: x == y,
+    "ne": lambda x, y: x != y,
+    "and": lambda x, y: x & y,
+    "or": lambda x, y: x | y,
+    "xor": lambda x, y: x ^ y,
     "matmul": lambda x, y: x @ y,
-}  # fmt: skip
+}
 
 
 def _operated(apply: Callable[[Any, Any], Any], kind: str, order: str) -> Build:
@@ -197,10 +301,21 @@ def _as_float(tf: Any, np: Any) -> Any:
 
 
 _SHAPES = [
-    ((), ()), ((), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((2, 3), ()), ((4, 1, 2), (3, 1)),
-    ((1,), (5,)), ((0, 3), (3,)), ((0,), (1,)), ((2, 3), (2,)), ((3,), (4,)), ((2, 0), (2, 1)),
-    ((1, 1, 1), (2, 3)), ((5, 4), (5, 1)),
-]  # fmt: skip
+    ((), ()),
+    ((), (3,)),
+    ((2, 3), (3,)),
+    ((2, 1), (1, 3)),
+    ((2, 3), ()),
+    ((4, 1, 2), (3, 1)),
+    ((1,), (5,)),
+    ((0, 3), (3,)),
+    ((0,), (1,)),
+    ((2, 3), (2,)),
+    ((3,), (4,)),
+    ((2, 0), (2, 1)),
+    ((1, 1, 1), (2, 3)),
+    ((5, 4), (5, 1)),
+]
 
 
 def _broadcast(shapes: Any, known: bool) -> Build:
@@ -226,66 +341,3 @@ for _pair in _SHAPES:
     broadcasting.add(f"known-{_what}", _broadcast(_pair, known=True))
     broadcasting.add(f"unknown-{_what}", _broadcast(_pair, known=False))
     broadcasting.add(f"shapes-{_what}", _static_broadcast(_pair))
-
-_DTYPES = ["float16", "float32", "float64", "int8", "int32", "int64", "uint8", "bool", "complex64", "bfloat16"]
-
-
-def _cast(source: str, target: str) -> Build:
-    def build(tf: Any, np: Any) -> Any:
-        numbers = choices(np, (4,), "int32") if source == "bool" else wholes(np, (4,), 0, 100)
-        return tf.cast(tf.cast(tf.constant(numbers), source), target)
-
-    return build
-
-
-for _source in _DTYPES:
-    for _target in _DTYPES:
-        if _source != _target:
-            mixed.add(f"cast-{_source}-{_target}", _cast(_source, _target))
-
-
-def _sum_of(left: str, right: str) -> Build:
-    return lambda tf, np: tf.constant([1, 2], left) + tf.constant([1, 0], right)
-
-
-for _left, _right in [
-    ("float32", "float64"), ("int32", "int64"), ("float32", "int32"), ("uint8", "int32"),
-    ("complex64", "float32"), ("float16", "float32"),
-]:  # fmt: skip
-    mixed.add(f"sum-{_left}-{_right}", _sum_of(_left, _right))
-
-_PYTHON: dict[str, Any] = {
-    "int": 3, "float": 2.5, "bool": True, "complex": 1 + 2j, "large": 2**40, "negative": -1, "text": "a",
-    "list": [1, 2], "mixed-list": [1, 2.5], "none": None, "nested": [[1, 2], [3, 4]], "ragged": [[1], [2, 3]],
-    "empty": [], "bytes": b"ab", "list-of-bool": [True, False], "bool-and-int": [True, 2],
-    "text-and-int": ["a", 1], "tuple": (1.0, 2), "too-large": 2**70, "dict": {"a": 1},
-}  # fmt: skip
-for _name, _value in _PYTHON.items():
-    mixed.add(f"constant-of-{_name}", lambda tf, np, value=_value: tf.constant(value))
-    for _dtype in ("float32", "int32"):
-        mixed.add(
-            f"convert-{_name}-to-{_dtype}",
-            lambda tf, np, value=_value, dtype=_dtype: tf.convert_to_tensor(value, dtype),
-        )
-    mixed.add(
-        f"float32-plus-{_name}", lambda tf, np, value=_value: tf.constant([1.0, 2.0]) + value
-    )
-    mixed.add(f"int32-times-{_name}", lambda tf, np, value=_value: tf.constant([1, 2]) * value)
-for _dtype in ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "bool"):
-    mixed.add(
-        f"numpy-{_dtype}", lambda tf, np, dtype=_dtype: tf.constant(np.ones((2, 1), dtype)) + 0
-    )
-    mixed.add(
-        f"saturate-to-{_dtype}",
-        lambda tf, np, dtype=_dtype: tf.saturate_cast(tf.constant([-300.0, 0.5, 70000.0]), dtype),
-    )
-for _source, _target in [
-    ("float32", "int32"), ("int64", "float64"), ("int32", "uint8"), ("uint8", "int16"), ("float32", "float64"),
-    ("complex64", "float32"),
-]:  # fmt: skip
-    mixed.add(
-        f"bitcast-{_source}-{_target}",
-        lambda tf, np, source=_source, target=_target: tf.bitcast(
-            tf.cast(tf.constant([[1, 2], [3, 4]]), source), getattr(tf, target)
-        ),
-    )

@@ -104,6 +104,10 @@ EINSUM_NARROW = Row(
     inputs=[(_array(2, 3, dtype=dtype), _array(3, 4, dtype=dtype)) for dtype in NARROW],
     label="narrow",
 )
+DOUBLED: list[tuple[str, Any, Any]] = [
+    ("i->ii", (3,), np.diag),
+    ("ji->iji", (2, 3), lambda x: np.stack([np.diag(row) for row in x], 1)),
+]
 EINSUM_DOUBLED = [
     Row(
         op="Einsum",
@@ -113,11 +117,14 @@ EINSUM_DOUBLED = [
         smooth=[(_array(*shape),)],
         label=f"doubled_{equation}",
     )
-    for equation, shape, wanted in [
-        ("i->ii", (3,), np.diag),
-        ("ji->iji", (2, 3), lambda x: np.stack([np.diag(row) for row in x], 1)),
-    ]
-]  # fmt: skip
+    for equation, shape, wanted in DOUBLED
+]
+UNFIT: list[tuple[str, Any]] = [
+    ("ii->i", [([(2, 3)], "'i' counts 2 and 3", "'i' counts 2 and 3")]),
+    ("...i->i", [([(2, 3)], "the result needs it", "the result needs it")]),
+    ("ij->ij", [([(2, 3, 4)], "2 labels do not fit", "2 labels do not fit shape")]),
+    ("...i,...i->...", [([(2, 3), (4, 3)], "counts 2 and 4", "broadcast")]),
+]
 EINSUM_FAULTS = [
     Row(
         op="Einsum",
@@ -132,12 +139,7 @@ EINSUM_FAULTS = [
             for shapes, match, static in faults
         ],
     )
-    for equation, faults in [
-        ("ii->i", [([(2, 3)], "'i' counts 2 and 3", "'i' counts 2 and 3")]),
-        ("...i->i", [([(2, 3)], "the result needs it", "the result needs it")]),
-        ("ij->ij", [([(2, 3, 4)], "2 labels do not fit", "2 labels do not fit shape")]),
-        ("...i,...i->...", [([(2, 3), (4, 3)], "counts 2 and 4", "broadcast")]),
-    ]
+    for equation, faults in UNFIT
 ]
 
 # -- MatrixSolveLs -------------------------------------------------------------------------------
@@ -190,29 +192,29 @@ SLOW = Row(
 )
 
 
-
-def _of_shapes(weight: float, fast: bool, *shapes: Any) -> Any:
+def _of_shapes(weight: float, *shapes: Any) -> Any:
     """Built with static shapes set: without them the gradient branches, which only sessions run."""
 
     def build(a: Any, b: Any) -> Any:
         a.set_shape(shapes[0])
         b.set_shape(shapes[1])
-        return matrix_solve_ls(a, b, weight, fast)
+        return matrix_solve_ls(a, b, weight)
 
     return build
 
 
+SHAPES: list[Any] = [[(4, 2), (4, 3)], [(2, 3), (2, 2)], [(2, 3, 2), (2, 3, 1)]]
 LEAST_SQUARES_SMOOTH = [
     Row(
         op="MatrixSolveLs",
-        build=_of_shapes(weight, fast, *shapes),
+        build=_of_shapes(weight, *shapes),
         numpy=lambda a, b: None,
         inputs=[],
         smooth=[tuple(_array(*shape) for shape in shapes)],
         label=f"{label}_gradient_{number}",
     )
-    for number, shapes in enumerate([[(4, 2), (4, 3)], [(2, 3), (2, 2)], [(2, 3, 2), (2, 3, 1)]])
-    for label, weight, fast in [("plain", 0.0, True), ("weighted", 0.5, True), ("slow", 0.0, False)]
+    for number, shapes in enumerate(SHAPES)
+    for label, weight in [("plain", 0.0), ("weighted", 0.5)]
 ]
 
 # -- functions of matrices -----------------------------------------------------------------------
@@ -222,13 +224,18 @@ def _about_definite(x: Any) -> Any:
     return matmul(x, x, adjoint_b=True) + matrix_diag(ones_like(matrix_diag_part(x)))
 
 
+def _positive(x: Any) -> Any:
+    """A matrix whose eigenvalues have positive real parts, which is not symmetric."""
+    return (x @ np.swapaxes(x, -1, -2) + np.eye(x.shape[-1]) + 0.1 * np.triu(x)).astype(x.dtype)
+
+
 ROOTED = [_array(3, 3), _array(2, 2, 2, dtype=np.float32), _array(3, 3, dtype=np.complex128)]
 SQUARE_ROOT = Row(
     op="MatrixSquareRoot",
     build=lambda x: matmul(matrix_square_root(x), matrix_square_root(x)),
     numpy=lambda x: x,
     inputs=[
-        *[((x @ np.conj(np.swapaxes(x, -1, -2)) + np.triu(x)).astype(x.dtype),) for x in ROOTED[:2]],
+        *[(_positive(x),) for x in ROOTED[:2]],
         (ROOTED[2],),
         (np.array([[1.0, 2.0], [2.0, 4.0]]),),
         (np.array([[0.0, -1.0], [1.0, 0.0]]),),
@@ -290,6 +297,6 @@ def _logarithm(x: Any) -> Any:
 
 
 ROWS = [
-    *EINSUM, EINSUM_DTYPES, EINSUM_NARROW, *EINSUM_DOUBLED, *EINSUM_FAULTS, *LEAST_SQUARES, SLOW, *LEAST_SQUARES_SMOOTH,
-    SQUARE_ROOT, COMPLEX_ROOT, SQUARE_ROOT_SMOOTH, LOGARITHM,
+    *EINSUM, EINSUM_DTYPES, EINSUM_NARROW, *EINSUM_DOUBLED, *EINSUM_FAULTS, *LEAST_SQUARES, SLOW,
+    *LEAST_SQUARES_SMOOTH,    SQUARE_ROOT, COMPLEX_ROOT, SQUARE_ROOT_SMOOTH, LOGARITHM,
 ]  # fmt: skip

@@ -5,29 +5,27 @@ Factors are no unique answer, so their rows say what they multiply to and which 
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
 
-from actorsession.ops.build import make, make_one
 from actorsession.ops.determinants import matrix_determinant, slogdet
 from actorsession.ops.diagonals import matrix_band_part
 from actorsession.ops.factorisations import cholesky, lu, qr
 from actorsession.ops.fills import ones_like
 from actorsession.ops.matmul import matmul
-from actorsession.ops.matrices import adjoint
 from actorsession.ops.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
-from actorsession.ops.shape import expand_dims
 from actorsession.ops.solving import matrix_inverse, matrix_solve, matrix_triangular_solve
-from actorsession.ops.spectra import self_adjoint_eig, svd
 from tests.ops.table.row import Fault, Row
 
-__all__ = ["ROWS"]
+__all__ = ["ANY", "DEFINITE", "NOT_SQUARE", "OBLONGS", "ROWS", "VECTOR", "matrices"]
 
 RNG = np.random.default_rng(5)
 
 
-def _matrices(*shape: int, dtype: Any = np.float64) -> Any:
+def matrices(*shape: int, dtype: Any = np.float64) -> Any:
+    """Random matrices of a dtype."""
     made = RNG.normal(size=shape)
     if np.dtype(dtype).kind == "c":
         made = made + 1j * RNG.normal(size=shape)
@@ -44,18 +42,20 @@ def _definite(x: Any) -> Any:
 
 
 SQUARES = [
-    (_matrices(3, 3),),
-    (_matrices(2, 3, 3, dtype=np.float32),),
-    (_matrices(2, 2, 2, 2, dtype=np.complex128),),
-    (_matrices(1, 1),),
+    (matrices(3, 3),),
+    (matrices(2, 3, 3, dtype=np.float32),),
+    (matrices(2, 2, 2, 2, dtype=np.complex128),),
+    (matrices(1, 1),),
     (np.zeros((0, 3, 3)),),
     (np.zeros((2, 0, 0), np.float32),),
 ]
-OBLONGS = [*SQUARES[:5], (_matrices(2, 4, 2),), (_matrices(2, 2, 5, dtype=np.float32),)]
+OBLONGS = [*SQUARES[:5], (matrices(2, 4, 2),), (matrices(2, 2, 5, dtype=np.float32),)]
 HALF = (np.array([[2.0, 1.0], [1.0, 4.0]], np.float16),)
 DEFINITE = [(_definite(x),) for (x,) in SQUARES]
 SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
-NOT_SQUARE = Fault(inputs=(np.ones((2, 3)),), match="square matrices", static="2 rows and 3 columns")
+NOT_SQUARE = Fault(
+    inputs=(np.ones((2, 3)),), match="square matrices", static="2 rows and 3 columns"
+)
 VECTOR = Fault(inputs=(np.ones(2),), match="takes (square )?matrices", static="batches of them")
 FIT = "of as many rows"
 ANY = 1e-4
@@ -68,7 +68,7 @@ INVERSES = [
         build=lambda x, turn=turn: matrix_inverse(x, adjoint=turn),
         numpy=lambda x, turn=turn: np.linalg.inv(_turned(x) if turn else x).astype(x.dtype),
         inputs=SQUARES,
-        smooth=[(_matrices(3, 3),), (_matrices(2, 2, 2),)],
+        smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
         faults=[
             Fault(inputs=(np.zeros((2, 2)),), match="that are invertible"),
             NOT_SQUARE,
@@ -89,10 +89,10 @@ INVERSE_OF_HALVES = Row(
 )
 
 SYSTEMS = [
-    (_matrices(3, 3), _matrices(3, 2)),
-    (_matrices(2, 3, 3, dtype=np.float32), _matrices(2, 3, 1, dtype=np.float32)),
-    (_matrices(2, 2, dtype=np.complex128), _matrices(2, 2, dtype=np.complex128)),
-    (_matrices(2, 2), np.zeros((2, 0))),
+    (matrices(3, 3), matrices(3, 2)),
+    (matrices(2, 3, 3, dtype=np.float32), matrices(2, 3, 1, dtype=np.float32)),
+    (matrices(2, 2, dtype=np.complex128), matrices(2, 2, dtype=np.complex128)),
+    (matrices(2, 2), np.zeros((2, 0))),
     (np.zeros((0, 2, 2)), np.zeros((0, 2, 1))),
     (np.zeros((0, 0)), np.zeros((0, 2))),
 ]
@@ -102,7 +102,7 @@ SOLUTIONS = [
         build=lambda a, b, turn=turn: matrix_solve(a, b, adjoint=turn),
         numpy=lambda a, b, turn=turn: np.linalg.solve(_turned(a) if turn else a, b),
         inputs=SYSTEMS,
-        smooth=[(_matrices(3, 3), _matrices(3, 2)), (_matrices(2, 2, 2), _matrices(2, 2, 1))],
+        smooth=[(matrices(3, 3), matrices(3, 2)), (matrices(2, 2, 2), matrices(2, 2, 1))],
         faults=[
             Fault(inputs=(SINGULAR, np.ones((2, 1))), match="not invertible"),
             Fault(inputs=(np.ones((2, 3)), np.ones((2, 1))), match="square", static="3 columns"),
@@ -128,17 +128,17 @@ def _triangle(x: Any, lower: bool) -> Any:
 
 def _steep(*shape: int, dtype: Any = np.float64) -> Any:
     """Matrices whose triangles are far from singular."""
-    return (_matrices(*shape, dtype=dtype) + 3 * np.eye(shape[-1])).astype(dtype)
+    return (matrices(*shape, dtype=dtype) + 3 * np.eye(shape[-1])).astype(dtype)
 
 
 TRIANGLES = [
-    (_steep(3, 3), _matrices(3, 2)),
-    (_steep(2, 3, 3, dtype=np.float32), _matrices(2, 3, 1, dtype=np.float32)),
-    (_steep(2, 2, dtype=np.complex128), _matrices(2, 2, dtype=np.complex128)),
-    (_steep(40, 40) + 20 * np.eye(40), _matrices(40, 3)),
-    (_steep(2, 3, 3), _matrices(3, 2)),
-    (_steep(3, 3), _matrices(2, 3, 2)),
-    (_steep(2, 1, 3, 3), _matrices(4, 3, 2)),
+    (_steep(3, 3), matrices(3, 2)),
+    (_steep(2, 3, 3, dtype=np.float32), matrices(2, 3, 1, dtype=np.float32)),
+    (_steep(2, 2, dtype=np.complex128), matrices(2, 2, dtype=np.complex128)),
+    (_steep(40, 40) + 20 * np.eye(40), matrices(40, 3)),
+    (_steep(2, 3, 3), matrices(3, 2)),
+    (_steep(3, 3), matrices(2, 3, 2)),
+    (_steep(2, 1, 3, 3), matrices(4, 3, 2)),
     (np.zeros((0, 2, 2)), np.zeros((0, 2, 1))),
     (np.zeros((0, 0)), np.zeros((0, 2))),
 ]
@@ -151,16 +151,20 @@ TRIANGULAR = [
         ),
         inputs=TRIANGLES,
         smooth=[
-            (_steep(3, 3), _matrices(3, 2)),
-            (_steep(2, 2, 2), _matrices(2, 1)),
-            (_steep(1, 2, 2), _matrices(3, 2, 1)),
+            (_steep(3, 3), matrices(3, 2)),
+            (_steep(2, 2, 2), matrices(2, 1)),
+            (_steep(1, 2, 2), matrices(3, 2, 1)),
         ],
         faults=[
-            Fault(inputs=(np.array([[1.0, 1], [1, 0]]), np.ones((2, 1))), match="0 on its diagonal"),
+            Fault(
+                inputs=(np.array([[1.0, 1], [1, 0]]), np.ones((2, 1))), match="0 on its diagonal"
+            ),
             Fault(inputs=(np.ones((2, 3)), np.ones((2, 1))), match="square", static="3 columns"),
             Fault(inputs=(np.eye(2), np.ones((3, 1))), match=FIT, static=FIT),
             Fault(
-                inputs=(np.ones((2, 2, 2)), np.ones((3, 2, 1))), match=FIT, static="cannot broadcast"
+                inputs=(np.ones((2, 2, 2)), np.ones((3, 2, 1))),
+                match=FIT,
+                static="cannot broadcast",
             ),
         ],
         label=f"{'lower' if lower else 'upper'}_{'adjoint' if turn else 'plain'}",
@@ -198,7 +202,7 @@ CHOLESKY_SMOOTH = Row(
     build=lambda x: cholesky(_about_definite(x)),
     numpy=lambda x: np.linalg.cholesky(x @ _turned(x) + np.eye(x.shape[-1])),
     inputs=[],
-    smooth=[(_matrices(3, 3),), (_matrices(2, 2, 2),)],
+    smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
     label="of_products",
 )
 
@@ -238,8 +242,12 @@ QR_SMOOTH = [
         label=label,
     )
     for label, full, smooth in [
-        ("reduced_gradient", False, [(_matrices(4, 3),), (_matrices(2, 2, 4),), (_matrices(3, 3),)]),
-        ("full_gradient", True, [(_matrices(2, 3),), (_matrices(2, 3, 3),)]),
+        (
+            "reduced_gradient",
+            False,
+            [(matrices(4, 3),), (matrices(2, 2, 4),), (matrices(3, 3),)],
+        ),
+        ("full_gradient", True, [(matrices(2, 3),), (matrices(2, 3, 3),)]),
     ]
 ]
 
@@ -252,7 +260,7 @@ def _lu_parts(x: Any) -> Any:
 
 
 def _lu_wanted(x: Any) -> Any:
-    scipy_linalg = __import__("scipy.linalg").linalg
+    scipy_linalg = importlib.import_module("scipy.linalg")
     order = np.zeros(x.shape[:-1], np.int32)
     rows = np.zeros_like(x)
     for place in np.ndindex(x.shape[:-2]):
@@ -268,6 +276,7 @@ LU = Row(
     build=_lu_parts,
     numpy=_lu_wanted,
     inputs=SQUARES,
+    needs="scipy",
     faults=[
         Fault(inputs=(SINGULAR,), match="that are invertible"),
         Fault(inputs=(np.full((2, 2), np.nan),), match="that are invertible"),
@@ -282,7 +291,7 @@ LU_SMOOTH = Row(
     build=lambda x: lu(x).lu,
     numpy=lambda x: None,
     inputs=[],
-    smooth=[(_matrices(3, 3),), (_matrices(2, 2, 2),)],
+    smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
     label="gradient",
 )
 
@@ -293,7 +302,7 @@ DETERMINANT = Row(
     build=matrix_determinant,
     numpy=lambda x: np.asarray(np.linalg.det(x), x.dtype),
     inputs=[*SQUARES, (np.zeros((2, 2)),), (np.full((2, 2), np.nan),)],
-    smooth=[(_matrices(3, 3),), (_matrices(2, 2, 2),)],
+    smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
     faults=[NOT_SQUARE, VECTOR],
     exact=False,
     rtol=ANY,
@@ -303,135 +312,13 @@ LOG_DETERMINANT = Row(
     build=lambda x: list(slogdet(x)),
     numpy=lambda x: [np.asarray(part, x.dtype) for part in np.linalg.slogdet(x)],
     inputs=[*SQUARES, (np.zeros((2, 2)),)],
-    smooth=[(_matrices(3, 3),), (_matrices(2, 2, 2),)],
+    smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
     faults=[NOT_SQUARE, VECTOR],
     exact=False,
     rtol=ANY,
 )
-
-# -- spectra -------------------------------------------------------------------------------------
-
-
-def _eigen_parts(x: Any) -> Any:
-    e, v = self_adjoint_eig(x)
-    return [e, matmul(v * expand_dims(e, -2), v, adjoint_b=True), matmul(v, v, adjoint_a=True)]
-
-
-def _eigen_wanted(x: Any) -> Any:
-    unit = np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)
-    return [np.linalg.eigvalsh(x).astype(x.dtype), x, unit]
-
-
-EIGEN = Row(
-    op="SelfAdjointEigV2",
-    build=_eigen_parts,
-    numpy=_eigen_wanted,
-    inputs=DEFINITE,
-    smooth=[],
-    faults=[NOT_SQUARE, VECTOR],
-    exact=False,
-    rtol=ANY,
-)
-EIGEN_SMOOTH = Row(
-    op="SelfAdjointEigV2",
-    build=lambda x: list(self_adjoint_eig(x)),
-    numpy=lambda x: None,
-    inputs=[],
-    smooth=[(_matrices(3, 3),), (_matrices(2, 2, 2),)],
-    label="gradient",
-)
-EIGENVALUES = Row(
-    op="SelfAdjointEigV2",
-    build=lambda x: list(make("SelfAdjointEigV2", [x], {"compute_v": False}).outputs),
-    numpy=lambda x: [np.linalg.eigvalsh(x).astype(x.dtype), np.empty(0, x.dtype)],
-    inputs=DEFINITE,
-    label="values",
-    exact=False,
-    rtol=ANY,
-)
-EIGENVALUES_SMOOTH = Row(
-    op="SelfAdjointEigV2",
-    build=lambda x: make_one("SelfAdjointEigV2", [x], {"compute_v": False}),
-    numpy=lambda x: None,
-    inputs=[],
-    smooth=[(_matrices(3, 3),)],
-    label="values_gradient",
-)
-
-
-def _svd_parts(x: Any, full: bool) -> Any:
-    s, u, v = make("Svd", [x], {"compute_uv": True, "full_matrices": full}).outputs
-    angles = [matmul(u, u, adjoint_a=True), matmul(v, v, adjoint_a=True)]
-    if full:
-        return [s, *angles]
-    return [s, *angles, matmul(u * expand_dims(s, -2), v, adjoint_b=True)]
-
-
-def _svd_wanted(x: Any, full: bool) -> Any:
-    batch, (rows, columns) = x.shape[:-2], x.shape[-2:]
-    least = min(rows, columns)
-    counts = (rows, columns) if full else (least, least)
-    units = [np.broadcast_to(np.eye(n, dtype=x.dtype), (*batch, n, n)) for n in counts]
-    s = np.linalg.svd(x, compute_uv=False).astype(x.dtype)
-    return [s, *units] if full else [s, *units, x]
-
-
-def _svd_values(x: Any) -> Any:
-    return list(make("Svd", [x], {"compute_uv": False}).outputs)
-
-
-SVD = [
-    Row(
-        op="Svd",
-        build=lambda x, full=full: _svd_parts(x, full),
-        numpy=lambda x, full=full: _svd_wanted(x, full),
-        inputs=OBLONGS,
-        faults=[VECTOR],
-        label="full" if full else "reduced",
-        exact=False,
-        rtol=ANY,
-    )
-    for full in (False, True)
-]
-SVD_VALUES = Row(
-    op="Svd",
-    build=_svd_values,
-    numpy=lambda x: [
-        np.linalg.svd(x, compute_uv=False).astype(x.dtype), np.empty(0, x.dtype), np.empty(0, x.dtype)
-    ],
-    inputs=OBLONGS,
-    label="values",
-    exact=False,
-    rtol=ANY,
-)  # fmt: skip
-BROKEN = np.stack([np.full((2, 2), np.nan), np.diag([3.0, 2.0]), np.full((2, 2), np.inf)])
-SVD_BROKEN = Row(
-    op="Svd",
-    build=lambda x: svd(x)[0],
-    numpy=lambda x: np.array([[np.nan, np.nan], [3.0, 2.0], [np.nan, np.nan]]),
-    inputs=[(BROKEN,)],
-    label="not_finite",
-    exact=False,
-)
-SVD_SMOOTH = [
-    Row(
-        op="Svd",
-        build=build,
-        numpy=lambda x: None,
-        inputs=[],
-        smooth=[(_matrices(3, 3),), (_matrices(2, 4, 2),), (_matrices(2, 3),)],
-        label=label,
-    )
-    for label, build in [
-        ("vectors_gradient", lambda x: list(svd(x))),
-        ("values_gradient", lambda x: svd(x, compute_uv=False)),
-        ("only_values_gradient", lambda x: svd(x)[0]),
-        ("full_values_gradient", lambda x: svd(x, full_matrices=True)[0]),
-    ]
-]
 
 ROWS = [
     *INVERSES, INVERSE_OF_HALVES, *SOLUTIONS, *TRIANGULAR, CHOLESKY, CHOLESKY_SMOOTH, *QR, *QR_SMOOTH,
-    LU, LU_SMOOTH, DETERMINANT, LOG_DETERMINANT, EIGEN, EIGEN_SMOOTH, EIGENVALUES, EIGENVALUES_SMOOTH,
-    *SVD, SVD_VALUES, SVD_BROKEN, *SVD_SMOOTH,
+    LU, LU_SMOOTH, DETERMINANT, LOG_DETERMINANT,
 ]  # fmt: skip

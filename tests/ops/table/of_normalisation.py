@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from actorsession import ops
 from actorsession.ops import nn
 from actorsession.ops.build import make
 from tests.ops.table.row import Fault, Row
@@ -89,6 +90,37 @@ def back_inputs(grad: Any, version: str) -> tuple[Any, ...]:
     """What the gradient takes: the third version has one more, which is empty here."""
     inputs = (grad, *(USUAL[i] for i in (0, 1, 3, 4)))
     return (*inputs, np.zeros(0, np.float32)) if version == "V3" else inputs
+
+
+def statistics(x: Any, front: bool = False) -> tuple[Any, Any]:
+    axes, _ = axes_of(x, front)
+    return x.mean(axes), x.var(axes)
+
+
+def back_of_batch(version: str, **attrs: Any) -> Any:
+    """Builds the gradient with the statistics of the images, as the op itself gives them to it."""
+    front = attrs.get("data_format") == "NCHW"
+
+    def build(g: Any, x: Any, scale: Any) -> Any:
+        mean, variance = nn.moments(x, [0, 2, 3] if front else [0, 1, 2])
+        more = [ops.zeros([0], scale.dtype)] if version == "V3" else []
+        if not attrs.get("is_training", True):
+            mean, variance = [ops.cast(v, x.dtype) for v in FIXED]
+        return node(f"FusedBatchNormGrad{version}", **attrs)(g, x, scale, mean, variance, *more)[:3]
+
+    return build
+
+
+FIXED = (np.array([0.1, 0.3, -0.2]), np.array([1.2, 0.6, 2.0]))
+
+
+def by_images_in_front(g: Any, x: Any, scale: Any) -> Any:
+    back, images = np.moveaxis(g, 1, -1), np.moveaxis(x, 1, -1)
+    return np.moveaxis(trained_back(back, images, scale, *statistics(images))[0], -1, 1)
+
+
+def by_images_applied(g: Any, x: Any, scale: Any) -> Any:
+    return (g * scale / np.sqrt(FIXED[1] + 1e-3)).astype(x.dtype)
 
 
 def near(x: Any, radius: int) -> Any:
@@ -204,7 +236,6 @@ ROWS = [
             build=node(f"FusedBatchNormGrad{version}"),
             numpy=lambda g, x, scale, mean, variance, *_: trained_back(g, x, scale, mean, variance),
             inputs=[back_inputs(some(2, 3, 4, 3), version)],
-            no_gradient="second derivatives are those of batch_normalization",
             faults=[
                 Fault(
                     inputs=back_inputs(some(2, 3, 3, 3), version),
@@ -216,6 +247,35 @@ ROWS = [
             rtol=1e-4,
         )
         for version in ("", "V2", "V3")
+    ),
+    *(
+        Row(
+            op=f"FusedBatchNormGrad{version}",
+            label="of its own statistics",
+            build=back_of_batch(version),
+            numpy=lambda g, x, scale: trained_back(g, x, scale, *statistics(x))[:3],
+            inputs=[(some(2, 3, 4, 3), IMAGES, USUAL[1])],
+            smooth=[(some(2, 2, 2, 2), some(2, 2, 2, 2), some(2))],
+            exact=False,
+            rtol=1e-4,
+        )
+        for version in ("", "V2", "V3")
+    ),
+    *(
+        Row(
+            op="FusedBatchNormGradV3",
+            label=label,
+            build=lambda g, x, scale, form=form: back_of_batch("V3", **form)(g, x, scale)[0],
+            numpy=wanted,
+            inputs=[(some(2, 3, 2, 3), some(2, 3, 2, 3), some(3))],
+            smooth=[(some(2, 3, 1, 3), some(2, 3, 1, 3), some(3))],
+            exact=False,
+            rtol=1e-4,
+        )
+        for label, form, wanted in (
+            ("channels in front", {"data_format": "NCHW"}, by_images_in_front),
+            ("inference", {"is_training": False}, by_images_applied),
+        )
     ),
     Row(
         op="LRN",

@@ -1,0 +1,141 @@
+"""What metrics are made of: local variables, operands that fit, and counts of hits and misses.
+
+The lower half of ``metrics``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorsession import ops
+from actorsession.graph.defaults import add_to_collections, control_dependencies
+from actorsession.graph.dtypes import bool_, float32
+from actorsession.graph.operation import Tensor
+from actorsession.ops import GraphKeys
+
+__all__ = ["at_thresholds", "collected", "count_where", "fitted", "metric_variable"]
+
+
+def metric_variable(shape: Any, name: str, dtype: Any = float32) -> Any:
+    """A local variable of zeros, in the collection of metrics as well."""
+    return ops.Variable(
+        lambda: ops.zeros(shape, dtype),
+        trainable=False,
+        collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+        name=name,
+    )
+
+
+def collected(value: Any, update: Any, metrics: Any, updates: Any) -> tuple[Any, Any]:
+    """The pair of a metric, in the collections that were asked for."""
+    for names, found in ((metrics, value), (updates, update)):
+        if names:
+            add_to_collections(names, found)
+    return value, update
+
+
+def fitted(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """Operands of one rank: a last dimension of 1 goes where one has it and the other has not.
+
+    Args:
+        predictions: what is measured.
+        labels: what it is compared with, if anything.
+        weights: of the elements, if there are any: a scalar, or of a shape that broadcasts.
+
+    Returns:
+        All three; weights as float32 of the shape of the predictions.
+
+    Raises:
+        ValueError: if shapes do not fit.
+    """
+    predicted = ops.convert_to_tensor(predictions)
+    wanted = None if labels is None else ops.convert_to_tensor(labels)
+    if wanted is not None:
+        more = _rank_over(predicted, wanted)
+        if more == 1:
+            predicted = ops.squeeze(predicted, [-1])
+        elif more == -1:
+            wanted = ops.squeeze(wanted, [-1])
+        if not predicted.shape.is_compatible_with(wanted.shape):
+            raise ValueError(f"Shapes {predicted.shape} and {wanted.shape} are incompatible")
+    if weights is None:
+        return predicted, wanted, None
+    weight = ops.cast(weights, float32)
+    if weight.shape.rank != 0:
+        more = _rank_over(weight, predicted)
+        if more == 1:
+            weight = ops.squeeze(weight, [-1])
+        elif more == -1:
+            weight = ops.expand_dims(weight, -1)
+    known = predicted.shape
+    dims = known.as_list() if known.is_fully_defined else ops.shape(predicted)
+    return predicted, wanted, ops.broadcast_to(weight, dims)
+
+
+def _rank_over(a: Tensor, b: Tensor) -> int:
+    """By how many dimensions one has more than the other, as far as that is known."""
+    return 0 if None in (a.shape.rank, b.shape.rank) else len(a.shape) - len(b.shape)
+
+
+def count_where(
+    found: Tensor, weight: Tensor | None, metrics: Any, updates: Any
+) -> tuple[Tensor, Tensor]:
+    """The weighted number of elements that are true, in a variable ``count``."""
+    count = metric_variable([], "count")
+    numbers = ops.cast(found, float32)
+    if weight is not None:
+        numbers = numbers * weight
+    value = ops.convert_to_tensor(count)
+    update = ops.assign_add(count, ops.reduce_sum(numbers))
+    return collected(value, update, metrics, updates)
+
+
+_KINDS = {
+    "tp": ("true_positives", True, True),
+    "fn": ("false_negatives", True, False),
+    "tn": ("true_negatives", False, False),
+    "fp": ("false_positives", False, True),
+}
+
+
+def at_thresholds(
+    labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any, kinds: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The weighted numbers of hits and misses for each threshold above which a prediction is true.
+
+    Args:
+        labels: truths.
+        predictions: numbers between 0 and 1; others are an InvalidArgumentError at run time.
+        thresholds: the thresholds.
+        weights: as for ``fitted``.
+        kinds: which counts are wanted, of tp, fn, tn and fp.
+
+    Returns:
+        Variables, and the operations that add to them, by kind.
+    """
+    numbers = ops.cast(predictions, float32)
+    said = "predictions must be in [0, 1]"
+    checks = [
+        ops.assert_greater_equal(numbers, 0.0, message=said),
+        ops.assert_less_equal(numbers, 1.0, message=said),
+    ]
+    with control_dependencies(checks):
+        numbers, wanted, weight = fitted(ops.identity(numbers), ops.cast(labels, bool_), weights)
+    limits = ops.constant([[limit] for limit in thresholds], float32)
+    positive = ops.greater(ops.reshape(numbers, [1, -1]), limits)
+    true = ops.logical_and(ops.reshape(wanted, [1, -1]), ops.ones_like(positive))
+    row = None if weight is None else ops.reshape(weight, [1, -1])
+    values, updates = {}, {}
+    for kind in kinds:
+        name, says, predicts = _KINDS[kind]
+        hit = ops.logical_and(
+            true if says else ops.logical_not(true),
+            positive if predicts else ops.logical_not(positive),
+        )
+        counted = ops.cast(hit, float32)
+        if row is not None:
+            counted = counted * row
+        values[kind] = metric_variable([len(thresholds)], name)
+        updates[kind] = ops.assign_add(values[kind], ops.reduce_sum(counted, 1))
+    return values, updates

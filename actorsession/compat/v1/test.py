@@ -1,0 +1,413 @@
+# ruff: noqa: PT009, PT027 - these are the assertions of unittest
+"""``tf.test``: test cases with sessions, and gradients held against differences.
+
+``TestCase`` is ``unittest``'s, so any runner of tests takes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import shutil
+import tempfile
+import unittest
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from actorsession import ops
+from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.sessions import Session
+from actorsession.errors import OpError
+from actorsession.graph.evaluation import get_default_session
+from actorsession.graph.graph import reset_default_graph
+from actorsession.graph.operation import Tensor
+
+__all__ = [
+    "TestCase", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name",
+    "is_built_with_cuda", "is_built_with_gpu_support", "is_built_with_rocm", "is_built_with_xla",
+    "is_gpu_available", "main",
+]  # fmt: skip
+
+_SEED = 87654321  # of graphs in tests, as in TensorFlow
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Runs the tests of the program, and ends it."""
+    unittest.main(argv=argv)
+
+
+def get_temp_dir() -> str:
+    """A folder for files of tests: ``$TEST_TMPDIR``, or one that goes when the program ends."""
+    return os.environ.get("TEST_TMPDIR") or _Folder.path()
+
+
+class _Folder:
+    """The folder of this program, made when it is first asked for."""
+
+    _made: tempfile.TemporaryDirectory[str] | None = None
+
+    @classmethod
+    def path(cls) -> str:
+        if cls._made is None:
+            cls._made = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        return cls._made.name
+
+
+def is_gpu_available(
+    cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
+) -> bool:
+    """Whether there is a GPU: there is none here."""
+    return False
+
+
+def gpu_device_name() -> str:
+    """The name of a GPU: empty, as there is none."""
+    return ""
+
+
+def is_built_with_cuda() -> bool:
+    """Whether GPUs of one maker are supported: no."""
+    return False
+
+
+is_built_with_gpu_support = is_built_with_rocm = is_built_with_xla = is_built_with_cuda
+
+
+class TestCase(unittest.TestCase):
+    """A test with sessions; every test starts with an empty default graph and fixed seeds."""
+
+    def setUp(self) -> None:
+        """Empties the default graph, and sets seeds."""
+        super().setUp()
+        self._cached: Session | None = None
+        self._folder: str | None = None
+        random.seed(_SEED)
+        np.random.seed(_SEED)
+        with contextlib.suppress(AssertionError):  # inside a block that set the default graph
+            reset_default_graph()
+        get_default_graph().seed = _SEED
+
+    def tearDown(self) -> None:
+        """Closes the cached session."""
+        if self._cached is not None:
+            self._cached.close()
+            self._cached = None
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        super().tearDown()
+
+    def get_temp_dir(self) -> str:
+        """A folder of this test's own, removed after it."""
+        if self._folder is None:
+            self._folder = tempfile.mkdtemp(dir=get_temp_dir())
+        return self._folder
+
+    # -- sessions ------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def session(
+        self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
+    ) -> Iterator[Session]:
+        """A session that is the default one in the block, and closed after it.
+
+        Args:
+            graph: the graph; the default graph if left out.
+            config: settings.
+            use_gpu: accepted for TensorFlow's sake.
+            force_gpu: likewise.
+        """
+        session = Session(graph=graph, config=config)
+        with session:
+            yield session
+
+    @contextlib.contextmanager
+    def cached_session(
+        self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
+    ) -> Iterator[Session]:
+        """As ``session``, but all such blocks of a test have one session, and its variables."""
+        if self._cached is None:
+            self._cached = Session(graph=graph, config=config)
+        session = self._cached
+        with session.graph.as_default(), session.as_default():
+            yield session
+
+    @property
+    def test_session(self) -> Any:
+        """As ``cached_session``."""
+        return self.cached_session  # a property, which no runner of tests takes for a test
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The values of tensors in the default session.
+
+        Args:
+            tensors: anything that ``Session.run`` fetches.
+        """
+        session: Any = get_default_session()
+        if session is None:
+            with self.cached_session() as session:
+                return session.run(tensors)
+        return session.run(tensors)
+
+    def _value(self, given: Any) -> Any:
+        if hasattr(given, "_as_graph_element"):
+            return self.evaluate(given)
+        if isinstance(given, (list, tuple)) and any(_holds_tensor(part) for part in given):
+            return [self._value(part) for part in given]
+        return given
+
+    # -- assertions ----------------------------------------------------------------------------
+
+    def assertAllClose(
+        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None
+    ) -> None:
+        """That two structures hold numbers that are nearly the same.
+
+        Args:
+            a: arrays, tensors, or lists, tuples and dictionaries of them.
+            b: the same.
+            rtol: allowed difference in proportion to ``b``.
+            atol: allowed difference beside that.
+            msg: said when it fails.
+        """
+        a, b = self._value(a), self._value(b)
+        if isinstance(a, Mapping):
+            self.assertEqual(sorted(a), sorted(b), msg)
+            for key in a:
+                self.assertAllClose(a[key], b[key], rtol, atol, msg)
+        elif isinstance(a, (list, tuple)) and _is_ragged(a):
+            self.assertEqual(len(a), len(b), msg)
+            for one, other in zip(a, b, strict=True):
+                self.assertAllClose(one, other, rtol, atol, msg)
+        else:
+            one, other = np.asarray(a), np.asarray(b)
+            self.assertEqual(one.shape, other.shape, msg)
+            np.testing.assert_allclose(one, other, rtol, atol, err_msg=str(msg or ""))
+
+    def assertAllCloseAccordingToType(
+        self,
+        a: Any,
+        b: Any,
+        rtol: float = 1e-6,
+        atol: float = 1e-6,
+        float_rtol: float = 1e-6,
+        float_atol: float = 1e-6,
+        half_rtol: float = 1e-3,
+        half_atol: float = 1e-3,
+        bfloat16_rtol: float = 1e-2,
+        bfloat16_atol: float = 1e-2,
+        msg: Any = None,
+    ) -> None:
+        """As ``assertAllClose``, with the tolerance of the less precise type of the two."""
+        names = {np.asarray(self._value(x)).dtype.name for x in (a, b)}
+        if names & {"float32", "complex64"}:
+            rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
+        if "float16" in names:
+            rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
+        if "bfloat16" in names:
+            rtol, atol = max(rtol, bfloat16_rtol), max(atol, bfloat16_atol)
+        self.assertAllClose(a, b, rtol, atol, msg)
+
+    def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
+        """That two arrays or tensors have one shape and equal elements; NaN equals NaN."""
+        one, other = _comparable(self._value(a)), _comparable(self._value(b))
+        self.assertEqual(one.shape, other.shape, msg)
+        np.testing.assert_array_equal(one, other, err_msg=str(msg or ""))
+
+    def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
+        """That two arrays or tensors differ somewhere."""
+        self.assertFalse(np.array_equal(self._value(a), self._value(b)), msg)
+
+    def assertNotAllClose(
+        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None
+    ) -> None:
+        """That two arrays or tensors differ somewhere by more than is allowed."""
+        self.assertFalse(np.allclose(self._value(a), self._value(b), rtol, atol), msg)
+
+    def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
+        """That all elements are greater than a number."""
+        self.assertTrue(np.all(np.asarray(self._value(a)) > comparison_target))
+
+    def assertAllLess(self, a: Any, comparison_target: Any) -> None:
+        """That all elements are less than a number."""
+        self.assertTrue(np.all(np.asarray(self._value(a)) < comparison_target))
+
+    def assertAllInRange(
+        self,
+        target: Any,
+        lower_bound: Any,
+        upper_bound: Any,
+        open_lower_bound: bool = False,
+        open_upper_bound: bool = False,
+    ) -> None:
+        """That all elements lie between two numbers."""
+        found = np.asarray(self._value(target))
+        above = found > lower_bound if open_lower_bound else found >= lower_bound
+        below = found < upper_bound if open_upper_bound else found <= upper_bound
+        self.assertTrue(np.all(above & below), f"not in range: {found!r}")
+
+    def assertNear(self, f1: float, f2: float, err: float, msg: Any = None) -> None:
+        """That two numbers are as near as ``err``."""
+        self.assertLessEqual(abs(f1 - f2), err, msg)
+
+    def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: Any = None) -> None:
+        """That numbers of two sequences are as near as ``err``, each to its own."""
+        self.assertEqual(len(farray1), len(farray2), msg)
+        for one, other in zip(farray1, farray2, strict=True):
+            self.assertNear(float(one), float(other), err, msg)
+
+    def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: Any = None) -> None:
+        """That two arrays are as near as ``err`` by the norm of their difference."""
+        one, other = np.asarray(ndarray1), np.asarray(ndarray2)
+        self.assertEqual(one.shape, other.shape, msg)
+        self.assertLess(float(np.linalg.norm(one - other)), err, msg)
+
+    def assertShapeEqual(self, np_array: Any, tf_tensor: Tensor, msg: Any = None) -> None:
+        """That a tensor has the static shape of an array."""
+        self.assertEqual(list(np_array.shape), tf_tensor.shape.as_list(), msg)
+
+    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
+        """That an array or tensor has elements of a type."""
+        self.assertEqual(np.asarray(self._value(target)).dtype, np.dtype(expected_dtype))
+
+    def assertStartsWith(self, actual: str, expected_start: str, msg: Any = None) -> None:
+        """That a text begins with another."""
+        self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r:.200}")
+
+    @contextlib.contextmanager
+    def assertRaisesWithPredicateMatch(
+        self, exception_type: Any, expected_err_re_or_predicate: Any
+    ) -> Iterator[None]:
+        """That the block fails with an error of a class, of which more is asked.
+
+        Args:
+            exception_type: the class.
+            expected_err_re_or_predicate: a pattern in the error's message, or a function of the error.
+        """
+        with self.assertRaises(exception_type) as caught:
+            yield
+        wanted = expected_err_re_or_predicate
+        found = (
+            wanted(caught.exception) if callable(wanted) else re.search(wanted, _message(caught))
+        )
+        self.assertTrue(found, f"the error is another one: {caught.exception!r}")
+
+    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
+        """As ``assertRaisesWithPredicateMatch`` for the errors of steps."""
+        return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
+
+
+def _message(caught: Any) -> str:
+    return str(caught.exception)
+
+
+def _holds_tensor(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_holds_tensor(part) for part in value)
+    return hasattr(value, "_as_graph_element")
+
+
+def _is_ragged(value: Any) -> bool:
+    """Whether a list holds dictionaries, or arrays of several shapes."""
+    return any(isinstance(v, Mapping) for v in value) or len({np.shape(v) for v in value}) > 1
+
+
+def _comparable(value: Any) -> Any:
+    """An array; text as bytes, which strings come out of sessions as."""
+    array = np.asarray(value)
+    return np.char.encode(array, "utf-8").astype(object) if array.dtype.kind == "U" else array
+
+
+# -- gradients -----------------------------------------------------------------------------------
+
+
+def compute_gradient(
+    x: Any,
+    x_shape: Any,
+    y: Tensor,
+    y_shape: Any,
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Any = None,
+    extra_feed_dict: Mapping[Any, Any] | None = None,
+) -> Any:
+    """The Jacobian of ``y`` by ``x`` as its gradients say, and as differences do.
+
+    Args:
+        x: a tensor of floats, or a list of them.
+        x_shape: its shape, or a list of shapes.
+        y: a tensor of floats.
+        y_shape: its shape.
+        x_init_value: where it is taken, an array or a list; random if left out.
+        delta: half the distance of the two points of a difference.
+        init_targets: operations to run first.
+        extra_feed_dict: what else is fed.
+
+    Returns:
+        A pair of matrices, with a row for each element of ``x``; a list of pairs for a list.
+    """
+    session: Any = get_default_session()
+    for target in init_targets if isinstance(init_targets, (list, tuple)) else [init_targets]:
+        if target is not None:
+            session.run(target)
+    many = isinstance(x, list)
+    xs, shapes = (x, x_shape) if many else ([x], [x_shape])
+    starts = x_init_value if many and x_init_value is not None else [x_init_value] * len(xs)
+    values = [
+        np.random.random_sample(shape).astype(tensor.dtype.np_dtype) if start is None else start
+        for tensor, shape, start in zip(xs, shapes, starts, strict=True)
+    ]
+    feeds = {**dict(zip(xs, values, strict=True)), **(extra_feed_dict or {})}
+    size = int(np.prod(y_shape))
+    pairs = [
+        (_said(session, tensor, y, size, feeds), _measured(session, tensor, y, size, feeds, delta))
+        for tensor in xs
+    ]
+    return pairs if many else pairs[0]
+
+
+def _said(session: Any, x: Any, y: Tensor, size: int, feeds: dict[Any, Any]) -> Any:
+    with x.graph.as_default():
+        seed = ops.placeholder(y.dtype, y.shape)
+        gradient = ops.gradients([y], [x], [seed])[0]
+    dims = np.shape(session.run(y, feeds))
+    columns = [
+        session.run(gradient, {**feeds, seed: unit.reshape(dims)}).reshape(-1)
+        for unit in np.eye(size, dtype=y.dtype.np_dtype)
+    ]
+    return np.stack(columns, axis=1) if columns else np.zeros((np.size(feeds[x]), 0))
+
+
+def _measured(
+    session: Any, x: Any, y: Tensor, size: int, feeds: dict[Any, Any], delta: float
+) -> Any:
+    rows = []
+    for index in range(np.size(feeds[x])):
+        ends = []
+        for step in (delta, -delta):
+            moved = np.array(feeds[x])
+            moved.reshape(-1)[index] += step
+            ends.append(session.run(y, {**feeds, x: moved}).reshape(-1))
+        rows.append((ends[0] - ends[1]) / (2 * delta))
+    return np.stack(rows) if rows else np.zeros((0, size))
+
+
+def compute_gradient_error(
+    x: Any,
+    x_shape: Any,
+    y: Tensor,
+    y_shape: Any,
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Any = None,
+    extra_feed_dict: Mapping[Any, Any] | None = None,
+) -> float:
+    """The largest difference between the two Jacobians of ``compute_gradient``; arguments as there."""
+    found = compute_gradient(
+        x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict
+    )
+    pairs = found if isinstance(found, list) else [found]
+    return float(max((np.abs(a - b).max() for a, b in pairs if np.size(a)), default=0.0))

@@ -1,0 +1,139 @@
+"""Calls of functions in TensorFlow's form.
+
+TensorFlow 1 calls a function by a node whose type is the function's name; TensorFlow 2 by a
+``PartitionedCall`` that names it. ``spelled_out`` turns the first into the second before anything else looks
+at a file. Functions that call themselves are found here: a call is written out where it is, so that none can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from actorsession.graph.function import CALLS, STATEFUL_CALL
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.interop import protos
+from actorsession.interop.functions import PlannedFunction
+from actorsession.interop.planned import Planned
+from actorsession.ops import identity
+from actorsession.ops.constructs import ConstructBuilder, as_value
+
+__all__ = ["build_call", "spelled_out"]
+
+
+def spelled_out(graph_def: protos.GraphDef) -> protos.GraphDef:
+    """The graph with a ``StatefulPartitionedCall`` for each node whose type is a function.
+
+    Raises:
+        ValueError: if a function of its library calls itself.
+    """
+    functions = {function.signature.name: function for function in graph_def.library.function}
+    _check_recursion(functions)
+    inside = [node for function in graph_def.library.function for node in function.node_def]
+    if not any(node.op in functions for node in (*graph_def.node, *inside)):
+        return graph_def
+    made = graph_def.copy()
+    for function in made.library.function:
+        called = {n.name: functions[n.op] for n in function.node_def if n.op in functions}
+        for node in function.node_def:
+            node.input[:] = [_numbered(text, called) for text in node.input]
+            _spell_out(node, functions)
+        for key, text in dict(function.ret).items():
+            function.ret[key] = _numbered(text, called)
+    for node in made.node:
+        _spell_out(node, functions)
+    return made
+
+
+def _numbered(text: str, called: Mapping[str, protos.FunctionDef]) -> str:
+    """What reads an output of a call by the name that its function gives it, by its number."""
+    node, _, place = text.partition(":")
+    if node not in called or not place:
+        return text
+    names = [arg.name for arg in called[node].signature.output_arg]
+    output = place.partition(":")[0]
+    return f"{node}:output:{names.index(output)}" if output in names else text
+
+
+def _spell_out(node: protos.NodeDef, functions: Mapping[str, protos.FunctionDef]) -> None:
+    function = functions.get(node.op)
+    if function is None:
+        return
+    signature = function.signature
+    for name in list(node.attr):
+        if not name.startswith("_"):
+            del node.attr[name]
+    node.attr["f"].func.name = node.op
+    node.attr["Tin"].list.type.extend([arg.type for arg in signature.input_arg])
+    node.attr["Tin"].list.SetInParent()
+    node.attr["Tout"].list.type.extend([arg.type for arg in signature.output_arg])
+    node.attr["Tout"].list.SetInParent()
+    node.op = STATEFUL_CALL
+
+
+def _check_recursion(functions: Mapping[str, protos.FunctionDef]) -> None:
+    ended: dict[str, bool] = {}  # False while what it calls is looked at
+    for root in functions:
+        stack = [root]
+        while stack:
+            name = stack[-1]
+            if name in ended:
+                ended[stack.pop()] = True
+                continue
+            ended[name] = False
+            for other in _named_in(functions[name]):
+                if ended.get(other) is False and other in functions:
+                    raise ValueError(
+                        f"function {name!r} calls {other!r}, which calls it: what a graph calls is "
+                        "written out in the place of the call, so no function can be inside itself"
+                    )
+                if other in functions and other not in ended:
+                    stack.append(other)
+
+
+def _named_in(function: protos.FunctionDef) -> list[str]:
+    found = []
+    for node in function.node_def:
+        found.append(node.op)
+        named = [v for v in node.attr.values() if v.WhichOneof("value") == "func"]
+        found.extend([value.func.name for value in named])
+    return found
+
+
+def build_call(
+    node: Planned,
+    inputs: Sequence[Tensor],
+    full: str,
+    graph: Graph,
+    library: Mapping[str, PlannedFunction],
+    call: Callable[[PlannedFunction, Sequence[Tensor], str], list[Tensor]],
+) -> tuple[Operation, list[Tensor]]:
+    """Builds a call; arguments as ``build_construct``.
+
+    Raises:
+        ValueError: if its function is missing or takes another number of values.
+    """
+    name = node.attrs["f"]
+    if name not in library:
+        raise ValueError(f"function {name!r}, its attribute 'f', is not in the graph's library")
+    function, first = library[name], CALLS[node.type]
+    if len(function.arguments) != len(inputs) - first:
+        raise ValueError(
+            f"function {name!r} takes {len(function.arguments)} values; {len(inputs) - first} are passed"
+        )
+    with (
+        graph.name_scope(f"{full}/") as scope,
+        ConstructBuilder(graph, scope, is_loop=False) as builder,
+    ):
+        body = builder.function()
+        with body.building():
+            results = call(function, inputs[first:], f"{full}/_{name}")
+            # Every call has a result, so that what it does is done by something that gives a value.
+            given = results or [_ran(body.operations, graph)]
+        op = builder.construct(node.type, inputs[:first], ("f",), [body], [given])
+    return op, list(op.outputs[: len(results)])
+
+
+def _ran(operations: Sequence[Operation], graph: Graph) -> Tensor:
+    with graph.control_dependencies(operations):
+        return identity(as_value(True, graph))

@@ -1,0 +1,69 @@
+"""Loops as TensorFlow has them: every variable gets its first value from an input.
+
+A loop that gradients go back through has variables that begin empty by themselves, counters and lists (see
+``graph/function``). ``exporting`` writes a graph with constants and empty lists that are read for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from actorsession.graph.dtypes import DType, int32, variant
+from actorsession.graph.function import CONSTRUCTS, WHILE, FunctionDef, entering
+from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.shape import TensorShape, scalar_shape
+
+__all__ = ["with_first_values"]
+
+
+def with_first_values(nodes: Iterable[NodeDef]) -> Iterator[NodeDef]:
+    """The nodes, with what loops inside and outside of functions read for such variables before them."""
+    for node in nodes:
+        if node.op in CONSTRUCTS:
+            functions = {k: _inside(v) for k, v in node.attrs.items() if isinstance(v, FunctionDef)}
+            node = replace(node, attrs={**node.attrs, **functions})
+        if node.op == WHILE:
+            given = entering(node)
+            added: list[tuple[str, int]] = []
+            for k in range(given, len(node.outputs)):
+                made = _first_value(node, k)
+                added.append((made[-1].name, 0))
+                yield from made
+            node = replace(node, inputs=(*node.inputs[:given], *added, *node.inputs[given:]))
+        yield node
+
+
+def _inside(function: FunctionDef) -> FunctionDef:
+    return replace(function, nodes=tuple(with_first_values(function.nodes)))
+
+
+def _first_value(loop: NodeDef, k: int) -> list[NodeDef]:
+    """The nodes of the first value of a variable, the value last."""
+    name = f"{loop.name}/first_{k}"
+    if loop.outputs[k].dtype is not variant:
+        return [_number(name, 0, loop.device)]
+    parts = [_number(f"{name}/{what}", -1, loop.device) for what in ("element_shape", "most")]
+    made = NodeDef(
+        name=name, op="EmptyTensorList", inputs=tuple([(part.name, 0) for part in parts]),
+        device=loop.device, attrs={"element_dtype": _element_dtype(loop, k)},
+        outputs=(TensorSpec(variant, scalar_shape),),
+    )  # fmt: skip
+    return [*parts, made]
+
+
+def _number(name: str, value: int, device: str) -> NodeDef:
+    return NodeDef(
+        name=name, op="Const", device=device, attrs={"value": np.array(value, np.int32)},
+        outputs=(TensorSpec(int32, TensorShape(())),),
+    )  # fmt: skip
+
+
+def _element_dtype(loop: NodeDef, k: int) -> DType:
+    """What a list gathers, by the node of the body that appends to it."""
+    body: FunctionDef = loop.attrs["body"]
+    producer = body.outputs[k][0]
+    found: DType = next(n for n in body.nodes if n.name == producer).attrs["element_dtype"]
+    return found

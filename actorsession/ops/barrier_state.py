@@ -1,0 +1,286 @@
+"""Elements that are put together from parts: the state behind barriers.
+
+An element is known by its key and complete once each of its components was inserted; complete ones are taken
+in the order in which their keys came first. Nothing here waits: who takes gets a future, which is done in the
+thread that brings the last element. An insertion that cannot be done as a whole changes nothing. (TensorFlow
+keeps what came before the key that is wrong, and its takers wait for ever at a barrier to which nothing can
+come any more; here they get what is left, or OutOfRangeError.)
+"""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from actorsession.errors import CancelledError, InvalidArgumentError, OutOfRangeError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.registry import Array
+from actorsession.graph.shape import TensorShape
+
+__all__ = ["BarrierState"]
+
+# The insertion that brings the first new key has this number, as in TensorFlow.
+_FIRST = -(2**63)
+
+# An element in order: number of the insertion, place in it, key, components.
+_Element: TypeAlias = tuple[int, int, bytes, tuple[Any, ...]]
+_Join: TypeAlias = Callable[[Sequence[tuple[Any, ...]]], Any]
+
+
+@dataclass(slots=True)
+class _Part:
+    """An element that is not complete."""
+
+    number: int
+    place: int
+    components: dict[int, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class _Taker:
+    """Somebody who wants elements."""
+
+    wanted: int
+    small: bool
+    join: _Join
+    future: Future[Any] = field(default_factory=Future)
+
+
+_Outcome: TypeAlias = tuple[_Taker, "list[tuple[Any, ...]] | OutOfRangeError"]
+
+
+class BarrierState:
+    """One barrier; callable from any thread.
+
+    Args:
+        label: what it is called in messages, such as ``Barrier 'b'``.
+        specs: static types of an element's components.
+    """
+
+    def __init__(self, label: str, specs: Sequence[TensorSpec]) -> None:
+        self.label = label
+        self._specs = tuple(specs)
+        self._lock = threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        # Components of unknown shape have that of the first value, so that they can be stacked.
+        self._shapes = [spec.shape for spec in self._specs]
+        self._number = _FIRST
+        self._places = 0
+        self._parts: dict[bytes, _Part] = {}
+        self._ready: list[_Element] = []  # a heap
+        self._takers: deque[_Taker] = deque()
+        self._closed = self._cancelled = False
+
+    # -- what the nodes ask for --------------------------------------------------------------------
+
+    def insert(self, component: int, keys: Array, values: Array) -> None:
+        """Gives elements a component each.
+
+        Args:
+            component: which one.
+            keys: of the elements, a vector.
+            values: a row for each key; copied.
+
+        Raises:
+            CancelledError: if the barrier is closed and a key is new to it.
+            InvalidArgumentError: if an element has the component already, or a value does not fit.
+        """
+        with self._lock:
+            self._check_values(component, keys, values)
+            self._check_keys(component, keys)
+            if not len(keys):
+                return
+            self._shapes[component] = TensorShape(values.shape[1:])
+            number = self._number
+            for key, row in zip(keys.tolist(), values, strict=True):
+                self._insert(number, key, component, row)
+            outcomes = self._serve()
+        _tell(outcomes)
+
+    def take(self, wanted: int, join: _Join, *, small: bool) -> Future[Any]:
+        """Takes complete elements, as soon as there are so many.
+
+        Args:
+            wanted: how many.
+            join: makes the node's values of (number of the first insertion, key, components...) of each.
+            small: whether fewer, but at least one, will do once the barrier is closed.
+
+        Returns:
+            Of the node's values; OutOfRangeError if the barrier is closed and there cannot be so many.
+
+        Raises:
+            InvalidArgumentError: if ``wanted`` is negative.
+            OutOfRangeError: if that is clear at once.
+        """
+        if wanted < 0:
+            raise InvalidArgumentError(f"{self.label}: num_elements is at least 0, got {wanted}")
+        taker = _Taker(wanted, small, join)
+        with self._lock:
+            if self._closed:
+                there = len(self._ready) + (0 if small else len(self._parts))
+                taker.wanted = min(wanted, there) if small else wanted
+                if there < max(taker.wanted, 1):
+                    raise self._too_few(wanted, there)
+            self._takers.append(taker)
+            outcomes = self._serve()
+        _tell(outcomes)
+        if not taker.future.done():
+            taker.future.add_done_callback(lambda future: self._forget(taker))
+        return taker.future
+
+    def close(self, *, cancel_pending: bool) -> None:
+        """Takes no new keys any more; elements that are begun may be completed.
+
+        Args:
+            cancel_pending: whether those may not be completed either and are dropped; may be asked for
+                later as well.
+
+        Raises:
+            CancelledError: if it is closed already, and that is all that was asked for.
+        """
+        with self._lock:
+            if self._closed and (self._cancelled or not cancel_pending):
+                raise CancelledError(f"{self.label} is already closed.")
+            self._closed, self._cancelled = True, cancel_pending
+            if cancel_pending:
+                self._parts.clear()
+            outcomes = self._serve()
+        _tell(outcomes)
+
+    @property
+    def ready_size(self) -> int:
+        """How many elements are complete."""
+        return len(self._ready)
+
+    @property
+    def incomplete_size(self) -> int:
+        """How many elements are begun and not complete."""
+        return len(self._parts)
+
+    def clear(self) -> None:
+        """Leaves the barrier as if it were new; who waits for it gets a CancelledError."""
+        with self._lock:
+            takers = list(self._takers)
+            self._begin()
+        error = CancelledError(f"{self.label} was reset")
+        for taker in takers:
+            if taker.future.set_running_or_notify_cancel():
+                taker.future.set_exception(error)
+
+    # -- under the lock ----------------------------------------------------------------------------
+
+    def _check_values(self, component: int, keys: Array, values: Array) -> None:
+        if not 0 <= component < len(self._specs):
+            raise InvalidArgumentError(
+                f"{self.label}: the elements have components 0 to {len(self._specs) - 1}, there is no "
+                f"component {component}"
+            )
+        wanted = self._specs[component].dtype
+        if values.dtype != wanted.np_dtype:
+            raise InvalidArgumentError(
+                f"{self.label}: component {component} is {wanted.name}, got values of {values.dtype}"
+            )
+        if keys.ndim != 1 or not values.ndim or len(keys) != len(values):
+            raise InvalidArgumentError(
+                f"{self.label} takes a vector of keys and a row of values for each, got keys of shape "
+                f"{list(keys.shape)} and values of shape {list(values.shape)}"
+            )
+        if not len(keys):
+            return
+        if not values.size:
+            raise InvalidArgumentError(
+                f"Tensors with no elements are not supported: {self.label} got values of shape "
+                f"{list(values.shape)}"
+            )
+        shape = self._shapes[component]
+        if not shape.is_compatible_with(values.shape[1:]):
+            raise InvalidArgumentError(
+                f"{self.label}: component {component} has shape {shape}, got values of shape "
+                f"{list(values.shape[1:])}"
+            )
+
+    def _check_keys(self, component: int, keys: Array) -> None:
+        if self._closed and (self._cancelled or (len(keys) and not self._parts)):
+            raise CancelledError(
+                f"{self.label} is closed. Pending enqueues cancelled: {self._cancelled}. Number of new "
+                f"insertions: {len(keys)}. Number of incomplete keys: {len(self._parts)}."
+            )
+        seen: set[bytes] = set()
+        for key in keys.tolist():
+            part = self._parts.get(key)
+            if part is None and self._closed:
+                raise CancelledError(
+                    f"{self.label} is closed, but attempted to insert a brand new key: {_text(key)}"
+                )
+            if key in seen or (part is not None and component in part.components):
+                raise InvalidArgumentError(
+                    f"Key {_text(key)} already has a value for component {component} in {self.label}"
+                )
+            seen.add(key)
+
+    def _insert(self, number: int, key: bytes, component: int, row: Any) -> None:
+        part = self._parts.get(key)
+        if part is None:
+            part = self._parts[key] = _Part(number, self._places)
+            self._places += 1
+            self._number = number + 1
+        # A copy: an element of its own must not keep all others of its array alive.
+        part.components[component] = row.copy() if isinstance(row, np.ndarray) else row
+        if len(part.components) == len(self._specs):
+            del self._parts[key]
+            components = tuple(part.components[i] for i in range(len(self._specs)))
+            heapq.heappush(self._ready, (part.number, part.place, key, components))
+
+    def _serve(self) -> list[_Outcome]:
+        """Does what can be done now; what is to be told when the lock is free."""
+        outcomes: list[_Outcome] = []
+        while self._takers:
+            taker, there = self._takers[0], len(self._ready)
+            over = self._closed and not self._parts
+            if there < taker.wanted and not over and not taker.future.cancelled():
+                break
+            self._takers.popleft()
+            if not taker.future.set_running_or_notify_cancel():
+                continue
+            if there < taker.wanted and not (taker.small and there):
+                outcomes.append((taker, self._too_few(taker.wanted, there)))
+                continue
+            count = min(there, taker.wanted)
+            elements = [heapq.heappop(self._ready) for _ in range(count)]
+            outcomes.append((taker, [(np.int64(n), key, *c) for n, _, key, c in elements]))
+        return outcomes
+
+    def _too_few(self, wanted: int, there: int) -> OutOfRangeError:
+        return OutOfRangeError(
+            f"{self.label} is closed and has insufficient elements (requested {wanted}, total size {there})"
+        )
+
+    def _forget(self, taker: _Taker) -> None:
+        if not taker.future.cancelled():
+            return
+        with self._lock:
+            if taker in self._takers:
+                self._takers.remove(taker)
+            outcomes = self._serve()
+        _tell(outcomes)
+
+
+def _text(key: bytes) -> str:
+    return key.decode(errors="backslashreplace")
+
+
+def _tell(outcomes: Sequence[_Outcome]) -> None:
+    for taker, found in outcomes:
+        if isinstance(found, OutOfRangeError):
+            taker.future.set_exception(found)
+        else:
+            taker.future.set_result(taker.join(found))

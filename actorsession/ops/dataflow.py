@@ -1,0 +1,295 @@
+"""Loops and conditionals of single operations: Switch, Merge, Enter, Exit, NextIteration, LoopCond.
+
+What TensorFlow 1 builds its control flow of, and what graphs written by it hold. ``while_loop`` and ``cond``
+of this library do not use them: those are one operation each, with functions. A plan that holds one of these
+types runs on the dataflow engine, which knows what they mean; their kernels are never called by it. A loop is
+built with a ``merge`` of the entered value twice, whose second input ``close_loop`` replaces later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from actorsession.errors import UnimplementedError
+from actorsession.graph.dtypes import bool_, int32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.primitives import NEXT_ITERATIONS
+from actorsession.graph.registry import (
+    REQUIRED,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import convert_all, convert_to_tensor, make, make_one
+
+__all__ = [
+    "Merged", "Switched", "close_loop", "control_trigger", "enter", "exit_", "loop_cond", "merge",
+    "next_iteration", "switch", "switch_n",
+]  # fmt: skip
+
+
+class Switched(NamedTuple):
+    """The outputs of a switch, of which one is dead."""
+
+    output_false: Tensor
+    output_true: Tensor
+
+
+class Merged(NamedTuple):
+    """The outputs of a merge: the value that lived, and which input it came from."""
+
+    output: Tensor
+    value_index: Tensor
+
+
+# -- shapes ----------------------------------------------------------------------------------------
+
+
+def _check_scalar(context: InferContext, index: int, dtype: Any, what: str) -> None:
+    spec = context.inputs[index]
+    if spec.dtype is not dtype:
+        raise TypeError(
+            f"{what} of {context.op} is a {dtype.name} scalar; got one of {spec.dtype.name}"
+        )
+    if spec.shape.rank not in (None, 0):
+        raise ValueError(f"{what} of {context.op} is a scalar; got one of shape {spec.shape}")
+
+
+def _check_count(context: InferContext, count: int) -> None:
+    if len(context.inputs) != count:
+        raise ValueError(f"{context.op} takes {count} inputs, got {len(context.inputs)}")
+
+
+def _infer_switch(context: InferContext) -> Sequence[TensorSpec]:
+    _check_count(context, 2)
+    _check_scalar(context, 1, bool_, "the predicate")
+    return [context.inputs[0]] * 2
+
+
+def _infer_switch_n(context: InferContext) -> Sequence[TensorSpec]:
+    _check_count(context, 2)
+    _check_scalar(context, 1, int32, "the index")
+    count = context.attrs["num_outs"]
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ValueError(f"num_outs of {context.op} is a positive int, got {count!r}")
+    return [context.inputs[0]] * count
+
+
+def _infer_merge(context: InferContext) -> Sequence[TensorSpec]:
+    if not context.inputs:
+        raise ValueError(f"{context.op} needs at least one input")
+    first = context.inputs[0]
+    shape = first.shape
+    for spec in context.inputs[1:]:
+        if spec.dtype is not first.dtype:
+            raise TypeError(
+                f"the inputs of {context.op} are of one type, got {first.dtype.name} and "
+                f"{spec.dtype.name}"
+            )
+        shape = _common(shape, spec.shape)
+    return [TensorSpec(first.dtype, shape), TensorSpec(int32, TensorShape(()))]
+
+
+def _common(one: TensorShape, other: TensorShape) -> TensorShape:
+    """What is known of a shape that is one of two."""
+    if one.dims is None or other.dims is None or len(one.dims) != len(other.dims):
+        return TensorShape(None)
+    pairs = zip(one.dims, other.dims, strict=True)
+    return TensorShape([a if a == b else None for a, b in pairs])
+
+
+def _infer_enter(context: InferContext) -> Sequence[TensorSpec]:
+    _check_count(context, 1)
+    name, parallel = context.attrs["frame_name"], context.attrs["parallel_iterations"]
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"frame_name of {context.op} is a non-empty string, got {name!r}")
+    if isinstance(parallel, bool) or not isinstance(parallel, int) or parallel < 1:
+        raise ValueError(f"parallel_iterations of {context.op} is a positive int, got {parallel!r}")
+    (spec,) = context.inputs
+    # What enters once is only the first of the values that the loop makes of it.
+    return [spec if context.attrs["is_constant"] else TensorSpec(spec.dtype, TensorShape(None))]
+
+
+def _infer_same(context: InferContext) -> Sequence[TensorSpec]:
+    _check_count(context, 1)
+    return context.inputs
+
+
+def _infer_loop_cond(context: InferContext) -> Sequence[TensorSpec]:
+    _check_count(context, 1)
+    _check_scalar(context, 0, bool_, "the input")
+    return [TensorSpec(bool_, TensorShape(()))]
+
+
+def _infer_trigger(context: InferContext) -> Sequence[TensorSpec]:
+    _check_count(context, 0)
+    return []
+
+
+def _kernel(context: KernelContext) -> Kernel:
+    raise UnimplementedError(
+        f"{context.name!r} ({context.op}) stands within a function: loops and conditionals of single "
+        "operations run in the graph itself; use while_loop or cond there"
+    )
+
+
+_ENTER_ATTRS = {"frame_name": REQUIRED, "is_constant": False, "parallel_iterations": 10}
+
+for _prefix in ("", "Ref"):
+    register(OpDef(name=f"{_prefix}Switch", infer=_infer_switch, kernel=_kernel, aliases=True))
+    register(OpDef(name=f"{_prefix}Merge", infer=_infer_merge, kernel=_kernel, aliases=True))
+    register(
+        OpDef(
+            name=f"{_prefix}Enter",
+            infer=_infer_enter,
+            kernel=_kernel,
+            attrs=_ENTER_ATTRS,
+            aliases=True,
+        )
+    )
+    register(OpDef(name=f"{_prefix}Exit", infer=_infer_same, kernel=_kernel, aliases=True))
+    register(OpDef(name=f"{_prefix}NextIteration", infer=_infer_same, kernel=_kernel, aliases=True))
+register(OpDef(name="LoopCond", infer=_infer_loop_cond, kernel=_kernel, aliases=True))
+register(OpDef(name="ControlTrigger", infer=_infer_trigger, kernel=_kernel))
+register(
+    OpDef(
+        name="_SwitchN", infer=_infer_switch_n, kernel=_kernel, attrs={"num_outs": REQUIRED},
+        aliases=True,
+    )
+)  # fmt: skip
+
+
+# -- builders --------------------------------------------------------------------------------------
+
+
+def switch(data: Any, pred: Any, dtype: Any = None, name: str | None = None) -> Switched:
+    """Sends a value one of two ways.
+
+    Args:
+        data: the value.
+        pred: a bool scalar.
+        dtype: of ``data``, for values that are no tensors.
+        name: name of the operation, ``Switch`` if left out.
+
+    Returns:
+        Two tensors, of which that of the way not taken is dead: what reads it does not run.
+
+    Raises:
+        TypeError: if ``pred`` is no bool.
+        ValueError: if ``pred`` is known to be no scalar.
+    """
+    tensor = convert_to_tensor(data, dtype)
+    pred = convert_to_tensor(pred, graph=tensor.graph)
+    return Switched(*make("Switch", [tensor, pred], name=name).outputs)
+
+
+def switch_n(data: Any, output_index: Any, num_outs: int, name: str | None = None) -> list[Tensor]:
+    """Sends a value one of several ways.
+
+    Args:
+        data: the value.
+        output_index: an int32 scalar; one that is out of range means the last way.
+        num_outs: how many ways there are.
+        name: name of the operation, ``SwitchN`` if left out.
+
+    Returns:
+        As many tensors, all but one of them dead.
+    """
+    tensor = convert_to_tensor(data)
+    index = convert_to_tensor(output_index, graph=tensor.graph)
+    op = make("_SwitchN", [tensor, index], {"num_outs": num_outs}, name or "SwitchN")
+    return list(op.outputs)
+
+
+def merge(inputs: Sequence[Any], name: str | None = None) -> Merged:
+    """Gives the first of several values that lives; dead if all are.
+
+    Args:
+        inputs: values of one type.
+        name: name of the operation, ``Merge`` if left out.
+
+    Returns:
+        The value, and its position in ``inputs`` as an int32 scalar.
+
+    Raises:
+        ValueError: for no inputs, or ``None`` among them.
+        TypeError: for inputs of several types.
+    """
+    if any(value is None for value in inputs):
+        raise ValueError("at least one of the inputs of merge is None; a branch gave no value")
+    return Merged(*make("Merge", convert_all(inputs), name=name).outputs)
+
+
+def enter(
+    data: Any,
+    frame_name: str,
+    is_constant: bool = False,
+    parallel_iterations: int = 10,
+    name: str | None = None,
+) -> Tensor:
+    """Brings a value into a loop.
+
+    Args:
+        data: the value.
+        frame_name: what the loop is called; all that enters it has the same name.
+        is_constant: whether the value is there in every iteration, instead of the first alone.
+        parallel_iterations: how many iterations may be under way at once.
+        name: name of the operation, ``Enter`` if left out.
+
+    Raises:
+        ValueError: for an empty name, or fewer iterations than one.
+    """
+    attrs = {
+        "frame_name": frame_name,
+        "is_constant": is_constant,
+        "parallel_iterations": parallel_iterations,
+    }
+    return make_one("Enter", [convert_to_tensor(data)], attrs, name)
+
+
+def exit_(tensor: Any, name: str | None = None) -> Tensor:
+    """Brings a value out of a loop: that of the last iteration."""
+    return make_one("Exit", [convert_to_tensor(tensor)], name=name)
+
+
+def next_iteration(tensor: Any, name: str | None = None) -> Tensor:
+    """Brings a value into the next iteration of its loop."""
+    return make_one("NextIteration", [convert_to_tensor(tensor)], name=name)
+
+
+def loop_cond(input: Any, name: str | None = None) -> Tensor:
+    """Says of a bool scalar that it decides whether the loop goes on.
+
+    Raises:
+        TypeError: if it is no bool.
+        ValueError: if it is known to be no scalar.
+    """
+    return make_one("LoopCond", [convert_to_tensor(input)], name=name)
+
+
+def control_trigger(name: str | None = None) -> Operation:
+    """An operation that does nothing, and runs even after operations that are dead."""
+    return make("ControlTrigger", (), name=name)
+
+
+def close_loop(merged: Tensor, value: Tensor) -> None:
+    """Makes the last input of a merge the value of the iteration before.
+
+    Args:
+        merged: an output of ``merge``, whose last input stood in until now.
+        value: an output of ``next_iteration``.
+
+    Raises:
+        ValueError: if ``value`` is none.
+        TypeError: if its type is not that of the merge.
+    """
+    if value.op.type not in NEXT_ITERATIONS:
+        raise ValueError(
+            f"a loop is closed by an output of next_iteration; got {value.name} ({value.op.type})"
+        )
+    merged.op._update_input(len(merged.op.inputs) - 1, value)

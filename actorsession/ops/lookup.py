@@ -1,0 +1,31 @@
+"""Lookup tables, under TensorFlow's names: the namespace ``lookup``.
+
+Owns nothing; ``tables`` and ``vocabularies`` do.
+"""
+
+from __future__ import annotations
+
+from actorsession.ops.table_initializers import (
+    KeyValueTensorInitializer,
+    TextFileIndex,
+    TextFileInitializer,
+)
+from actorsession.ops.tables import (
+    HashTable,
+    MutableHashTable,
+    StaticHashTable,
+    StaticVocabularyTable,
+)
+from actorsession.ops.vocabularies import (
+    index_table_from_file,
+    index_table_from_tensor,
+    index_to_string_table_from_file,
+    index_to_string_table_from_tensor,
+)
+
+__all__ = [
+    "HashTable", "KeyValueTensorInitializer", "MutableHashTable", "StaticHashTable",
+    "StaticVocabularyTable", "TextFileIndex", "TextFileInitializer", "index_table_from_file",
+    "index_table_from_tensor", "index_to_string_table_from_file",
+    "index_to_string_table_from_tensor",
+]  # fmt: skip

@@ -1,0 +1,385 @@
+"""Values that wait between steps, in order or by key: the state behind staging areas.
+
+Nothing here waits: each attempt to put in, take or look is a future, done in whichever thread makes it
+possible. Attempts are served in the order in which they came, but one that cannot be served yet holds up none
+behind it. One whose future was cancelled takes nothing and leaves nothing; one that fails changes nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from actorsession.errors import CancelledError, InvalidArgumentError, ResourceExhaustedError
+from actorsession.graph.dtypes import DType
+
+__all__ = ["Limits", "MapState", "StageState"]
+
+Values: TypeAlias = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an area may hold; 0 stands for no bound.
+
+    Attributes:
+        capacity: elements.
+        memory: bytes of their values.
+    """
+
+    capacity: int
+    memory: int
+
+
+@dataclass(slots=True, eq=False)
+class _Attempt:
+    """Somebody who waits: what must be so, and what is done then; both are asked under the lock."""
+
+    ready: Callable[[], bool]
+    act: Callable[[], Values]
+    future: Future[Any] = field(default_factory=Future)
+
+
+_Outcome: TypeAlias = tuple["Future[Any]", Any, BaseException | None]
+
+
+class _Area:
+    """What both kinds of areas share: attempts, and the bytes that are in."""
+
+    def __init__(self, label: str, limits: Limits) -> None:
+        self.label = label
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._bytes = 0
+        self._attempts: list[_Attempt] = []
+
+    def clear(self) -> None:
+        """Leaves the area as if it were new; who waits for it gets a CancelledError."""
+        with self._lock:
+            attempts, self._attempts = self._attempts, []
+            self._drop()
+        error = CancelledError(f"{self.label} was reset")
+        for attempt in attempts:
+            if attempt.future.set_running_or_notify_cancel():
+                attempt.future.set_exception(error)
+
+    def empty(self) -> None:
+        """Drops what is in it; who waits to put something in may do so."""
+        with self._lock:
+            self._drop()
+            outcomes = self._serve()
+        _tell(outcomes)
+
+    def _drop(self) -> None:
+        self._bytes = 0
+
+    def _attempt(self, ready: Callable[[], bool], act: Callable[[], Values]) -> Future[Any]:
+        attempt = _Attempt(ready, act)
+        with self._lock:
+            self._attempts.append(attempt)
+            outcomes = self._serve()
+        _tell(outcomes)
+        if not attempt.future.done():
+            attempt.future.add_done_callback(lambda future: self._forget(attempt))
+        return attempt.future
+
+    def _serve(self) -> list[_Outcome]:
+        """Does what can be done now, under the lock; what is to be told when it is free."""
+        outcomes: list[_Outcome] = []
+        again = True
+        while again:
+            again = False
+            for attempt in tuple(self._attempts):
+                if not (attempt.future.cancelled() or attempt.ready()):
+                    continue
+                again = True
+                self._attempts.remove(attempt)
+                if attempt.future.set_running_or_notify_cancel():
+                    outcomes.append(_outcome(attempt))
+        return outcomes
+
+    def _forget(self, attempt: _Attempt) -> None:
+        if attempt.future.cancelled():
+            with self._lock:
+                if attempt in self._attempts:
+                    self._attempts.remove(attempt)
+
+    def _check_size(self, size: int) -> None:
+        if 0 < self._limits.memory < size:
+            raise ResourceExhaustedError(
+                f"Attempted to insert tensors with combined size of '{size}' bytes into {self.label} with "
+                f"a memory limit of '{self._limits.memory}'."
+            )
+
+    def _has_memory(self, size: int) -> bool:
+        return not self._limits.memory or self._bytes + size <= self._limits.memory
+
+    def _has_room(self, count: int) -> bool:
+        return not self._limits.capacity or count < self._limits.capacity
+
+
+def _outcome(attempt: _Attempt) -> _Outcome:
+    try:
+        values = attempt.act()
+    except Exception as error:
+        return attempt.future, None, error
+    return attempt.future, values[0] if len(values) == 1 else values, None
+
+
+def _tell(outcomes: Sequence[_Outcome]) -> None:
+    for future, value, error in outcomes:
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(value)
+
+
+def _size_of(values: Sequence[Any]) -> int:
+    """Bytes of values; of strings their characters."""
+    return sum(_bytes_of(value) for value in values)
+
+
+def _bytes_of(value: Any) -> int:
+    if isinstance(value, bytes):
+        return len(value)
+    if value.dtype == object:
+        return sum(map(len, value.flat))
+    return int(value.nbytes)
+
+
+def _check_types(label: str, values: Sequence[Any], wanted: Sequence[DType]) -> None:
+    found = [object if isinstance(value, bytes) else value.dtype for value in values]
+    if len(found) != len(wanted):
+        raise InvalidArgumentError(
+            f"{label}: Mismatch stage/unstage: {len(found)} vs. {len(wanted)}"
+        )
+    for i, (got, want) in enumerate(zip(found, wanted, strict=True)):
+        if got != want.np_dtype:
+            raise InvalidArgumentError(f"{label}: value {i} is {got}, {want.name} was asked for")
+
+
+def _copies(values: Sequence[Any]) -> Values:
+    """What is only looked at: the area keeps its own."""
+    return tuple([v.copy() if isinstance(v, np.ndarray) else v for v in values])
+
+
+class StageState(_Area):
+    """Elements that come out in the order in which they came in.
+
+    Args:
+        label: what the area is called in messages, such as ``StagingArea 'a'``.
+        limits: what it may hold.
+    """
+
+    def __init__(self, label: str, limits: Limits) -> None:
+        super().__init__(label, limits)
+        self._elements: deque[Values] = deque()
+
+    def put(self, values: Values) -> Future[Any]:
+        """Puts an element in, as soon as there is room.
+
+        Raises:
+            ResourceExhaustedError: if there can never be enough.
+        """
+        size = _size_of(values)
+        self._check_size(size)
+
+        def ready() -> bool:
+            return self._has_room(len(self._elements)) and self._has_memory(size)
+
+        def act() -> Values:
+            self._elements.append(values)
+            self._bytes += size
+            return ()
+
+        return self._attempt(ready, act)
+
+    def get(self, wanted: Sequence[DType]) -> Future[Any]:
+        """Takes the next element, as soon as there is one; InvalidArgumentError if it has other types."""
+
+        def act() -> Values:
+            values = self._elements[0]
+            _check_types(self.label, values, wanted)
+            self._elements.popleft()
+            self._bytes -= _size_of(values)
+            return values
+
+        return self._attempt(lambda: bool(self._elements), act)
+
+    def peek(self, index: int, wanted: Sequence[DType]) -> Future[Any]:
+        """A copy of one of the elements, as soon as there are so many.
+
+        Raises:
+            InvalidArgumentError: if ``index`` is negative.
+        """
+        if index < 0:
+            raise InvalidArgumentError(f"{self.label}: index is at least 0, got {index}")
+
+        def act() -> Values:
+            _check_types(self.label, self._elements[index], wanted)
+            return _copies(self._elements[index])
+
+        return self._attempt(lambda: index < len(self._elements), act)
+
+    @property
+    def size(self) -> int:
+        """How many elements are in it."""
+        return len(self._elements)
+
+    def _drop(self) -> None:
+        super()._drop()
+        self._elements.clear()
+
+
+class MapState(_Area):
+    """Elements by key, whose values may come and go one by one.
+
+    Args:
+        label: what the area is called in messages, such as ``MapStagingArea 'a'``.
+        limits: what it may hold; elements that are not complete count for the memory only.
+        ordered: whether of all elements the one with the lowest key comes out, or the oldest.
+    """
+
+    def __init__(self, label: str, limits: Limits, *, ordered: bool) -> None:
+        super().__init__(label, limits)
+        self._ordered = ordered
+        self._complete: dict[int, dict[int, Any]] = {}
+        self._counts: dict[int, int] = {}  # values of each complete element, those taken included
+        self._begun: dict[int, dict[int, Any]] = {}
+
+    def put(self, key: int, indices: Sequence[int], values: Values, count: int) -> Future[Any]:
+        """Puts values of an element in; waits for memory and, if it is a whole element, for room.
+
+        An element whose key is there already is dropped, as in TensorFlow.
+
+        Args:
+            key: of the element.
+            indices: which of its values, going up.
+            values: those.
+            count: how many values it has in all.
+
+        Raises:
+            InvalidArgumentError: if ``indices`` do not fit.
+            ResourceExhaustedError: if there can never be enough memory.
+        """
+        self._check_indices(key, indices, count)
+        if len(indices) != len(values):
+            raise InvalidArgumentError(
+                f"{self.label}: {len(indices)} indices do not name {len(values)} values"
+            )
+        size = _size_of(values)
+        self._check_size(size)
+        given = dict(zip(indices, values, strict=True))
+
+        def ready() -> bool:
+            whole = len(given) == count and key not in self._begun
+            return self._has_memory(size) and (not whole or self._has_room(len(self._complete)))
+
+        return self._attempt(ready, lambda: self._add(key, given, count))
+
+    def _add(self, key: int, given: dict[int, Any], count: int) -> Values:
+        begun = self._begun.get(key, {})
+        for index in given:
+            if index in begun:
+                raise InvalidArgumentError(
+                    f"The tensor for index '{index}' for key '{key}' was already initialized '{count}'."
+                )
+        element = begun | given
+        self._bytes += _size_of(tuple(given.values()))
+        if len(element) < count:
+            self._begun[key] = element
+            return ()
+        self._begun.pop(key, None)
+        if key in self._complete:
+            self._bytes -= _size_of(tuple(element.values()))
+            return ()
+        self._complete[key], self._counts[key] = element, count
+        return ()
+
+    def get(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Future[Any]:
+        """Takes values of an element, as soon as it is complete; it is gone with its last value.
+
+        Args:
+            key: of the element.
+            indices: which of its values, going up.
+            wanted: their types.
+        """
+        self._check_indices(key, indices)
+        return self._attempt(
+            lambda: key in self._complete, lambda: self._take(key, indices, wanted)
+        )
+
+    def get_any(self, indices: Sequence[int], wanted: Sequence[DType]) -> Future[Any]:
+        """Takes values of some element, as soon as there is one: (key, values...)."""
+        self._check_indices("any", indices)
+
+        def act() -> Values:
+            key = min(self._complete) if self._ordered else next(iter(self._complete))
+            return (np.int64(key), *self._take(key, indices, wanted))
+
+        return self._attempt(lambda: bool(self._complete), act)
+
+    def peek(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Future[Any]:
+        """Copies of values of an element, as soon as it is complete."""
+        self._check_indices(key, indices)
+        return self._attempt(
+            lambda: key in self._complete, lambda: _copies(self._values(key, indices, wanted))
+        )
+
+    @property
+    def size(self) -> int:
+        """How many complete elements are in it."""
+        return len(self._complete)
+
+    @property
+    def incomplete_size(self) -> int:
+        """How many elements are begun and not complete."""
+        return len(self._begun)
+
+    def _take(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Values:
+        values = self._values(key, indices, wanted)
+        element = self._complete[key]
+        for index in indices:
+            del element[index]
+        self._bytes -= _size_of(values)
+        if not element:
+            del self._complete[key], self._counts[key]
+        return values
+
+    def _values(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Values:
+        element = self._complete[key]
+        self._check_indices(key, indices, self._counts[key])
+        for index in indices:
+            if index not in element:
+                raise InvalidArgumentError(
+                    f"Tensor at index '{index}' for key '{key}' has already been removed."
+                )
+        values = tuple([element[index] for index in indices])
+        _check_types(self.label, values, wanted)
+        return values
+
+    def _check_indices(
+        self, key: int | str, indices: Sequence[int], count: int | None = None
+    ) -> None:
+        if any(b <= a for a, b in itertools.pairwise(indices)):
+            raise InvalidArgumentError(
+                f"{self.label}: Indices are not strictly ordered: {list(indices)}"
+            )
+        for index in indices:
+            if index < 0 or (count is not None and index >= count):
+                raise InvalidArgumentError(
+                    f"Index '{index}' for key '{key}' was out of bounds '{count}'."
+                )
+
+    def _drop(self) -> None:
+        super()._drop()
+        self._complete.clear()
+        self._counts.clear()
+        self._begun.clear()

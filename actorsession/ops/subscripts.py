@@ -1,0 +1,41 @@
+"""Equations of subscripts, as ``einsum`` takes them, taken apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+__all__ = ["DOT", "DOTS", "Equation", "parsed"]
+
+DOTS = "..."
+# In parsed subscripts one character stands for the dots.
+DOT = "."
+
+
+class Equation(NamedTuple):
+    """Subscripts with a dot for an ellipsis: those of the operands, and those of the result."""
+
+    inputs: tuple[str, ...]
+    output: str
+
+
+def parsed(equation: str) -> Equation:
+    """The subscripts of an equation; without an arrow, labels that occur once make the result.
+
+    Raises:
+        ValueError: if it is no equation.
+    """
+    text = equation.replace(" ", "").replace(DOTS, DOT)
+    left, arrow, right = text.partition("->")
+    inputs = tuple(left.split(","))
+    for part in (*inputs, right):
+        if not all(c == DOT or (c.isascii() and c.isalpha()) for c in part) or part.count(DOT) > 1:
+            raise ValueError(f"einsum: {equation!r} is no equation of letters, such as 'ij,jk->ik'")
+    if not arrow:
+        counts = Counter(left)
+        dots = DOT if DOT in left else ""
+        right = dots + "".join(sorted(c for c in counts if counts[c] == 1 and c.isalpha()))
+    unknown = sorted(set(right) - set(left) - {DOT})
+    if unknown:
+        raise ValueError(f"einsum: the result has labels that no operand has: {', '.join(unknown)}")
+    return Equation(inputs, right)

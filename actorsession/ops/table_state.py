@@ -1,0 +1,133 @@
+"""Tables from keys to values: the state behind the handles of lookup tables.
+
+Keys and values are Python's own (``bytes``, ``int``, ``float``, ``bool``), values of a shape are arrays. All
+methods are atomic with respect to each other, in any thread. A static table is filled once, before anything
+is looked up; clearing its container makes it as if it were new.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError
+from actorsession.graph.dtypes import DType
+
+__all__ = ["TableState"]
+
+
+class TableState:
+    """A table.
+
+    Args:
+        label: what it is called in messages.
+        key_dtype: of keys.
+        value_dtype: of values.
+        shape: of each value.
+        static: whether it is filled once, and must be before it is used.
+    """
+
+    def __init__(
+        self, label: str, key_dtype: DType, value_dtype: DType, shape: tuple[int, ...], static: bool
+    ) -> None:
+        self.label = label
+        self.key_dtype = key_dtype
+        self.value_dtype = value_dtype
+        self.shape = shape
+        self.static = static
+        self._lock = threading.Lock()
+        self._entries: dict[Any, Any] | None = None if static else {}
+
+    def __repr__(self) -> str:
+        return f"<{self.label} from {self.key_dtype.name} to {self.value_dtype.name}>"
+
+    def clear(self) -> None:
+        """Makes the table as if it were new."""
+        with self._lock:
+            self._entries = None if self.static else {}
+
+    def fill(self, pairs: Iterable[tuple[Any, Any]]) -> None:
+        """Fills the table, once if it is static, anew if it is not.
+
+        Raises:
+            FailedPreconditionError: if a static one was filled with something else, or a key has two values.
+        """
+        entries: dict[Any, Any] = {}
+        for key, value in pairs:
+            if self.static and not _same(entries.setdefault(key, value), value):
+                raise FailedPreconditionError(
+                    f"{self.label} has different value for same key. Key {key!r:.100} has "
+                    f"{entries[key]!r:.100} and trying to add value {value!r:.100}"
+                )
+            entries[key] = value
+        with self._lock:
+            if self.static and self._entries is not None:
+                if not _equal(self._entries, entries):
+                    raise FailedPreconditionError(f"{self.label}: Table already initialized.")
+                return
+            self._entries = entries
+
+    def insert(self, pairs: Iterable[tuple[Any, Any]]) -> None:
+        """Puts entries in, over those that have the same key.
+
+        Raises:
+            InvalidArgumentError: if the table is static.
+        """
+        added = dict(pairs)
+        with self._lock:
+            self._changing().update(added)
+
+    def remove(self, keys: Iterable[Any]) -> None:
+        """Takes entries out; keys that are not there do not matter.
+
+        Raises:
+            InvalidArgumentError: if the table is static.
+        """
+        gone = list(keys)
+        with self._lock:
+            entries = self._changing()
+            for key in gone:
+                entries.pop(key, None)
+
+    def _changing(self) -> dict[Any, Any]:
+        if self.static or self._entries is None:
+            raise InvalidArgumentError(f"{self.label} cannot be changed: it is filled once")
+        return self._entries
+
+    def _filled(self) -> dict[Any, Any]:
+        if self._entries is None:
+            raise FailedPreconditionError(
+                f"{self.label}: Table not initialized. Run its initializer, or tables_initializer()"
+            )
+        return self._entries
+
+    def find(self, keys: Iterable[Any], default: Any) -> list[Any]:
+        """The value of each key, or ``default``.
+
+        Raises:
+            FailedPreconditionError: if a static table was not filled.
+        """
+        with self._lock:
+            entries = self._filled()
+            return [entries.get(key, default) for key in keys]
+
+    def size(self) -> int:
+        """How many entries there are; errors as ``find``."""
+        with self._lock:
+            return len(self._filled())
+
+    def entries(self) -> dict[Any, Any]:
+        """A copy of all entries; errors as ``find``."""
+        with self._lock:
+            return dict(self._filled())
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or np.array_equal(a, b)
+
+
+def _equal(a: dict[Any, Any], b: dict[Any, Any]) -> bool:
+    return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)

@@ -1,0 +1,516 @@
+"""The dataflow engine: a part with control flow of single operations, run node by node.
+
+``DataflowRun`` is a ``PartitionRun`` that a step cannot tell from others, but for what is in it: a queue of
+nodes whose values have arrived. Each value belongs to one iteration of one frame, and may be **dead**: that
+of a way not taken. A node runs once in each iteration in which all that it reads is there, and is dead if any
+of that is; a Merge needs one value that lives. An Enter leads into a frame, which it makes for the iteration
+that it stands in; a NextIteration leads into the next one; an Exit leads out, and if it is dead it says so
+only when its frame is over, because a later iteration may make it live. A frame is over when nothing of it is
+under way.
+
+All of it belongs to the thread of the step, but for kernels that are dear: those run in the pool, each by
+itself. As little as possible is kept for an iteration: a node that waits for one value is queued when it
+comes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from actorsession.errors import InternalError, InvalidArgumentError, OpError, from_exception
+from actorsession.plan.dataflow import (
+    ALONE,
+    BESIDE,
+    CALL,
+    CONSTANT,
+    ENTER,
+    EXIT,
+    FEED,
+    MERGE,
+    NEXT,
+    RECEIVE,
+    SENDING,
+    SWITCH,
+    LinkedDataflow,
+    LoopFrame,
+    NodePlan,
+)
+from actorsession.plan.link import own
+from actorsession.plan.partition import CONTROL_TOKEN
+from actorsession.runtime.frames import FrameRun, Iteration, key_of
+from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
+from actorsession.runtime.partition_run import HeldSends, PartitionRun, locate_error
+from actorsession.runtime.rendezvous import Arrival
+
+if TYPE_CHECKING:
+    from actorsession.runtime.step import Step
+
+__all__ = ["DataflowRun", "HeldNode"]
+
+
+class _Dead:
+    """The value of a way not taken."""
+
+    def __repr__(self) -> str:
+        return "DEAD"
+
+
+_DEAD: Any = _Dead()
+# Nodes between two looks at the clock, and seconds that an event loop is held at a time.
+_LOOK = 32
+_SLICE = 0.002
+# Weight of the newest measurement in a kernel's moving average.
+_EMA = 0.25
+
+
+class HeldNode(HeldSends):
+    """A node of an engine that runs in the pool.
+
+    Args:
+        run: the engine.
+        plan: the node.
+        iteration: where.
+        values: what it reads.
+    """
+
+    __slots__ = ("_runs", "iteration", "plan", "values")
+
+    def __init__(
+        self, run: DataflowRun, plan: NodePlan, iteration: Iteration, values: Sequence[Any]
+    ) -> None:
+        super().__init__(run, 0)
+        self.plan = plan
+        self.iteration = iteration
+        self.values = values
+        self._runs = False
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has a thread."""
+        return self._runs
+
+    def begin_running(self) -> None:
+        """Notes that it has a thread."""
+        self._runs = True
+
+    @property
+    def node(self) -> int | None:
+        """Its number in the part."""
+        return self.plan.number
+
+
+class DataflowRun(PartitionRun):
+    """One part with control flow of single operations in one step."""
+
+    __slots__ = (
+        "_feeds", "_plain", "_queue", "_queued", "_root", "_running", "_suspended", "_tickets", "_values",
+        "engine",
+    )  # fmt: skip
+
+    def __init__(self, step: Step, linked: LinkedDataflow, feeds: Sequence[Any]) -> None:
+        super().__init__(step, linked, feeds)
+        self.engine = linked
+        self.left = 1
+        self._feeds = feeds
+        self._queue: deque[tuple[NodePlan, Iteration, Any, bool]] = deque()
+        self._root = FrameRun(LoopFrame(""), None)
+        self._values: dict[int, Any] = {}  # by position in the fetches
+        self._queued = self._running = False
+        self._plain = not step.has_pool and step.collector is None
+        self._suspended: dict[int, tuple[NodePlan, Iteration, int]] = {}
+        self._tickets = 0
+
+    # -- what a step asks of a partition -------------------------------------------------------
+
+    def start(self) -> None:
+        """Queues the nodes that wait for nothing."""
+        root = self._root.iterations[0]
+        for plan in self.engine.roots:
+            root.busy += 1
+            self._queue.append((plan, root, [], False))
+        if self._queue:
+            self._wake()
+        else:
+            self._conclude()
+
+    def execute(
+        self, index: int, context: HeldSends | None = None
+    ) -> tuple[Sequence[Any], OpError | None]:
+        """Runs what is queued, or in the pool one node; never raises what a kernel raised."""
+        if isinstance(context, HeldNode):
+            return self._execute_held(context)
+        step, queue = self.step, self._queue
+        self._queued, self._running = False, True
+        until = time.perf_counter() + _SLICE
+        looks = 0
+        plan: NodePlan | None = None
+        try:
+            while queue:
+                if step.error is not None:
+                    break
+                looks += 1
+                if looks == _LOOK:
+                    looks = 0
+                    if step.given_up:
+                        return (), step.error or step._given_up
+                    if step.loop is not None and time.perf_counter() > until:
+                        break
+                plan, iteration, values, dead = queue.popleft()
+                self._run(plan, iteration, values, dead)
+        except Exception as exc:
+            if step.given_up:
+                return (), step.error or step._given_up
+            return (), self._located(plan, exc)
+        finally:
+            self._running = False
+        return (), None
+
+    def finished(self, index: int, results: Sequence[Any]) -> None:
+        """Goes on with what a kernel gave in the pool, or what is left in the queue, or ends."""
+        for plan, iteration, values in results:
+            self._give(plan, iteration, values)
+        if not self._queue:
+            self._conclude()
+        elif results or self.step.loop is None:
+            self._wake()
+        else:
+            self.step.loop.call_soon(self._resume)  # others on the event loop have their turn
+
+    def delivered(self, number: int, values: Any) -> None:
+        """Takes in the values of a node that was suspended."""
+        plan, iteration, begin = self._suspended.pop(number)
+        self._give(plan, iteration, self._outputs(plan, values, begin))
+        self._go_on()
+
+    def located(self, number: int, exc: BaseException) -> OpError:
+        """What a node that was suspended raised, as one of our errors that names it."""
+        return self._located(self._suspended[number][0], exc)
+
+    def _resume(self) -> None:
+        self._wake()
+        self.step.drain()
+
+    def _wake(self) -> None:
+        if not (self._queued or self._running):
+            self._queued = True
+            self.step.ready(self, 0)
+
+    def _go_on(self) -> None:
+        """After a value that has come from outside."""
+        if self._running:
+            return
+        if self._queue:
+            self._wake()
+        else:
+            self._conclude()
+
+    def _conclude(self) -> None:
+        """Ends the part, if nothing of it is under way any more."""
+        root = self._root.iterations[0]
+        if root.busy or root.frames or not self.left or self.step.error is not None:
+            return
+        self.left = 0
+        copy = own if self.engine.own_fetches else None
+        for position, name, output in self.engine.compiled.partition.fetches:
+            if position not in self._values:
+                self.step.fail(self._dead_fetch(name, output))
+                return
+            value = self._values[position]
+            if copy is not None:
+                value = copy(value)
+            elif isinstance(value, np.ndarray) and not value.ndim:
+                value = value[()]
+            self.step.outputs[position] = value
+        self.step.ended()
+
+    def _dead_fetch(self, name: str, output: int) -> OpError:
+        # What TensorFlow's two kinds of session say of it.
+        kind = InvalidArgumentError if self.engine.own_fetches else InternalError
+        return kind(
+            f"the fetched tensor '{name}:{output}' has no value: it is on a way that was not taken, so it "
+            "is dead"
+        )
+
+    # -- nodes ---------------------------------------------------------------------------------
+
+    def _run(self, plan: NodePlan, iteration: Iteration, values: Any, dead: bool) -> None:
+        kind = plan.kind
+        if dead and kind != SENDING and kind != RECEIVE:
+            self._give(plan, iteration, (_DEAD,) * plan.outputs, True)
+        elif kind <= MERGE:
+            self._give(plan, iteration, values)
+        elif kind == CALL:
+            if self._plain and plan.is_plain:
+                made = plan.function(*values)
+                self._give(plan, iteration, (made,) if plan.outputs == 1 else made or ())
+            else:
+                self._call(plan, iteration, values)
+        elif kind == SWITCH:
+            data, predicate = values
+            if type(predicate) is not np.bool_ and np.ndim(predicate):
+                raise InvalidArgumentError(
+                    f"a predicate is a scalar, but it has shape {list(np.shape(predicate))}"
+                )
+            self._give(plan, iteration, (_DEAD, data) if predicate else (data, _DEAD))
+        elif kind == CONSTANT:
+            self._give(plan, iteration, (plan.function,))
+        elif kind == FEED:
+            self._give(plan, iteration, (self._feeds[plan.index],))
+        elif kind == SENDING:
+            self._send(plan, iteration, values, dead)
+        elif kind == RECEIVE:
+            key = key_of(plan, iteration)
+            self.step.rendezvous.recv_async(key, partial(self._came, plan, iteration, key))
+        else:
+            data, chosen = values
+            ways: list[Any] = [_DEAD] * plan.outputs
+            chosen = int(chosen)
+            ways[chosen if 0 <= chosen < plan.outputs else -1] = data
+            self._give(plan, iteration, ways)
+
+    def _call(self, plan: NodePlan, iteration: Iteration, values: Sequence[Any]) -> None:
+        step = self.step
+        pooled = step.has_pool
+        if pooled and (plan.blocks or plan.dear > OFFLOAD_ABOVE):
+            step.offload(HeldNode(self, plan, iteration, values), blocks=plan.blocks)
+            return
+        if plan.suspends >= 0:
+            number = plan.suspends + self._tickets * len(self.engine.compiled.suspensions)
+            self._tickets += 1
+            self._suspended[number] = plan, iteration, time.perf_counter_ns()
+            step.suspend(self, number, plan.function(*values))
+            return
+        if plan.segment is not None:
+            self._give(plan, iteration, self._construct(plan, values))
+        else:
+            begin = time.perf_counter_ns()
+            found = self._outputs(plan, plan.function(*values), begin)
+            seconds = (time.perf_counter_ns() - begin) * 1e-9
+            if seconds > OFFLOAD_ABOVE:
+                plan.dear += _EMA * (seconds - plan.dear) if plan.dear else seconds
+            self._give(plan, iteration, found)
+
+    def _outputs(self, plan: NodePlan, made: Any, begin: int) -> Sequence[Any]:
+        """What a kernel returned as a value for each output; noted where the step is traced."""
+        outputs: Sequence[Any] = (made,) if plan.outputs == 1 else made or ()
+        if self.step.collector is not None:
+            self.step.collector.add_suspended(self.linked, plan.number, begin, outputs)
+        return outputs
+
+    def _construct(self, plan: NodePlan, values: Sequence[Any]) -> Sequence[Any]:
+        """The values of a loop or branch that is one operation."""
+        assert plan.segment is not None
+        order, results = plan.index
+        found = plan.segment.function(self, *[values[i] for i in order])
+        return [found[i] for i in results]
+
+    def _execute_held(self, held: HeldNode) -> tuple[Sequence[Any], OpError | None]:
+        plan, begin = held.plan, time.perf_counter_ns()
+        held.begin_running()
+        try:
+            if plan.segment is not None:
+                found = self._construct(plan, held.values)
+            else:
+                found = self._outputs(plan, plan.function(*held.values), begin)
+        except Exception as exc:
+            if self.step.given_up:
+                return (), self.step.error or self.step._given_up
+            return (), self._located(plan, exc)
+        seconds = (time.perf_counter_ns() - begin) * 1e-9
+        plan.dear += _EMA * (seconds - plan.dear) if plan.dear else seconds
+        return [(plan, held.iteration, found)], None
+
+    def _located(self, plan: NodePlan | None, exc: BaseException) -> OpError:
+        if plan is not None and plan.linked is not None and plan.segment is not None:
+            assert isinstance(exc, Exception)
+            return locate_error(exc, plan.linked, plan.segment)
+        error = from_exception(exc)
+        if plan is not None:
+            error.locate(node=plan.node.name, device=self.linked.device, source=plan.node.source)
+        return error
+
+    # -- transfers -----------------------------------------------------------------------------
+
+    def _send(self, plan: NodePlan, iteration: Iteration, values: Any, dead: bool) -> None:
+        key = key_of(plan, iteration)
+        value = values[0] if values and not dead else CONTROL_TOKEN
+        if self.step.collector is not None:
+            self.step.collector.add_transfer("send", key, self.linked.device, value)
+        self.step.rendezvous.send(key, value, dead)
+        self._give(plan, iteration, (), dead)
+
+    def _came(
+        self, plan: NodePlan, iteration: Iteration, key: str, outcome: Arrival | OpError
+    ) -> None:
+        if isinstance(outcome, OpError):
+            self.step.fail(outcome)
+            return
+        if self.step.collector is not None:
+            self.step.collector.add_transfer("recv", key, self.linked.device, outcome.value)
+        self._give(plan, iteration, (_DEAD if outcome.dead else outcome.value,), outcome.dead)
+        self._go_on()
+        if not self._running:
+            self.step.drain()
+
+    # -- where values go -----------------------------------------------------------------------
+
+    def _give(
+        self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool = False
+    ) -> None:
+        """Hands on what a node has made, and counts it as done."""
+        if plan.fetched:
+            for output, position in plan.fetched:
+                if values[output] is not _DEAD:
+                    self._values[position] = values[output]
+        kind = plan.kind
+        if kind > NEXT:
+            self._spread(plan, iteration, values, dead)
+        elif kind == ENTER:
+            self._enter(plan, iteration, values[0])
+        elif kind == EXIT:
+            frame = iteration.frame
+            if not dead:
+                assert frame.parent is not None
+                self._spread(plan, frame.parent, values, dead)
+            elif iteration.index == frame.newest:
+                frame.dead_exits.append(plan)
+        elif not dead:
+            self._next(plan, iteration, values[0])
+        iteration.busy -= 1
+        if not iteration.busy:
+            self._tidy(iteration.frame)
+
+    def _spread(
+        self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool
+    ) -> None:
+        """Gives values to the nodes of an iteration that read them."""
+        queue, waiting = self._queue, iteration.waiting
+        for output, reader, at, how in plan.edges:
+            value = values[output]
+            if how == ALONE:
+                iteration.busy += 1
+                queue.append((reader, iteration, (value,), value is _DEAD))
+            elif how == BESIDE:
+                state = waiting.get(reader.number)
+                if state is None:
+                    state = [reader.pending, False, [None] * reader.inputs]
+                    waiting[reader.number] = state
+                state[0] -= 1
+                if value is _DEAD:
+                    state[1] = True
+                else:
+                    state[2][at] = value
+                if not state[0]:
+                    del waiting[reader.number]
+                    iteration.busy += 1
+                    queue.append((reader, iteration, state[2], state[1]))
+            else:
+                self._merge(reader, iteration, at, value, plan.is_enter)
+        if plan.followers:
+            for follower in plan.followers:
+                self._follow(follower, iteration, dead)
+
+    def _follow(self, plan: NodePlan, iteration: Iteration, dead: bool) -> None:
+        """Tells a node that one which it runs after is done."""
+        if plan.is_merge:
+            self._merge(plan, iteration, -1, None, False)
+            return
+        state = iteration.waiting.get(plan.number)
+        if state is None:
+            state = iteration.waiting[plan.number] = [plan.pending, False, [None] * plan.inputs]
+        state[0] -= 1
+        if dead and not plan.is_immortal:
+            state[1] = True
+        if not state[0]:
+            del iteration.waiting[plan.number]
+            iteration.busy += 1
+            self._queue.append((plan, iteration, state[2], state[1]))
+
+    def _merge(
+        self, plan: NodePlan, iteration: Iteration, at: int, value: Any, entered: bool
+    ) -> None:
+        """Gives a Merge a value, or with ``at`` -1 the end of a node that it runs after."""
+        state = iteration.waiting.get(plan.number)
+        if state is None:
+            # Nodes still to end, dead values so far, what it gives, and whether it was queued.
+            state = iteration.waiting[plan.number] = [plan.control, 0, None, False]
+        if state[3]:
+            return
+        if at < 0:
+            state[0] -= 1
+        elif value is not _DEAD:
+            if state[2] is None:
+                state[2] = (value, np.int32(at))
+        else:
+            # What else such a Merge reads is a NextIteration, which never comes after a dead Enter.
+            state[1] = plan.inputs if entered else state[1] + 1
+        if not state[0] and (state[2] is not None or state[1] >= plan.inputs):
+            state[3] = True
+            iteration.busy += 1
+            self._queue.append((plan, iteration, state[2], state[2] is None))
+
+    # -- frames --------------------------------------------------------------------------------
+
+    def _enter(self, plan: NodePlan, iteration: Iteration, value: Any) -> None:
+        loop = plan.frame
+        assert loop is not None
+        frame = iteration.frames.get(loop)
+        if frame is None:
+            frame = iteration.frames[loop] = FrameRun(loop, iteration)
+        dead = value is _DEAD
+        if plan.is_constant:
+            frame.constants.append((plan, value))
+            for inner in tuple(frame.iterations.values()):
+                self._spread(plan, inner, (value,), dead)
+        else:
+            self._spread(plan, frame.iterations[0], (value,), dead)
+        frame.enters -= 1
+        if not frame.enters:
+            self._tidy(frame)
+
+    def _next(self, plan: NodePlan, iteration: Iteration, value: Any) -> None:
+        frame = iteration.frame
+        if iteration.index == frame.newest:
+            if len(frame.iterations) >= frame.loop.parallel:
+                frame.deferred.append((plan, value))
+                return
+            self._begin_iteration(frame)
+        self._spread(plan, frame.iterations[iteration.index + 1], (value,), False)
+
+    def _begin_iteration(self, frame: FrameRun) -> None:
+        frame.newest += 1
+        iteration = frame.iterations[frame.newest] = Iteration(frame, frame.newest)
+        frame.dead_exits.clear()
+        deferred, frame.deferred = frame.deferred, []
+        for plan, value in deferred:
+            self._spread(plan, iteration, (value,), False)
+        for plan, value in frame.constants:
+            self._spread(plan, iteration, (value,), value is _DEAD)
+
+    def _tidy(self, frame: FrameRun) -> None:
+        """Drops iterations that are over, oldest first, and the frame itself with the last."""
+        parent = frame.parent
+        if parent is None:
+            return
+        iterations = frame.iterations
+        if frame.enters or not iterations:
+            return
+        while iterations:
+            oldest = next(iter(iterations.values()))
+            if oldest.busy or oldest.frames:
+                return
+            if frame.deferred:
+                # The next one takes its place, and begins before this one is forgotten.
+                self._begin_iteration(frame)
+            del iterations[oldest.index]
+        del parent.frames[frame.loop]
+        for plan in frame.dead_exits:
+            self._spread(plan, parent, (_DEAD,), True)
+        if not parent.busy and not parent.frames:
+            self._tidy(parent.frame)

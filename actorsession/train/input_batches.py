@@ -1,0 +1,336 @@
+"""Batches through queues, of what tensors give in one step after another.
+
+The other half of ``input``, which re-exports all of it. Each function makes a queue and a ``QueueRunner``
+that fills it. Names are TensorFlow's, without its nodes for summaries. Sparse tensors are not taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actorsession import ops
+from actorsession.graph.defaults import name_scope
+from actorsession.graph.dtypes import int32
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
+from actorsession.train.queue_runner import QueueRunner, add_queue_runner
+
+__all__ = [
+    "batch", "batch_join", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch",
+    "maybe_shuffle_batch_join", "shuffle_batch", "shuffle_batch_join",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batching:
+    """What the functions below have in common.
+
+    Attributes:
+        size: elements in a batch.
+        capacity: of the queue.
+        threads: loops for each list of tensors.
+        many: whether tensors have a row for each element.
+        shapes: of elements, if tensors do not say them.
+        smaller: whether the last batch may be smaller.
+        shared_name: name under which sessions of a cluster share the queue.
+        pads: whether elements are padded to one shape.
+        mixes: how many elements stay in the queue, so that they mix; ``None`` for those in order.
+        seed: of the mixing.
+    """
+
+    size: Any
+    capacity: int
+    threads: int = 1
+    many: bool
+    shapes: Any
+    smaller: bool
+    shared_name: str | None
+    pads: bool = False
+    mixes: int | None = None
+    seed: int | None = None
+
+    def queue(self, types: Sequence[Any], shapes: Any) -> QueueBase:
+        """The queue that holds elements."""
+        if self.mixes is not None:
+            return RandomShuffleQueue(
+                self.capacity, self.mixes, types, shapes=shapes, seed=self.seed,
+                shared_name=self.shared_name,
+            )  # fmt: skip
+        kind = PaddingFIFOQueue if self.pads else FIFOQueue
+        return kind(self.capacity, types, shapes=shapes, shared_name=self.shared_name)
+
+    def build(self, given: Sequence[Any], keep_input: Any, name: str) -> Any:
+        """Batches of what several lists or dictionaries of tensors give."""
+        if self.mixes is not None and self.capacity <= self.mixes:
+            raise ValueError(
+                f"capacity {self.capacity} must be bigger than min_after_dequeue {self.mixes}."
+            )
+        with name_scope(name) as scope:
+            lists = _tensors_of(given)
+            keep = _checked_keep(keep_input, self.many)
+            shapes = self.shapes if self.shapes is not None else _shapes(lists, self.many)
+            queue = self.queue([tensor.dtype for tensor in lists[0]], shapes)
+            put = queue.enqueue_many if self.many else queue.enqueue
+            steps = [_put(put, tensors, keep) for tensors in lists]
+            add_queue_runner(QueueRunner(queue, steps * self.threads))
+            take = queue.dequeue_up_to if self.smaller else queue.dequeue_many
+            taken = take(self.size, name=scope)
+        if not isinstance(given[0], Mapping):
+            return taken
+        parts = taken if isinstance(taken, (list, tuple)) else [taken]
+        return dict(zip(sorted(given[0]), parts, strict=True))
+
+
+def _tensors_of(given: Sequence[Any]) -> list[list[Tensor]]:
+    if not given:
+        raise ValueError("Expected at least one set of tensors")
+    if isinstance(given[0], Mapping):
+        keys = sorted(given[0])
+        if any(sorted(each) != keys for each in given):
+            raise ValueError("All dictionaries to join must have the same keys")
+        given = [[each[key] for key in keys] for each in given]
+    lists = [[ops.convert_to_tensor(value) for value in each] for each in given]
+    if not all(lists):
+        raise ValueError("Expected at least one tensor in batch().")
+    types = [[tensor.dtype for tensor in each] for each in lists]
+    if any(found != types[0] for found in types):
+        raise TypeError(
+            f"Expected types to be consistent: {[[t.name for t in each] for each in types]}"
+        )
+    return lists
+
+
+def _checked_keep(keep_input: Any, many: bool) -> Any:
+    """Which elements are wanted: a truth, or a tensor of one or for each row."""
+    if keep_input is True:
+        return True
+    keep = ops.convert_to_tensor(keep_input)
+    if keep.shape.rank is None:
+        raise ValueError("`keep_input` dimensions must be known at graph construction.")
+    if not many and keep.shape.rank == 1:
+        raise ValueError("`keep_input` cannot be a vector when `enqueue_many=False`.")
+    if keep.shape.rank > 1:
+        raise ValueError("`keep_input` must be 0 or 1 dimensions.")
+    return keep
+
+
+def _shapes(lists: Sequence[Sequence[Tensor]], many: bool) -> list[TensorShape]:
+    """The shapes of elements, as far as all lists agree on them."""
+    for tensor in (tensor for each in lists for tensor in each):
+        if tensor.shape.rank is None:
+            raise ValueError(f"Cannot infer Tensor's rank: {tensor!r}")
+        if many and tensor.shape.rank == 0:
+            raise ValueError(f"with enqueue_many tensors have rows: {tensor!r} is a scalar")
+    found = []
+    for tensors in zip(*lists, strict=True):
+        shapes = [tensor.shape[1:] if many else tensor.shape for tensor in tensors]
+        first = shapes[0].as_list()
+        for shape in shapes[1:]:
+            if shape.rank != len(first):
+                raise ValueError(f"shapes {shapes[0]} and {shape} to join differ in rank")
+            first = [a if a == b else None for a, b in zip(first, shape.as_list(), strict=True)]
+        found.append(TensorShape(first))
+    return found
+
+
+def _put(put: Any, tensors: list[Tensor], keep: Any) -> Any:
+    """What puts those elements in that are wanted."""
+    if keep is True:
+        return put(tensors)
+    if keep.shape.rank == 1:
+        side = ops.cast(keep, int32)
+        return put([ops.dynamic_partition(tensor, side, 2)[1] for tensor in tensors])
+    return ops.cond(keep, lambda: put(tensors), ops.no_op)
+
+
+def batch(
+    tensors: Any,
+    batch_size: Any,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Batches of what tensors give in one step after another.
+
+    Args:
+        tensors: a list or dictionary of tensors.
+        batch_size: elements in a batch.
+        num_threads: loops that fill the queue.
+        capacity: elements in the queue.
+        enqueue_many: whether tensors have a row for each element.
+        shapes: of elements; those of the tensors if left out.
+        dynamic_pad: whether elements of several sizes are padded with zeros to that of the largest.
+        allow_smaller_final_batch: whether the last batch may be smaller; else what is left over is lost.
+        shared_name: name under which sessions of a cluster share the queue.
+        name: wanted name.
+
+    Returns:
+        Tensors as those given, in the same list or dictionary; the tensor itself for a list of one.
+
+    Raises:
+        ValueError: for no tensors, or shapes that are not known.
+    """
+    return maybe_batch(
+        tensors, True, batch_size, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
+        allow_smaller_final_batch, shared_name, name or "batch",
+    )  # fmt: skip
+
+
+def maybe_batch(
+    tensors: Any,
+    keep_input: Any,
+    batch_size: Any,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As ``batch``, for those elements for which ``keep_input`` is true.
+
+    Args:
+        keep_input: bool, a scalar, or with ``enqueue_many`` one for each row.
+    """
+    batching = _Batching(
+        size=batch_size, capacity=capacity, threads=num_threads, many=enqueue_many, shapes=shapes,
+        smaller=allow_smaller_final_batch, shared_name=shared_name, pads=dynamic_pad,
+    )  # fmt: skip
+    return batching.build([tensors], keep_input, name or "batch")
+
+
+def batch_join(
+    tensors_list: Sequence[Any],
+    batch_size: Any,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As ``batch`` of several lists or dictionaries of tensors, each with a loop of its own."""
+    return maybe_batch_join(
+        tensors_list, True, batch_size, capacity, enqueue_many, shapes, dynamic_pad,
+        allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def maybe_batch_join(
+    tensors_list: Sequence[Any],
+    keep_input: Any,
+    batch_size: Any,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As ``batch_join``, for those elements for which ``keep_input`` is true."""
+    batching = _Batching(
+        size=batch_size, capacity=capacity, many=enqueue_many, shapes=shapes,
+        smaller=allow_smaller_final_batch, shared_name=shared_name, pads=dynamic_pad,
+    )  # fmt: skip
+    return batching.build(tensors_list, keep_input, name or "batch_join")
+
+
+def shuffle_batch(
+    tensors: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As ``batch``, with elements in random order.
+
+    Args:
+        min_after_dequeue: how many elements stay in the queue, so that they mix; below ``capacity``.
+        seed: of the order.
+    """
+    return maybe_shuffle_batch(
+        tensors, batch_size, capacity, min_after_dequeue, True, num_threads, seed, enqueue_many,
+        shapes, allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def maybe_shuffle_batch(
+    tensors: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: Any,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As ``shuffle_batch``, for those elements for which ``keep_input`` is true."""
+    batching = _Batching(
+        size=batch_size, capacity=capacity, threads=num_threads, many=enqueue_many, shapes=shapes,
+        smaller=allow_smaller_final_batch, shared_name=shared_name, mixes=min_after_dequeue,
+        seed=seed,
+    )  # fmt: skip
+    return batching.build([tensors], keep_input, name or "shuffle_batch")
+
+
+def shuffle_batch_join(
+    tensors_list: Sequence[Any],
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As ``shuffle_batch`` of several lists or dictionaries of tensors, each with a loop of its own."""
+    return maybe_shuffle_batch_join(
+        tensors_list, batch_size, capacity, min_after_dequeue, True, seed, enqueue_many, shapes,
+        allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def maybe_shuffle_batch_join(
+    tensors_list: Sequence[Any],
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: Any,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As ``shuffle_batch_join``, for those elements for which ``keep_input`` is true."""
+    batching = _Batching(
+        size=batch_size, capacity=capacity, many=enqueue_many, shapes=shapes,
+        smaller=allow_smaller_final_batch, shared_name=shared_name, mixes=min_after_dequeue,
+        seed=seed,
+    )  # fmt: skip
+    return batching.build(tensors_list, keep_input, name or "shuffle_batch_join")

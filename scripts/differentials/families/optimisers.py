@@ -1,0 +1,181 @@
+"""Optimisers over several steps, with dense and sparse gradients; schedules of learning rates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scripts.differentials.numbers import reals
+from scripts.differentials.program import Build, Family, Plan, Step
+
+__all__ = ["FAMILIES"]
+
+optimisers = Family("optimisers")
+schedules = Family("schedules")
+FAMILIES = [optimisers, schedules]
+
+
+_OPTIMISERS: dict[str, Callable[[Any], Any]] = {
+    "sgd": lambda t: t.GradientDescentOptimizer(0.1),
+    "momentum": lambda t: t.MomentumOptimizer(0.1, 0.9),
+    "nesterov": lambda t: t.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+    "adam": lambda t: t.AdamOptimizer(0.05),
+    "adam-betas": lambda t: t.AdamOptimizer(0.05, 0.5, 0.9, 1e-4),
+    "adagrad": lambda t: t.AdagradOptimizer(0.1),
+    "adadelta": lambda t: t.AdadeltaOptimizer(1.0),
+    "rmsprop": lambda t: t.RMSPropOptimizer(0.05),
+    "rmsprop-momentum": lambda t: t.RMSPropOptimizer(0.05, momentum=0.8),
+    "rmsprop-centered": lambda t: t.RMSPropOptimizer(0.05, centered=True),
+    "ftrl": lambda t: t.FtrlOptimizer(0.1),
+    "ftrl-regularised": lambda t: t.FtrlOptimizer(
+        0.1, l1_regularization_strength=0.05, l2_regularization_strength=0.1
+    ),
+    "proximal-sgd": lambda t: t.ProximalGradientDescentOptimizer(
+        0.1, l1_regularization_strength=0.05
+    ),
+    "proximal-adagrad": lambda t: t.ProximalAdagradOptimizer(0.1, l2_regularization_strength=0.05),
+}
+
+
+def _trained(make: Callable[[Any], Any], kind: str) -> Build:
+    def build(tf: Any, np: Any) -> Plan:
+        w = tf.get_variable("w", initializer=reals(np, (3, 2)))
+        b = tf.get_variable("b", initializer=[0.5, -0.5])
+        if kind == "sparse":
+            loss = tf.reduce_sum((tf.nn.embedding_lookup(w, [0, 2, 0]) + b) ** 2)
+        else:
+            loss = tf.reduce_mean((tf.matmul(reals(np, (4, 3)), w) + b - 1.0) ** 2)
+        step = tf.train.get_or_create_global_step()
+        optimizer = make(tf.train)
+        train = optimizer.minimize(loss, global_step=step)
+        facts = [[v.name for v in tf.global_variables()], optimizer.get_slot_names(), train.name]
+        return Plan(
+            steps=[*[Step([train, loss])] * 5, Step(tf.global_variables())],
+            facts=facts,
+            tolerance=5e-5,
+        )
+
+    return build
+
+
+for _name, _optimiser in _OPTIMISERS.items():
+    for _kind in ("dense", "sparse"):
+        optimisers.add(f"{_name}-{_kind}", _trained(_optimiser, _kind))
+
+
+@optimisers("two-halves")
+def _halves(tf: Any, np: Any) -> Plan:
+    v = tf.Variable([3.0, -4.0], name="v")
+    other = tf.Variable(1.0, name="other")
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
+    pairs = optimizer.compute_gradients(tf.reduce_sum(v * v))
+    clipped = [(tf.clip_by_value(slope, -1.0, 1.0), v) for slope, v in pairs if slope is not None]
+    facts = [[slope is None for slope, _ in pairs], [v.name for _, v in pairs]]
+    return Plan(steps=[Step(optimizer.apply_gradients(clipped)), Step([v, other])], facts=facts)
+
+
+@optimisers("only-some-variables")
+def _some(tf: Any, np: Any) -> Plan:
+    a, b = tf.Variable(1.0), tf.Variable(2.0)
+    train = tf.train.AdamOptimizer(0.1).minimize(a * b, var_list=[b])
+    return Plan(steps=[Step(train), Step([a, b])])
+
+
+@optimisers("nothing-to-train")
+def _nothing(tf: Any, np: Any) -> Any:
+    return tf.train.GradientDescentOptimizer(0.1).minimize(tf.constant(1.0))
+
+
+@optimisers("unconnected")
+def _unconnected(tf: Any, np: Any) -> Any:
+    v = tf.Variable(1.0)
+    return tf.train.GradientDescentOptimizer(0.1).minimize(tf.constant(1.0), var_list=[v])
+
+
+@optimisers("rate-fed")
+def _fed_rate(tf: Any, np: Any) -> Plan:
+    v, rate = tf.Variable(2.0), tf.placeholder(tf.float32, [])
+    train = tf.train.GradientDescentOptimizer(rate).minimize(v * v)
+    return Plan(steps=[Step(train, {rate: 0.1}), Step(v), Step(train, {rate: 0.5}), Step(v)])
+
+
+@optimisers("slots")
+def _slots(tf: Any, np: Any) -> Plan:
+    v = tf.Variable([1.0, 2.0], name="v")
+    optimizer = tf.train.AdamOptimizer(0.1)
+    train = optimizer.minimize(tf.reduce_sum(v * v))
+    slots = [optimizer.get_slot(v, name) for name in ("m", "v")]
+    facts = [[slot.name for slot in slots], [each.name for each in optimizer.variables()]]
+    return Plan(steps=[Step(train), Step(slots)], facts=facts)
+
+
+@optimisers("in-a-scope")
+def _scoped(tf: Any, np: Any) -> Plan:
+    with tf.variable_scope("model"):
+        v = tf.get_variable("v", initializer=1.0)
+    with tf.name_scope("train"):
+        train = tf.train.MomentumOptimizer(0.1, 0.5, name="Mine").minimize(v * v)
+    return Plan(facts=[[each.name for each in tf.global_variables()], train.name])
+
+
+for _steps in (None, 2):
+
+    @optimisers(f"moving-average-{_steps}")
+    def _average(tf: Any, np: Any, steps: int | None = _steps) -> Plan:
+        v = tf.Variable(1.0, name="v")
+        average = tf.train.ExponentialMovingAverage(0.9, num_updates=steps)
+        apply = average.apply([v])
+        shadow = average.average(v)
+        facts = [average.average_name(v), shadow.name, sorted(average.variables_to_restore())]
+        return Plan(
+            steps=[Step(v.assign(5.0)), Step(apply), Step(shadow), Step(apply), Step(shadow)],
+            facts=facts,
+        )
+
+
+_SCHEDULES: dict[str, Callable[[Any, Any], Any]] = {
+    "exponential": lambda t, s: t.exponential_decay(1.0, s, 10, 0.5),
+    "exponential-staircase": lambda t, s: t.exponential_decay(1.0, s, 10, 0.5, staircase=True),
+    "polynomial": lambda t, s: t.polynomial_decay(1.0, s, 10, 0.1, power=2.0),
+    "polynomial-cycle": lambda t, s: t.polynomial_decay(1.0, s, 10, 0.1, cycle=True),
+    "inverse-time": lambda t, s: t.inverse_time_decay(1.0, s, 10, 0.5),
+    "natural-exp": lambda t, s: t.natural_exp_decay(1.0, s, 10, 0.5),
+    "cosine": lambda t, s: t.cosine_decay(1.0, s, 20, alpha=0.1),
+    "cosine-restarts": lambda t, s: t.cosine_decay_restarts(1.0, s, 5),
+    "linear-cosine": lambda t, s: t.linear_cosine_decay(1.0, s, 20),
+    "piecewise": lambda t, s: t.piecewise_constant(s, [3, 12], [1.0, 0.5, 0.1]),
+}
+for _name, _schedule in _SCHEDULES.items():
+
+    def _decayed(tf: Any, np: Any, schedule: Callable[[Any, Any], Any] = _schedule) -> Plan:
+        step = tf.placeholder(tf.int32, [])
+        rate = schedule(tf.train, step)
+        return Plan(steps=[Step(rate, {step: at}) for at in (0, 3, 4, 10, 13, 25)])
+
+    schedules.add(_name, _decayed)
+
+
+@schedules("global-step")
+def _global_step(tf: Any, np: Any) -> Plan:
+    before = tf.train.get_global_step() is None
+    step = tf.train.create_global_step()
+    facts = [
+        before,
+        step.name,
+        step.dtype.name.removesuffix("_ref"),
+        tf.train.get_or_create_global_step() is step,
+    ]
+
+    def drive(session: Any) -> Any:
+        return [
+            lambda: int(tf.train.global_step(session, step)),
+            lambda: session.run(step.assign_add(3)),
+        ]
+
+    return Plan(drive=drive, facts=facts)
+
+
+@schedules("second-global-step")
+def _second_step(tf: Any, np: Any) -> Any:
+    tf.train.create_global_step()
+    return tf.train.create_global_step()

@@ -1,0 +1,113 @@
+"""Loops and conditionals of single operations over the tasks of a cluster."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+
+import actorsession as acts
+import actorsession.ops as ops
+from actorsession.errors import DeadlineExceededError, InternalError, InvalidArgumentError
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.ops import dataflow
+from actorsession.session import AsyncSession
+from tests.cluster.kit import W0, W1, InProcess, on, soon
+from tests.ops.raw_control import raw_cond, raw_while
+from tests.session.test_raw_programs import MODULUS, VARIABLES, built, interpreted, random_block
+
+Values = Sequence[Tensor]
+
+
+async def test_a_loop_goes_round_on_both_tasks_as_often_as_its_predicate_says(
+    cluster: InProcess, way: str, graph: Graph
+) -> None:
+    n = ops.placeholder("int32", [])
+
+    def body(values: Values, _: Values) -> list[Tensor]:
+        with on(W1):
+            doubled = values[1] * 2 + 1
+        with on(W0):
+            (kept,) = raw_cond(doubled % 3 < 1, lambda v: [v[0] + 1], lambda v: [v[0]], [doubled])
+        return [values[0] + 1, kept]
+
+    with on(W0):
+        start = [acts.constant(0), acts.constant(1)]
+        count, value = raw_while(lambda v, c: v[0] < c[0], body, start, [n])
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        expected = 1
+        for rounds in range(6):
+            assert await soon(session.run([count, value], {n: rounds})) == [rounds, expected]
+            expected = expected * 2 + 1
+            expected += expected % 3 == 0
+    await cluster.until_idle()
+
+
+@pytest.mark.parametrize("seed", [3, 11, 17])
+async def test_a_random_program_gives_what_python_gives(
+    cluster: InProcess, graph: Graph, seed: int
+) -> None:
+    draw = random.Random(seed)
+    block = random_block(draw, 3)
+    with acts.device(lambda op: f"{draw.choice([W0, W1])}/cpu:0"):
+        fed = [acts.placeholder(acts.int32, [], name=f"v{k}") for k in range(VARIABLES)]
+        results = [acts.identity(value) for value in built(block, fed)]
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        for _ in range(3):
+            given = [draw.randrange(MODULUS) for _ in range(VARIABLES)]
+            found = await soon(session.run(results, dict(zip(fed, given, strict=True))))
+            assert [int(v) for v in found] == interpreted(block, given)
+    await cluster.until_idle()
+
+
+async def test_fetching_what_is_dead_is_an_internal_error_and_targeting_it_is_fine(
+    cluster: InProcess, way: str, graph: Graph
+) -> None:
+    taken = ops.placeholder("bool", [])
+    with on(W0):
+        ways = dataflow.switch(acts.constant(5), taken)
+    with on(W1):
+        dead = ways.output_true + 1
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        assert await soon(session.run(dead, {taken: True})) == 6
+        with pytest.raises(InternalError, match="dead"):
+            await soon(session.run(dead, {taken: False}))
+        assert await soon(session.run(dead.op, {taken: False})) is None
+    await cluster.until_idle()
+
+
+async def test_an_error_in_a_loop_names_the_node_and_ends_the_step_everywhere(
+    cluster: InProcess, graph: Graph
+) -> None:
+    n = ops.placeholder("int32", [])
+
+    def body(values: Values, given: Values) -> list[Tensor]:
+        with on(W1):
+            return [values[0] + 1, 10 // (given[0] - values[0])]
+
+    with on(W0):
+        start = [acts.constant(0), acts.constant(0)]
+        results = raw_while(lambda v, c: v[0] < 5, body, start, [n])
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        with pytest.raises(InvalidArgumentError) as info:
+            await soon(session.run(results, {n: 3}))
+        assert W1 in str(info.value.device)
+        assert "test_raw_control_flow.py:" in str(info.value.source)
+    await cluster.until_idle()
+
+
+async def test_an_endless_loop_over_two_tasks_ends_at_its_deadline(
+    cluster: InProcess, graph: Graph
+) -> None:
+    def body(values: Values, _: Values) -> list[Tensor]:
+        with on(W1):
+            return [values[0] * 1]
+
+    with on(W0):
+        (endless,) = raw_while(lambda v, _: v[0] < 1, body, [acts.constant(0)])
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        with pytest.raises(DeadlineExceededError):
+            await soon(session.run(endless, options=acts.RunOptions(timeout_in_ms=100)))
+        await cluster.until_idle()

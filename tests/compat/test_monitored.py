@@ -1,0 +1,267 @@
+"""Monitored sessions and hooks, as training programs use them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.compat.v1 as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Any]:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def training() -> Any:
+    """One step of training, which counts as a global step."""
+    step = tf.train.get_or_create_global_step()
+    w = tf.get_variable("w", initializer=4.0)
+    return tf.train.GradientDescentOptimizer(0.25).minimize(w * w, global_step=step)
+
+
+def test_training_stops_saves_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    for last in (5, 8):
+        with tf.Graph().as_default():
+            train_op = training()
+            hooks = [tf.train.StopAtStepHook(last_step=last)]
+            steps = 0
+            with tf.train.MonitoredTrainingSession(
+                checkpoint_dir=str(tmp_path), hooks=hooks, save_checkpoint_steps=2
+            ) as sess:
+                while not sess.should_stop():
+                    sess.run(train_op)
+                    steps += 1
+            assert steps == (5 if last == 5 else 3)
+            assert sess.should_stop()
+            with pytest.raises(RuntimeError, match="after should_stop"):
+                sess.run(train_op)
+    assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-8")
+    assert tf.train.load_variable(str(tmp_path), "w") == 4.0 * 0.5**8
+
+
+def test_hooks_are_called_in_turn_and_share_the_step() -> None:
+    calls: list[Any] = []
+
+    class Hook(tf.train.SessionRunHook):
+        def begin(self) -> None:
+            calls.append("begin")
+            self.double = x * 2.0
+
+        def after_create_session(self, session: Any, coord: Any) -> None:
+            calls.append("created")
+            assert tf.get_default_graph().finalized
+
+        def before_run(self, run_context: Any) -> Any:
+            assert run_context.original_args.fetches is y
+            return tf.train.SessionRunArgs([self.double], {x: 3.0})
+
+        def after_run(self, run_context: Any, run_values: Any) -> None:
+            calls.append(run_values.results)
+            run_context.request_stop()
+
+        def end(self, session: Any) -> None:
+            calls.append(session.run(y, {x: 5.0}))
+
+    x = tf.placeholder(tf.float32, [])
+    y = x + 1.0
+    with tf.train.MonitoredSession(hooks=[Hook()]) as sess:
+        assert sess.graph is tf.get_default_graph()
+        assert not sess.should_stop()
+        with pytest.raises(RuntimeError, match="Same tensor is fed"):
+            sess.run(y, {x: 1.0})
+        assert sess.run(y) == 4.0
+        assert sess.should_stop()
+    assert calls == ["begin", "created", [6.0], 6.0]
+
+
+def test_the_end_of_input_is_the_end_and_an_error_is_not() -> None:
+    row = tf.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()
+    final = tf.train.FinalOpsHook(tf.constant(7))
+    seen = []
+    with tf.train.SingularMonitoredSession(hooks=[final]) as sess:
+        assert isinstance(sess.raw_session(), tf.Session)
+        while not sess.should_stop():
+            seen.append(int(sess.run(row)))
+    assert (seen, final.final_ops_values) == ([0, 1, 2], 7)
+    with tf.Graph().as_default():
+        other = tf.train.FinalOpsHook(tf.constant(7))
+        with pytest.raises(ZeroDivisionError):
+            with tf.train.SingularMonitoredSession(hooks=[other]):
+                raise ZeroDivisionError
+        assert other.final_ops_values is None
+
+
+def test_a_lost_session_is_made_anew_and_the_step_run_again(tmp_path: Path) -> None:
+    train_op = training()
+    step = tf.train.get_global_step()
+    losses = [tf.errors.AbortedError("worker restarted")]
+
+    class Loses(tf.train.SessionRunHook):
+        made = 0
+
+        def after_create_session(self, session: Any, coord: Any) -> None:
+            self.made += 1
+
+        def before_run(self, run_context: Any) -> None:
+            if run_context.session.run(step) == 3 and losses:
+                raise losses.pop()
+
+    hook = Loses()
+    with tf.train.MonitoredTrainingSession(
+        checkpoint_dir=str(tmp_path), hooks=[hook], save_checkpoint_steps=2
+    ) as sess:
+        for _ in range(4):
+            sess.run(train_op)
+        # Steps 1 to 3, the loss, and from the checkpoint of the second step on again.
+        assert sess.run(step) == 3
+    assert (hook.made, losses) == (2, [])
+
+
+def test_a_session_that_ends_with_the_first_error_is_not_made_anew() -> None:
+    class Loses(tf.train.SessionRunHook):
+        def before_run(self, run_context: Any) -> None:
+            raise tf.errors.AbortedError("worker restarted")
+
+    one = tf.constant(1)
+    with tf.train.SingularMonitoredSession(hooks=[Loses()]) as sess:
+        with pytest.raises(tf.errors.AbortedError):
+            sess.run(one)
+
+
+def test_a_scaffold_has_what_the_program_wants_otherwise() -> None:
+    x = tf.placeholder(tf.float32, [])
+    v = tf.Variable(x, name="v")
+    local = tf.Variable(1.0, collections=[tf.GraphKeys.LOCAL_VARIABLES])
+    found: list[Any] = []
+    first = tf.train.Scaffold(init_op=v.initializer, init_feed_dict={x: 3.0})
+    scaffold = tf.train.Scaffold(
+        copy_from_scaffold=first, init_fn=lambda _, sess: found.append(sess.run(v))
+    )
+    with tf.train.MonitoredTrainingSession(scaffold=scaffold) as sess:
+        assert sess.run([v, local]) == [3.0, 1.0]
+    assert found == [3.0]
+
+
+def test_a_variable_without_a_value_is_named() -> None:
+    tf.Variable(1.0, name="forgotten")
+    scaffold = tf.train.Scaffold(init_op=tf.no_op())
+    with pytest.raises(RuntimeError, match="not initialized: forgotten"):
+        tf.train.MonitoredSession(tf.train.ChiefSessionCreator(scaffold))
+
+
+@pytest.mark.process
+def test_a_worker_waits_for_its_chief() -> None:
+    server = tf.train.Server.create_local_server()
+    try:
+        v = tf.Variable(2.0, name="v")
+        creator = tf.train.WorkerSessionCreator(master=server.target, max_wait_secs=0)
+        with pytest.raises(tf.errors.DeadlineExceededError, match="not initialized are v"):
+            creator.create_session()
+        with tf.Session(server.target) as sess:
+            sess.run(v.initializer)
+        with tf.train.MonitoredTrainingSession(server.target, is_chief=False) as waiting:
+            assert waiting.run(v) == 2.0
+    finally:
+        server.stop()
+
+
+def test_values_are_logged_every_so_often(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "actorsession.compat")
+    x = tf.placeholder(tf.float32, [], name="x")
+    feeds = iter([{x: float(i)} for i in range(4)])
+    hooks = [
+        tf.train.FeedFnHook(lambda: next(feeds)),
+        tf.train.LoggingTensorHook(["x:0"], every_n_iter=2),
+        tf.train.LoggingTensorHook({"x": x}, every_n_iter=3, formatter=lambda v: f"<{v['x']}>"),
+    ]
+    one = tf.constant(1)
+    with tf.train.MonitoredSession(hooks=hooks) as sess:
+        for _ in range(4):
+            sess.run(one)
+    assert [r.getMessage() for r in caplog.records] == [
+        "x:0 = 0.0", "<0.0>", "x:0 = 2.0", "<3.0>",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_a_loss_that_is_no_number_ends_training(fails: bool) -> None:
+    loss = tf.constant(np.nan)
+    hook = tf.train.NanTensorHook(loss, fail_on_nan_loss=fails)
+    with tf.train.MonitoredSession(hooks=[hook]) as sess:
+        if fails:
+            with pytest.raises(tf.train.NanLossDuringTrainingError, match="NaN loss"):
+                sess.run(loss)
+        else:
+            sess.run(loss)
+        assert sess.should_stop() is not fails
+
+
+def test_listeners_hear_of_checkpoints_and_can_stop(tmp_path: Path) -> None:
+    heard: list[Any] = []
+
+    class Listener:
+        def begin(self) -> None:
+            heard.append("begin")
+
+        def before_save(self, session: Any, step: int) -> None:
+            heard.append(("before", step))
+
+        def after_save(self, session: Any, step: int) -> bool:
+            heard.append(("after", step))
+            return step >= 2
+
+        def end(self, session: Any, step: int) -> None:
+            heard.append(("end", step))
+
+    train_op = training()
+    hook = tf.train.CheckpointSaverHook(
+        str(tmp_path), save_steps=2, saver=tf.train.Saver(), listeners=[Listener()]
+    )
+    with tf.train.SingularMonitoredSession(hooks=[hook]) as sess:
+        while not sess.should_stop():
+            sess.run(train_op)
+    assert heard == [
+        "begin", ("before", 0), ("after", 0), ("before", 2), ("after", 2), ("end", 2),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: tf.train.StopAtStepHook(), "Exactly one of num_steps or last_step"),
+        (lambda: tf.train.StopAtStepHook(1, 1), "Exactly one of num_steps or last_step"),
+        (lambda: tf.train.CheckpointSaverHook("d"), "exactly one of every_secs and every_steps"),
+        (lambda: tf.train.CheckpointSaverHook("d", 1, None, 1, "n", 1), "both saver and scaffold"),
+        (lambda: tf.train.LoggingTensorHook([]), "at_end and/or exactly one"),
+        (lambda: tf.train.LoggingTensorHook([], every_n_iter=0), "invalid every_n_iter=0"),
+    ],
+)
+def test_hooks_that_make_no_sense_are_refused(make: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+def test_hooks_that_count_need_a_global_step() -> None:
+    with pytest.raises(RuntimeError, match="Global step should be created to use StopAtStepHook"):
+        tf.train.MonitoredSession(hooks=[tf.train.StopAtStepHook(1)])
+
+
+def test_steps_are_counted_from_where_the_session_begins(tmp_path: Path) -> None:
+    for total in (3, 6):
+        with tf.Graph().as_default():
+            train_op = training()
+            step = tf.train.get_global_step()
+            hook = tf.train.StopAtStepHook(num_steps=3)
+            with tf.train.MonitoredTrainingSession(
+                checkpoint_dir=str(tmp_path), hooks=[hook], save_checkpoint_secs=600
+            ) as sess:
+                while not sess.should_stop():
+                    sess.run(train_op)
+                assert sess.run(step) == total

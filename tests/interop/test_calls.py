@@ -1,0 +1,130 @@
+"""Calls of functions in TensorFlow's form: out, in, and those whose type is the function's name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession as acts
+from actorsession.interop import GraphDef, graph_def_of, import_graph_def
+from actorsession.ops.functional import remote_call
+from actorsession.ops.functions import Defun
+from tests.interop.kit import run_imported
+
+NAMES = ["out:0", "grad:0", "remote:0"]
+
+
+def a_graph() -> acts.Graph:
+    with acts.Graph().as_default() as graph:
+        x = acts.placeholder(acts.float32, [2], name="x")
+        c = acts.constant(3.0, name="c")
+        inner = Defun(acts.float32, func_name="Inner")(lambda v: v * c)
+        outer = Defun(acts.float32, func_name="Outer")(lambda v: (inner(v) + 1.0, v))
+        total = outer(outer(x)[0])[0]
+        acts.identity(total, name="out")
+        acts.identity(acts.gradients(total, x)[0], name="grad")
+        found = remote_call("/cpu:0", [x], [acts.float32, acts.float32], outer)
+        acts.identity(found[0], name="remote")
+    return graph
+
+
+@pytest.fixture
+def message() -> GraphDef:
+    return GraphDef.FromString(graph_def_of(a_graph(), add_shapes=True).SerializeToString())
+
+
+def test_calls_compute_the_same_elsewhere(message: GraphDef) -> None:
+    found = run_imported(message, NAMES, {"x:0": [1.0, 2.0]})
+    np.testing.assert_array_equal(found, [[13.0, 22.0], [9.0, 9.0], [4.0, 7.0]])
+
+
+def test_a_function_stands_once_in_the_library_under_its_name(message: GraphDef) -> None:
+    names = [function.signature.name for function in message.library.function]
+    assert len(set(names)) == len(names)
+    assert {"Inner", "Outer"} <= set(names)
+    called = [n.attr["f"].func.name for n in message.node if n.op == "PartitionedCall"]
+    assert called == ["Outer", "Outer"]
+    assert {n.op for n in message.node if "Call" in n.op} == {
+        "PartitionedCall", "StatefulPartitionedCall", "RemoteCall"
+    }  # fmt: skip
+
+
+def by_name(message: GraphDef) -> GraphDef:
+    """The graph with calls as TensorFlow 1 writes them."""
+    functions = {f.signature.name: f for f in message.library.function}
+    for function in message.library.function:
+        for node in function.node_def:
+            called = functions.get(node.attr["f"].func.name) if "f" in node.attr else None
+            if called is None:
+                continue
+            output = called.signature.output_arg[0].name
+            for other in function.node_def:
+                other.input[:] = [
+                    text.replace(f"{node.name}:output:0", f"{node.name}:{output}:0")
+                    for text in other.input
+                ]
+    for node in [*message.node, *[n for f in functions.values() for n in f.node_def]]:
+        if node.op in ("PartitionedCall", "StatefulPartitionedCall"):
+            node.op = node.attr["f"].func.name
+            for name in list(node.attr):
+                del node.attr[name]
+    return message
+
+
+def test_a_node_whose_type_is_a_function_calls_it(message: GraphDef) -> None:
+    found = run_imported(by_name(message), NAMES, {"x:0": [1.0, 2.0]})
+    np.testing.assert_array_equal(found, [[13.0, 22.0], [9.0, 9.0], [4.0, 7.0]])
+
+
+def test_what_a_function_without_results_does_is_done() -> None:
+    with acts.Graph().as_default() as graph:
+        v = acts.Variable(1.0, name="v")
+        done = Defun(acts.float32, func_name="Add")(lambda x: [v.assign_add(x), None][1])(2.0)
+        acts.group(done, name="go")
+        made = graph_def_of(graph)
+    (function,) = made.library.function
+    function.signature.ClearField("output_arg")
+    function.ret.clear()
+    with acts.Graph().as_default() as graph, acts.Session(graph=graph) as session:
+        import_graph_def(made, name="")
+        session.run("v/Assign")
+        session.run("go")
+        assert session.run("v/Read/ReadVariableOp:0") == 3.0
+
+
+def _without_library(message: GraphDef) -> None:
+    message.ClearField("library")
+
+
+def _with_too_few(message: GraphDef) -> None:
+    for function in message.library.function:
+        if function.signature.name == "Outer":
+            del function.signature.input_arg[-1]
+
+
+def _recursive(message: GraphDef) -> None:
+    for function in message.library.function:
+        for node in function.node_def:
+            if "f" in node.attr:
+                node.attr["f"].func.name = function.signature.name
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (_without_library, "is not in the graph's library"),
+        (_with_too_few, "function"),
+        (_recursive, "no function can be inside itself"),
+    ],
+    ids=["library", "few", "recursive"],
+)
+def test_calls_of_what_is_no_function_are_refused(
+    message: GraphDef, spoil: Any, words: str
+) -> None:
+    spoil(message)
+    with acts.Graph().as_default() as graph:
+        with pytest.raises(ValueError, match=words):
+            import_graph_def(message)
+        assert graph.get_operations() == []

@@ -1,0 +1,286 @@
+"""Rows of the op types that join, cut, reshape, reduce and fill sparse tensors, against dense arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorsession.ops.build import make, make_one
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+PLACES = np.array([[0, 1], [1, 0], [1, 2]])
+VALUES = np.array([1.0, 2.0, 4.0], np.float32)
+SHAPE = np.array([3, 3])
+NONE = np.zeros([0, 2], np.int64), np.zeros([0], np.float32), SHAPE
+ALL = PLACES, VALUES, SHAPE
+OUT = (PLACES + 2, VALUES, SHAPE)
+SMOOTH = np.array([0.5, -1.5, 2.5])
+INTEGERS = "integers; TensorFlow marks it so"
+NOTHING = "TensorFlow has registered none"
+OUTSIDE = "out of bounds"
+
+
+def longs(*values: int) -> Any:
+    return np.array(values, np.int64)
+
+
+def ints(*values: int) -> Any:
+    return np.array(values, np.int32)
+
+
+def _several(op: str, **attrs: Any) -> Callable[..., Any]:
+    return lambda *inputs: list(make(op, list(inputs), attrs).outputs)
+
+
+def _one(op: str, **attrs: Any) -> Callable[..., Any]:
+    return lambda *inputs: make_one(op, list(inputs), attrs)
+
+
+def _dense(indices: Any, values: Any, shape: Any, empty: Any = 0) -> Any:
+    out = np.full(shape, empty, values.dtype)
+    for place, value in zip(indices, values, strict=True):
+        out[tuple(place)] = value
+    return out
+
+
+def _entries(there: Any, dense: Any) -> list[Any]:
+    """Coordinates, values and shape of what is there, in row-major order."""
+    return [np.argwhere(there).astype(np.int64), dense[there], np.array(there.shape, np.int64)]
+
+
+def _joined(axis: int) -> Callable[..., Any]:
+    def numpy(*parts: Any) -> Any:
+        count = len(parts) // 3
+        triples = list(
+            zip(parts[:count], parts[count : 2 * count], parts[2 * count :], strict=True)
+        )
+        there = [_dense(i, np.ones(len(i), bool), s) for i, _, s in triples]
+        return _entries(
+            np.concatenate(there, axis), np.concatenate([_dense(*t) for t in triples], axis)
+        )
+
+    return numpy
+
+
+def _triples(*sparse: Any) -> tuple[Any, ...]:
+    return tuple(part for column in zip(*sparse, strict=True) for part in column)
+
+
+WIDE = PLACES[:2], VALUES[:2], longs(3, 5)
+JOIN = [
+    Row(
+        op="SparseConcat",
+        build=_several("SparseConcat", concat_dim=axis),
+        numpy=_joined(axis),
+        inputs=[_triples(ALL, ALL), _triples(ALL, NONE, ALL), *more],
+        no_gradient=INTEGERS,
+        label=f"axis{axis}",
+        faults=[
+            Fault(inputs=_triples(ALL, OUT), match=OUTSIDE),
+            Fault(inputs=_triples(ALL, (PLACES, VALUES, longs(4, 4))), match="shapes agree but along"),
+        ],
+    )
+    for axis, more in ((0, []), (1, [_triples(ALL, WIDE)]), (-1, [_triples(WIDE, ALL)]))
+]  # fmt: skip
+
+
+def _reshaped(indices: Any, old: Any, new: Any) -> Any:
+    there = _dense(indices, np.ones(len(indices), bool), old).reshape(new)
+    found = _entries(there, there)
+    return found[0], found[2]
+
+
+RESHAPE = [
+    Row(
+        op="SparseReshape",
+        build=_several("SparseReshape"),
+        numpy=_reshaped,
+        inputs=[
+            (PLACES, SHAPE, longs(9)), (PLACES, SHAPE, longs(1, -1, 3)), (NONE[0], SHAPE, longs(9, 1)),
+            (np.zeros([0, 2], np.int64), longs(0, 3), longs(3, 0)),
+        ],
+        no_gradient=INTEGERS,
+        faults=[
+            Fault(inputs=(PLACES, SHAPE, longs(4, 2)), match="9 elements to shape"),
+            Fault(inputs=(PLACES, SHAPE, longs(4, -1)), match="9 elements to shape"),
+            Fault(inputs=(PLACES, SHAPE, longs(-1, -1)), match="9 elements to shape"),
+            Fault(inputs=(PLACES + 2, SHAPE, longs(9)), match=OUTSIDE),
+        ],
+    ),
+]  # fmt: skip
+
+
+def _sliced(indices: Any, values: Any, shape: Any, start: Any, size: Any) -> Any:
+    box = tuple(slice(a, a + n) for a, n in zip(start, size, strict=True))
+    return _entries(
+        _dense(indices, np.ones(len(indices), bool), shape)[box],
+        _dense(indices, values, shape)[box],
+    )
+
+
+SLICE = [
+    Row(
+        op="SparseSlice",
+        build=_several("SparseSlice"),
+        numpy=_sliced,
+        inputs=[
+            (*ALL, longs(0, 1), longs(2, 9)), (*ALL, longs(0, 0), longs(3, 3)),
+            (*ALL, longs(1, 0), longs(1, 2)), (*ALL, longs(1, 0), longs(0, 2)),
+            (*NONE, longs(1, 0), longs(1, 2)),
+        ],
+        no_gradient=None,
+        smooth=[(PLACES, SMOOTH, SHAPE, longs(0, 1), longs(2, 2))],
+        faults=[
+            Fault(inputs=(*ALL, longs(-1, 1), longs(2, 2)), match="at least 0"),
+            Fault(inputs=(*ALL, longs(1), longs(2)), match="have 2 entries"),
+            Fault(inputs=(*OUT, longs(0, 0), longs(2, 2)), match=OUTSIDE),
+        ],
+    ),
+    Row(
+        op="SparseSliceGrad",
+        build=_one("SparseSliceGrad"),
+        numpy=lambda g, i, start, kept: np.array([0, 0, 5], np.float32),
+        inputs=[(np.array([5], np.float32), PLACES, longs(1, 1), np.array([[0, 1]]))],
+        no_gradient=NOTHING,
+        faults=[
+            Fault(inputs=(VALUES, PLACES, longs(1, 1), np.array([[0, 1]])), match="3 gradients of 1")
+        ],
+    ),
+]  # fmt: skip
+
+
+def _reduced(function: Any, keep: bool, empty: Any) -> Callable[..., Any]:
+    def numpy(indices: Any, values: Any, shape: Any, axes: Any) -> Any:
+        chosen = tuple(np.ravel(axes)) or tuple(range(len(shape)))
+        dense = function(_dense(indices, values, shape, empty), axis=chosen, keepdims=keep)
+        return np.where(dense == empty, 0, dense).astype(values.dtype)
+
+    return numpy
+
+
+SIXTEEN = VALUES.astype(np.float64), np.array([1, -2, 4])
+REDUCE = [
+    Row(
+        op=op,
+        build=_one(op, keep_dims=keep),
+        numpy=_reduced(function, keep, empty),
+        inputs=[
+            *((PLACES, VALUES, SHAPE, axes) for axes in (ints(0), ints(1), ints(-1), ints(0, 1), ints())),
+            (PLACES, -VALUES, SHAPE, np.int32(1)),
+            (PLACES, SIXTEEN[0], SHAPE, ints(1)),
+            (*NONE, ints(0)),
+        ],
+        label=f"{keep}",
+        no_gradient=NOTHING if op == "SparseReduceMax" else None,
+        faults=[
+            Fault(inputs=(*ALL, ints(2)), match="axis 2 is not in"),
+            Fault(inputs=(*OUT, ints(1)), match=OUTSIDE),
+        ],
+    )
+    for op, function, empty in (("SparseReduceSum", np.sum, 0), ("SparseReduceMax", np.max, -np.inf))
+    for keep in (False, True)
+]  # fmt: skip
+
+
+def _summed(*axes: int) -> Callable[..., Any]:
+    def build(indices: Any, values: Any, shape: Any) -> Any:
+        indices.set_shape([None, 2])
+        operands = [indices, values, shape, make_one("Const", [], {"value": ints(*axes)})]
+        return make_one("SparseReduceSum", operands, {"keep_dims": False})
+
+    return build
+
+
+SUM_GRADIENTS = [
+    Row(
+        op="SparseReduceSum",
+        build=_summed(*axes),
+        numpy=lambda i, v, s, axes=axes: _dense(i, v, s).sum(axes or None),
+        inputs=[ALL],
+        smooth=[(PLACES, SMOOTH, SHAPE)],
+        label=f"by{axes}",
+    )
+    for axes in ((0,), (1,), (-1,), (0, 1), ())
+]
+
+
+def _softmax(indices: Any, values: Any, shape: Any) -> Any:
+    dense = _dense(indices, values.astype(np.float64), shape, -np.inf)
+    dense = np.exp(dense - np.where(np.isinf(m := dense.max(-1, keepdims=True)), 0, m))
+    with np.errstate(all="ignore"):
+        dense /= dense.sum(-1, keepdims=True)
+    return dense[tuple(indices.T)].astype(values.dtype)
+
+
+def _softmax_of(rank: int) -> Callable[..., Any]:
+    def build(*inputs: Any) -> Any:
+        inputs[0].set_shape([None, rank])
+        return make_one("SparseSoftmax", list(inputs))
+
+    return build
+
+
+CUBE = np.array([[0, 0, 1], [0, 1, 0], [0, 1, 2], [1, 1, 1]])
+ROWS_OF = [
+    Row(
+        op="SparseSoftmax",
+        build=_softmax_of(2),
+        numpy=_softmax,
+        inputs=[ALL, NONE, (PLACES, 500 * VALUES, SHAPE), (PLACES, SIXTEEN[0], SHAPE)],
+        exact=False,
+        smooth=[(PLACES, SMOOTH, SHAPE)],
+        faults=[Fault(inputs=OUT, match=OUTSIDE)],
+    ),
+    Row(
+        op="SparseSoftmax",
+        build=_softmax_of(3),
+        numpy=_softmax,
+        inputs=[(CUBE, np.arange(4, dtype=np.float32), longs(2, 2, 3))],
+        exact=False,
+        smooth=[(CUBE, np.arange(4.0), longs(2, 2, 3))],
+        label="cube",
+    ),
+]
+
+
+def _filled(indices: Any, values: Any, shape: Any, default: Any) -> Any:
+    empty = np.array([row not in indices[:, 0] for row in range(shape[0])], bool)
+    added = np.array([[row, 0] for row in np.flatnonzero(empty)], np.int64).reshape(-1, 2)
+    places = np.concatenate([indices, added])
+    order = np.argsort(places[:, 0], kind="stable")
+    filled = np.concatenate([values, np.full(len(added), default, values.dtype)])[order]
+    return places[order], filled, empty, np.argsort(order)[: len(values)].astype(np.int64)
+
+
+FILL = [
+    Row(
+        op="SparseFillEmptyRows",
+        build=_several("SparseFillEmptyRows"),
+        numpy=_filled,
+        inputs=[
+            (*ALL, np.float32(-1)), (*NONE, np.float32(-1)), (PLACES[::-1], VALUES, SHAPE, np.float32(9)),
+            (PLACES, VALUES, longs(2, 3), np.float32(9)),
+            (PLACES, np.array([b"a", b"b", b"c"], object), SHAPE, np.array(b"-", object)),
+            (np.zeros([0, 2], np.int64), VALUES[:0], longs(0, 3), np.float32(9)),
+        ],
+        smooth=[(PLACES, SMOOTH, SHAPE, np.float64(2.0))],
+        faults=[
+            Fault(inputs=(*OUT, np.float32(0)), match=OUTSIDE),
+            Fault(inputs=(*ALL, VALUES), match="scalar default", static="rank 0"),
+        ],
+    ),
+    Row(
+        op="SparseFillEmptyRowsGrad",
+        build=_several("SparseFillEmptyRowsGrad"),
+        numpy=lambda where, g: [g[where], np.delete(g, where).sum(dtype=g.dtype)],
+        inputs=[(longs(2, 0), np.arange(4, dtype=np.float32)), (longs(), VALUES)],
+        no_gradient=NOTHING,
+        faults=[Fault(inputs=(longs(3), VALUES), match="below 3")],
+    ),
+]  # fmt: skip
+
+ROWS = [*JOIN, *RESHAPE, *SLICE, *REDUCE, *SUM_GRADIENTS, *ROWS_OF, *FILL]

@@ -1,0 +1,142 @@
+"""Rows of singular values and vectors, and of eigenvalues and vectors of self-adjoint matrices.
+
+Vectors are no unique answer, so their rows say what they multiply to and which angles they have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.ops.build import make, make_one
+from actorsession.ops.matmul import matmul
+from actorsession.ops.shape import expand_dims
+from actorsession.ops.spectra import self_adjoint_eig, svd
+from tests.ops.table.of_linear_algebra import ANY, DEFINITE, NOT_SQUARE, OBLONGS, VECTOR, matrices
+from tests.ops.table.row import Row
+
+__all__ = ["ROWS"]
+
+
+def _eigen_parts(x: Any) -> Any:
+    e, v = self_adjoint_eig(x)
+    return [e, matmul(v * expand_dims(e, -2), v, adjoint_b=True), matmul(v, v, adjoint_a=True)]
+
+
+def _eigen_wanted(x: Any) -> Any:
+    unit = np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape)
+    return [np.linalg.eigvalsh(x).astype(x.dtype), x, unit]
+
+
+EIGEN = Row(
+    op="SelfAdjointEigV2",
+    build=_eigen_parts,
+    numpy=_eigen_wanted,
+    inputs=DEFINITE,
+    smooth=[],
+    faults=[NOT_SQUARE, VECTOR],
+    exact=False,
+    rtol=ANY,
+)
+EIGEN_SMOOTH = Row(
+    op="SelfAdjointEigV2",
+    build=lambda x: list(self_adjoint_eig(x)),
+    numpy=lambda x: None,
+    inputs=[],
+    smooth=[(matrices(3, 3),), (matrices(2, 2, 2),)],
+    label="gradient",
+)
+EIGENVALUES = Row(
+    op="SelfAdjointEigV2",
+    build=lambda x: list(make("SelfAdjointEigV2", [x], {"compute_v": False}).outputs),
+    numpy=lambda x: [np.linalg.eigvalsh(x).astype(x.dtype), np.empty(0, x.dtype)],
+    inputs=DEFINITE,
+    label="values",
+    exact=False,
+    rtol=ANY,
+)
+EIGENVALUES_SMOOTH = Row(
+    op="SelfAdjointEigV2",
+    build=lambda x: make_one("SelfAdjointEigV2", [x], {"compute_v": False}),
+    numpy=lambda x: None,
+    inputs=[],
+    smooth=[(matrices(3, 3),)],
+    label="values_gradient",
+)
+
+
+def _svd_parts(x: Any, full: bool) -> Any:
+    s, u, v = make("Svd", [x], {"compute_uv": True, "full_matrices": full}).outputs
+    angles = [matmul(u, u, adjoint_a=True), matmul(v, v, adjoint_a=True)]
+    if full:
+        return [s, *angles]
+    return [s, *angles, matmul(u * expand_dims(s, -2), v, adjoint_b=True)]
+
+
+def _svd_wanted(x: Any, full: bool) -> Any:
+    batch, (rows, columns) = x.shape[:-2], x.shape[-2:]
+    least = min(rows, columns)
+    counts = (rows, columns) if full else (least, least)
+    units = [np.broadcast_to(np.eye(n, dtype=x.dtype), (*batch, n, n)) for n in counts]
+    s = np.linalg.svd(x, compute_uv=False).astype(x.dtype)
+    return [s, *units] if full else [s, *units, x]
+
+
+def _svd_values(x: Any) -> Any:
+    return list(make("Svd", [x], {"compute_uv": False}).outputs)
+
+
+SVD = [
+    Row(
+        op="Svd",
+        build=lambda x, full=full: _svd_parts(x, full),
+        numpy=lambda x, full=full: _svd_wanted(x, full),
+        inputs=OBLONGS,
+        faults=[VECTOR],
+        label="full" if full else "reduced",
+        exact=False,
+        rtol=ANY,
+    )
+    for full in (False, True)
+]
+SVD_VALUES = Row(
+    op="Svd",
+    build=_svd_values,
+    numpy=lambda x: [
+        np.linalg.svd(x, compute_uv=False).astype(x.dtype), np.empty(0, x.dtype), np.empty(0, x.dtype)
+    ],
+    inputs=OBLONGS,
+    label="values",
+    exact=False,
+    rtol=ANY,
+)  # fmt: skip
+BROKEN = np.stack([np.full((2, 2), np.nan), np.diag([3.0, 2.0]), np.full((2, 2), np.inf)])
+SVD_BROKEN = Row(
+    op="Svd",
+    build=lambda x: svd(x)[0],
+    numpy=lambda x: np.array([[np.nan, np.nan], [3.0, 2.0], [np.nan, np.nan]]),
+    inputs=[(BROKEN,)],
+    label="not_finite",
+    exact=False,
+)
+SVD_SMOOTH = [
+    Row(
+        op="Svd",
+        build=build,
+        numpy=lambda x: None,
+        inputs=[],
+        smooth=[(matrices(3, 3),), (matrices(2, 4, 2),), (matrices(2, 3),)],
+        label=label,
+    )
+    for label, build in [
+        ("vectors_gradient", lambda x: list(svd(x))),
+        ("values_gradient", lambda x: svd(x, compute_uv=False)),
+        ("only_values_gradient", lambda x: svd(x)[0]),
+        ("full_values_gradient", lambda x: svd(x, full_matrices=True)[0]),
+    ]
+]
+
+ROWS = [
+    EIGEN, EIGEN_SMOOTH, EIGENVALUES, EIGENVALUES_SMOOTH, *SVD, SVD_VALUES, SVD_BROKEN, *SVD_SMOOTH,
+]  # fmt: skip

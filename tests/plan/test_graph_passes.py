@@ -1,0 +1,314 @@
+"""Graph passes: groups, phases, who ran, and what is refused of what they make."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib import metadata
+from typing import Any
+
+import pytest
+
+import actorsession as acts
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import NodeDef
+from actorsession.plan import passes
+from actorsession.plan.passes import (
+    GraphPass,
+    PassGroup,
+    PlacedGraph,
+    register_pass,
+    registered_passes,
+    unregister_pass,
+)
+from actorsession.session import AsyncSession
+from tests.cluster.kit import in_process, soon
+
+Registered = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[acts.Graph]:
+    with acts.Graph().as_default() as made:
+        yield made
+
+
+@pytest.fixture
+def add() -> Iterator[Registered]:
+    """Registers a pass for the length of the test."""
+    names: list[str] = []
+
+    def registered(group: str, function: Any, phase: int = 10, name: str = "mine") -> None:
+        register_pass(group, phase, name)(function)
+        names.append(name)
+
+    yield registered
+    for name in names:
+        unregister_pass(name)
+
+
+def run(fetches: Any, feeds: Any = None) -> Any:
+    with acts.Session(graph=acts.get_default_graph()) as session:
+        return session.run(fetches, feeds)
+
+
+def doubled() -> Any:
+    x = acts.placeholder(acts.float32, [], name="x")
+    return x, acts.add(x, x, name="sum")
+
+
+def changed(graph: PlacedGraph, name: str, **changes: Any) -> PlacedGraph:
+    """The graph with another node in the place of one."""
+    nodes = {**graph.graph.nodes, name: replace(graph.graph.nodes[name], **changes)}
+    return PlacedGraph(replace(graph.graph, nodes=nodes), graph.device_of)
+
+
+# -- that they run -------------------------------------------------------------------------------
+
+
+def test_the_librarys_own_optimiser_is_a_pass() -> None:
+    found = {made.name: made for made in registered_passes()}
+    assert found["optimise"].group is PassGroup.POST_REWRITE_FOR_EXEC
+    acts.add(acts.constant(1.0), acts.constant(2.0), name="three")
+    with acts.Session() as session:
+        assert session.run("three:0") == 3.0
+        (counted,) = session.statistics().graph_passes
+    assert (counted.name, counted.runs, counted.changes) == ("optimise", 1, 1)
+
+
+def test_a_pass_changes_what_runs_and_is_counted(add: Registered, caplog: Any) -> None:
+    x, total = doubled()
+    add("POST_PLACEMENT", lambda graph, context: changed(graph, "sum", op="Mul"))
+    with caplog.at_level(logging.DEBUG, "actorsession.plan.passes"), acts.Session() as session:
+        assert session.run(total, {x: 5.0}) == 25.0
+        session.run(total, {x: 6.0})  # the same plan
+        counted = {made.name: made for made in session.statistics().graph_passes}
+    assert (counted["mine"].runs, counted["mine"].changes) == (1, 1)
+    assert counted["mine"].group == "POST_PLACEMENT"
+    assert "graph pass 'mine' (POST_PLACEMENT, phase 10): changed" in caplog.text
+
+
+def test_groups_run_in_order_and_phases_within_them(add: Registered) -> None:
+    ran: list[str] = []
+
+    def noting(name: str) -> Any:
+        def note(given: Any, context: Any) -> Any:
+            ran.append(name)
+            return given
+
+        return note
+
+    for group, phase, name in (
+        ("POST_PARTITIONING", 1, "last"), ("POST_REWRITE_FOR_EXEC", -1, "before optimise"),
+        ("PRE_PLACEMENT", 20, "second"), ("POST_PLACEMENT", 1, "b"), ("POST_PLACEMENT", 1, "a"),
+        ("PRE_PLACEMENT", 10, "first"),
+    ):  # fmt: skip
+        add(group, noting(name), phase, name)
+    x, total = doubled()
+    run(total, {x: 1.0})
+    assert ran == ["first", "second", "a", "b", "before optimise", "last"]
+
+
+def test_sessions_take_the_passes_of_when_they_are_made(add: Registered) -> None:
+    x, total = doubled()
+    with acts.Session() as session:
+        add("POST_PLACEMENT", lambda graph, context: changed(graph, "sum", op="Mul"))
+        assert session.run(total, {x: 5.0}) == 10.0
+    assert run(total, {x: 5.0}) == 25.0
+
+
+def test_a_pass_before_placement_moves_and_adds_nodes(add: Registered) -> None:
+    def instead(nodes: Any, context: Any) -> Any:
+        if "sum" not in nodes:
+            return nodes
+        made = replace(nodes["sum"], op="Mul", name="product", device="")
+        moved = NodeDef(
+            name="sum", op="Identity", inputs=(("product", 0),), outputs=made.outputs,
+            device="/device:CPU:1",
+        )  # fmt: skip
+        return {**nodes, "product": made, "sum": moved}
+
+    add("PRE_PLACEMENT", instead)
+    x, total = doubled()
+    with acts.Session(config=acts.ConfigProto(device_count={"CPU": 2})) as session:
+        assert session.run(total, {x: 5.0}) == 25.0
+        assert session.placement()["sum"].device.endswith("CPU:1")
+        more = acts.add(total, 1.0)  # the graph still grows by what was built
+        assert session.run(more, {x: 5.0}) == 26.0
+
+
+def test_a_pass_after_partitioning_sees_sends_and_receives(add: Registered) -> None:
+    seen: list[str] = []
+
+    def look(parts: Any, context: Any) -> Any:
+        seen.extend(node.op for part in parts for node in part.nodes)
+        return tuple(replace(part, nodes=part.nodes[::-1]) for part in parts)
+
+    add("POST_PARTITIONING", look)
+    x = acts.placeholder(acts.float32, [], name="x")
+    with acts.device("/cpu:1"):
+        y = x * 2.0
+    with acts.device("/cpu:0"):
+        z = y + x
+    with acts.Session(config=acts.ConfigProto(device_count={"CPU": 2})) as session:
+        assert session.run(z, {x: 3.0}) == 9.0  # put in order again
+    assert {"_Send", "_Recv"} <= set(seen)
+
+
+def test_a_session_that_debugs_runs_no_rewrites_for_execution(add: Registered) -> None:
+    ran: list[str] = []
+    add("POST_REWRITE_FOR_EXEC", lambda graph, context: ran.append("no") or graph)  # type: ignore[func-returns-value]
+    x, total = doubled()
+    with acts.Session() as session:
+        handle = session.partial_run_setup([total], [x])
+        assert session.partial_run(handle, total, {x: 1.0}) == 2.0
+    assert ran == []
+
+
+async def test_masters_run_passes_too(add: Registered) -> None:
+    add("POST_PLACEMENT", lambda graph, context: changed(graph, "sum", op="Mul"))
+    x, total = doubled()
+    async with (
+        in_process() as cluster,
+        AsyncSession(cluster.target(), graph=acts.get_default_graph()) as session,
+    ):
+        assert await soon(session.run(total, {x: 5.0})) == 25.0
+
+
+# -- registering ---------------------------------------------------------------------------------
+
+
+def test_names_are_unique_and_groups_must_exist(add: Registered) -> None:
+    add("POST_PLACEMENT", lambda graph, context: graph)
+    with pytest.raises(KeyError, match="'mine' is registered already"):
+        add("POST_PLACEMENT", lambda graph, context: graph)
+    with pytest.raises(ValueError, match="SOME_DAY"):
+        register_pass("SOME_DAY", 1, "other")
+    with pytest.raises(KeyError):
+        unregister_pass("nobody")
+
+
+def test_other_distributions_bring_passes_along(
+    monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    good = GraphPass("brought", PassGroup.POST_PLACEMENT, 1, lambda graph, context: graph)
+
+    class Entry:
+        def __init__(self, name: str, value: Any) -> None:
+            self.name, self._value = name, value
+
+        def load(self) -> Any:
+            return self._value
+
+    def found(*, group: str) -> list[Entry]:
+        assert group == "actorsession.graph_passes"
+        return [Entry("good", good), Entry("bad", 3)]
+
+    assert callable(metadata.entry_points)
+    monkeypatch.setattr(passes, "entry_points", found)
+    passes._load_entry_points.cache_clear()
+    try:
+        assert "brought" in [made.name for made in registered_passes()]
+        assert "graph pass 'bad' cannot be loaded" in caplog.text
+    finally:
+        unregister_pass("brought")
+
+
+# -- what is refused -----------------------------------------------------------------------------
+
+
+def without(graph: PlacedGraph, name: str) -> PlacedGraph:
+    nodes = {key: node for key, node in graph.graph.nodes.items() if key != name}
+    return PlacedGraph(replace(graph.graph, nodes=nodes), graph.device_of)
+
+
+def fetches_changed(graph: PlacedGraph) -> PlacedGraph:
+    return PlacedGraph(replace(graph.graph, fetches=(("half", 0),)), graph.device_of)
+
+
+def nowhere(graph: PlacedGraph) -> PlacedGraph:
+    return PlacedGraph(replace(graph.graph), {**graph.device_of, "sum": "/device:TPU:7"})
+
+
+BROKEN: dict[str, tuple[Any, str]] = {
+    "missing": (lambda g: without(g, "half"), "reads 'half:0', which is not there"),
+    "fetch": (lambda g: without(g, "sum"), "the fetch 'sum:0' is gone"),
+    "fetches": (fetches_changed, "the fetches are"),
+    "cycle": (lambda g: changed(g, "half", inputs=(("sum", 0), ("sum", 0))), "has a cycle through"),
+    "type": (lambda g: changed(g, "half", op="Spam"), "which is not registered here"),
+    "sense": (lambda g: changed(g, "half", op="LogicalAnd"), r"\(LogicalAnd\) makes no sense"),
+    "dtype": (lambda g: changed(g, "half", op="Less"), "and gives .'bool'"),
+    "control": (lambda g: changed(g, "half", control_inputs=("no",)), "runs after 'no'"),
+    "device": (nowhere, "is no device of the session"),
+    "nothing": (lambda g: None, "gives no PlacedGraph"),
+    "graph": (lambda g: PlacedGraph(None, {}), "gives no StepGraph"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_pass_that_breaks_the_graph_is_refused_with_its_name(kind: str, add: Registered) -> None:
+    spoil, words = BROKEN[kind]
+    add("POST_PLACEMENT", lambda graph, context: spoil(graph))
+    x = acts.placeholder(acts.float32, [], name="x")
+    total = acts.add(acts.multiply(x, 0.5, name="half"), x, name="sum")
+    with acts.Session() as session, pytest.raises(InvalidArgumentError) as caught:
+        session.run(total, {x: 1.0})
+    assert "graph pass 'mine' (POST_PLACEMENT, phase 10)" in str(caught.value)
+    assert caught.match(words)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda nodes: {k: n for k, n in nodes.items() if k != "sum"}, "'sum' is gone"),
+        (lambda nodes: {**nodes, "other": nodes["sum"]}, "under the name 'other'"),
+        (lambda nodes: {**nodes, "sum": replace(nodes["sum"], outputs=())}, "gives no float32"),
+        (lambda nodes: list(nodes), "gives no nodes by name"),
+    ],
+    ids=["gone", "name", "outputs", "list"],
+)
+def test_a_pass_before_placement_must_keep_what_others_rely_on(
+    spoil: Any, words: str, add: Registered
+) -> None:
+    add("PRE_PLACEMENT", lambda nodes, context: spoil(nodes))
+    x, total = doubled()
+    with (
+        acts.Session() as session,
+        pytest.raises(InvalidArgumentError, match=f"graph pass 'mine' .*{words}"),
+    ):
+        session.run(total, {x: 1.0})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda parts: (), "partitions are on"),
+        (lambda parts: None, "gives no partitions"),
+        (lambda parts: [replace(parts[0], fetches=())], "the fetches on"),
+        (lambda parts: [replace(parts[0], nodes=parts[0].nodes[:1])], "is gone"),
+        (lambda parts: [replace(parts[0], nodes=parts[0].nodes[1:])], "what is fed to"),
+    ],
+    ids=["none", "nothing", "fetches", "node", "feed"],
+)
+def test_a_pass_after_partitioning_must_keep_what_comes_and_goes(
+    spoil: Any, words: str, add: Registered
+) -> None:
+    add("POST_PARTITIONING", lambda parts, context: spoil(parts))
+    x, total = doubled()
+    with (
+        acts.Session() as session,
+        pytest.raises(InvalidArgumentError, match=f"graph pass 'mine' .*{words}"),
+    ):
+        session.run(total, {x: 1.0})
+
+
+def test_what_a_pass_raises_says_which_it_was(add: Registered) -> None:
+    def fail(graph: Any, context: Any) -> Any:
+        raise ZeroDivisionError("one of those days")
+
+    add("POST_PLACEMENT", fail)
+    x, total = doubled()
+    with acts.Session() as session, pytest.raises(ZeroDivisionError) as caught:
+        session.run(total, {x: 1.0})
+    assert caught.value.__notes__ == ["in graph pass 'mine' (POST_PLACEMENT, phase 10)"]

@@ -1,0 +1,191 @@
+"""The differential programs without TensorFlow: our side builds and runs them; how they are judged."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import actorsession.compat.v1 as tf
+from scripts.differentials.compare import KINDS, Difference, differences
+from scripts.differentials.families import programs
+from scripts.differentials.program import Program
+from scripts.differentials.reasons import REASONS, Reason
+from scripts.differentials.record import record
+from scripts.differentials.report import Outcome, judge, stale, table
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAMS = programs()
+FAMILIES = list(dict.fromkeys(program.family for program in PROGRAMS))
+
+
+def differential(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs the driver to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "scripts.differentials", *arguments],
+        cwd=ROOT, capture_output=True, text=True, timeout=50, check=False,
+    )  # fmt: skip
+
+
+# --- the programs
+
+
+def test_there_are_at_least_six_hundred_and_each_has_a_name_of_its_own() -> None:
+    assert len(PROGRAMS) >= 600
+    assert len({program.name for program in PROGRAMS}) == len(PROGRAMS)
+    assert not [program.name for program in PROGRAMS if set(program.name) & set(" \t\n")]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_our_side_makes_a_record_of_each(family: str) -> None:
+    """A program may be refused, which is a result; it is broken when no record can be made."""
+    for program in PROGRAMS:
+        if program.family == family and not program.lacks(tf):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                made = record(program, tf)
+            assert made["name"] == program.name
+            assert "error" in made or made["steps"] or made["facts"] is not None, program.name
+
+
+def test_two_thirds_of_them_give_values() -> None:
+    """So that a fault which makes everything fail alike does not pass for agreement."""
+    some = PROGRAMS[::25]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = [record(program, tf) for program in some if not program.lacks(tf)]
+    given = [one for one in made if one.get("facts") or any("value" in s for s in one["steps"])]
+    assert len(given) > len(some) * 2 / 3
+
+
+def test_no_program_imports_a_library() -> None:
+    for file in (ROOT / "scripts" / "differentials" / "families").glob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        assert "import tensorflow" not in text, file.name
+        assert "actorsession" not in text, file.name
+
+
+# --- the reasons
+
+
+def test_each_reason_names_programs_and_kinds_that_exist() -> None:
+    for reason in REASONS:
+        assert any(reason.matches(program.name) for program in PROGRAMS), reason.programs
+        assert set(reason.kinds) <= set(KINDS), reason.programs
+        assert reason.why.endswith("."), reason.programs
+
+
+# --- judging
+
+
+def a_record(**parts: Any) -> dict[str, Any]:
+    """A record of a program that fetched one float32 vector."""
+    value = {"kind": "array", "dtype": "float32", "shape": [2], "data": [1.0, 2.0]} | parts
+    return {
+        "name": "x/y", "static": [], "facts": None, "random": False, "tolerance": None,
+        "steps": [{"value": value}],
+    }  # fmt: skip
+
+
+def refused(*classes: str, running: bool = False) -> dict[str, Any]:
+    """A record of a program that failed."""
+    error = {"classes": list(classes), "message": ""}
+    return a_record() | (
+        {"steps": [{"error": error}]} if running else {"error": error, "steps": []}
+    )
+
+
+def test_rounding_is_no_difference_and_another_number_is() -> None:
+    assert differences(a_record(), a_record(data=[1.0, 2.000001])) == []
+    (found,) = differences(a_record(), a_record(data=[1.0, 2.1]))
+    assert found.kind == "value"
+
+
+def test_nan_equals_nan_and_nothing_else() -> None:
+    nan = float("nan")
+    assert differences(a_record(data=[1.0, nan]), a_record(data=[1.0, nan])) == []
+    assert differences(a_record(data=[1.0, nan]), a_record()) != []
+
+
+def test_of_drawn_numbers_only_dtype_and_shape_count() -> None:
+    drawn = {"random": True}
+    assert differences(a_record() | drawn, a_record(data=[7.0, 8.0]) | drawn) == []
+    (found,) = differences(a_record() | drawn, a_record(dtype="float64") | drawn)
+    assert found.kind == "dtype"
+
+
+def test_our_error_may_be_a_kind_of_theirs_but_not_the_other_way_round() -> None:
+    both = refused("LostError", "NotFoundError", "OpError")
+    assert differences(both, refused("NotFoundError", "OpError")) == []
+    assert [d.kind for d in differences(refused("OpError"), both)] == ["error"]
+
+
+def test_an_error_at_another_moment_is_a_difference() -> None:
+    found = differences(refused("ValueError"), refused("ValueError", running=True))
+    assert [d.kind for d in found] == ["moment"]
+
+
+def test_an_error_on_one_side_is_a_difference() -> None:
+    assert [d.kind for d in differences(a_record(), refused("ValueError"))] == ["error"]
+    assert [d.kind for d in differences(refused("ValueError", running=True), a_record())] == [
+        "error"
+    ]
+
+
+def test_a_difference_without_reason_is_told_in_full() -> None:
+    outcome = judge(
+        Program("x/y", lambda tf, np: None), a_record(), a_record(shape=[1], data=[1.0])
+    )
+    assert outcome.verdict == Outcome.DIFFERS
+    assert "reason: NONE" in outcome.told()
+    assert "x" in table([outcome]).splitlines()[1]
+
+
+def test_a_reason_whose_difference_is_gone_is_stale() -> None:
+    """All programs agree here, so that every reason is."""
+    agreed = [Outcome(program, Outcome.SAME) for program in PROGRAMS]
+    assert len(stale(agreed, PROGRAMS)) == len(REASONS)
+    assert stale(agreed[:1], PROGRAMS) == [r for r in REASONS if r.matches(PROGRAMS[0].name)]
+
+
+def test_a_reason_covers_the_kinds_that_it_names_only() -> None:
+    reason = next(r for r in REASONS if len(r.kinds) > 1)
+    program = next(p for p in PROGRAMS if reason.matches(p.name))
+    meant: list[tuple[Difference, Reason | None]] = [
+        (Difference(kind, "", "", ""), reason) for kind in reason.kinds
+    ]
+    assert reason not in stale([Outcome(program, Outcome.MEANT, meant)], [program])
+    assert reason in stale([Outcome(program, Outcome.MEANT, meant[:1])], [program])
+
+
+# --- the command
+
+
+@pytest.mark.process
+def test_list_names_the_programs_of_a_family() -> None:
+    listed = differential("--list", "--only", "schedules").stdout.split()
+    assert listed == [program.name for program in PROGRAMS if program.family == "schedules"]
+
+
+@pytest.mark.process
+def test_wrong_options_are_told_with_status_2() -> None:
+    assert differential("--only", "nothing").returncode == 2
+    assert "--peer" in differential().stderr
+    ended = differential("--peer", os.devnull, "--only", "schedules/cosine")
+    assert ended.returncode == 2
+    assert "did not start" in ended.stderr
+
+
+@pytest.mark.process
+def test_help_says_how_to_use_it() -> None:
+    run = subprocess.run(
+        [ROOT / "scripts" / "differential", "--help"],
+        capture_output=True, text=True, timeout=20, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0
+    assert run.stdout.startswith("usage: scripts/differential ")
