@@ -231,7 +231,9 @@ class QueueBase:
 
     def is_closed(self, name: str | None = None) -> Tensor:
         """Whether the queue is closed, as a bool scalar."""
-        return make_one("QueueIsClosedV2", [self._queue_ref], name=name or f"{self._last_name}_Is_Closed")
+        return make_one(
+            "QueueIsClosedV2", [self._queue_ref], name=name or f"{self._last_name}_Is_Closed"
+        )
 
     def size(self, name: str | None = None) -> Tensor:
         """How many elements are in the queue, as an int32 scalar."""
