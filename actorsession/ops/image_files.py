@@ -7,7 +7,6 @@ built. JPEG allows decoders to round differently, so pixels may differ from Tens
 from __future__ import annotations
 
 import functools
-import importlib.util
 import io
 from collections.abc import Mapping
 from typing import Any
@@ -40,7 +39,11 @@ _CHANNELS = {"DecodePng": (0, 1, 3, 4), "DecodeJpeg": (0, 1, 3), "EncodePng": (1
 
 @functools.cache
 def _installed() -> bool:
-    return importlib.util.find_spec("PIL") is not None
+    try:
+        import PIL  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def _require_pillow(op: str) -> None:

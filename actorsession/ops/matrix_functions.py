@@ -8,7 +8,6 @@ by roots until it is near 1 (N. Higham, Functions of Matrices, chapters 6 and 11
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -182,7 +181,8 @@ def _logarithm_of_triangle(t: Array) -> Array:
 
 def _through_schur(x: Array, function: Callable[[Array], Array]) -> Array:
     """A function of triangular matrices, for a batch of any; what is not finite becomes NaN."""
-    schur = importlib.import_module("scipy.linalg").schur
+    from scipy.linalg import schur
+
     out = np.full(x.shape, np.nan, np.complex128)
     for place in np.ndindex(x.shape[:-2]):
         if x.shape[-1] and np.isfinite(x[place]).all():

@@ -8,8 +8,6 @@ function.
 from __future__ import annotations
 
 import functools
-import importlib
-import importlib.util
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,7 +22,11 @@ __all__ = ["cost_of_each", "in_own_dtype", "require_scipy", "scipy_function", "s
 
 @functools.cache
 def _installed() -> bool:
-    return importlib.util.find_spec("scipy") is not None
+    try:
+        import scipy  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def require_scipy(op: str) -> None:
@@ -41,7 +43,9 @@ def scipy_function(name: str) -> Kernel | None:
     """A function of ``scipy.special``, or ``None`` without scipy."""
     if not _installed():
         return None
-    found: Kernel = getattr(importlib.import_module("scipy.special"), name)
+    import scipy.special
+
+    found: Kernel = getattr(scipy.special, name)
     return found
 
 

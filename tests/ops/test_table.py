@@ -54,7 +54,7 @@ def noted(*what: object) -> Iterator[None]:
 
 def ours() -> list[str]:
     """The operation types of the library; tests register some of their own."""
-    return sorted(name for name in registered_ops() if not name.startswith(("Test", "_")))
+    return sorted(name for name in registered_ops() if not name.startswith(("Test", "Kit", "_")))
 
 
 # -- the table itself ------------------------------------------------------------------------------
@@ -67,7 +67,7 @@ def test_every_operation_type_has_a_row_or_tests_elsewhere() -> None:
 
 def test_no_row_is_about_an_operation_type_that_is_gone() -> None:
     assert sorted({row.op for row in ROWS} - set(ours())) == []
-    assert sorted(set(ELSEWHERE) - set(ours())) == []
+    assert sorted(set(ELSEWHERE) - set(registered_ops())) == []
 
 
 def test_rows_have_names_of_their_own() -> None:
