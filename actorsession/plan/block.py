@@ -28,7 +28,7 @@ from actorsession.plan.context import NodeContext
 from actorsession.plan.cost import loop_cost, node_cost
 from actorsession.plan.flow import Flow, Ref, function_flow
 from actorsession.plan.partition import SEND
-from actorsession.plan.segment import INDENT, Line, Suspension
+from actorsession.plan.segment import INDENT, Line
 
 __all__ = ["CONSTRUCT_WRITERS", "Block", "Construct", "FunctionBlock", "Text"]
 
@@ -55,7 +55,7 @@ class Text:
         cost_known: whether everything behind the estimate is known.
         steady: whether no branch is so much dearer than its other that a run that took one says nothing.
         unchecked: microseconds of cheap nodes since the code last looked for a cancellation.
-        suspensions: the nodes of the partition that the step goes on without, by their positions.
+        suspensions: the nodes of the partition that the step goes on without, with what the code calls each.
     """
 
     device: str
@@ -68,7 +68,7 @@ class Text:
     cost_known: bool = True
     steady: bool = True
     unchecked: float = 0.0
-    suspensions: Mapping[int, Suspension] = field(default_factory=dict)
+    suspensions: Mapping[int, int] = field(default_factory=dict)
 
 
 class Block:
@@ -138,8 +138,7 @@ class Block:
             text.contexts[number] = context
             expression = f"k{number}({', '.join(arguments)})"
         if self._goes_on_without(i):
-            place = list(text.suspensions).index(i)
-            self.line(f"C.begin({place}, {expression}){comment}", number)
+            self.line(f"C.begin({text.suspensions[i]}, {expression}){comment}", number)
             return
         if op.suspends:
             expression = f"C.wait_for({expression})"

@@ -87,8 +87,10 @@ class _Compiler:
         )
 
     def _writer(self, index: int) -> SegmentWriter:
-        text = Text(self.partition.device, self.nodes, self.contexts, self.sends)
-        text.suspensions = self.suspension_of
+        suspensions = {i: number for number, i in enumerate(self.suspension_of)}
+        text = Text(
+            self.partition.device, self.nodes, self.contexts, self.sends, suspensions=suspensions
+        )
         return SegmentWriter(
             self.flow, text, index, self.segment_of, self.slots, own_fetches=self.own_fetches
         )

@@ -26,7 +26,7 @@ from actorsession.ops.fills import fill
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.queues import FIFOQueue
-from actorsession.ops.variable_lists import report_uninitialized_variables
+from actorsession.ops.variable_lists import global_variables, report_uninitialized_variables
 from actorsession.ops.variables import Variable
 from actorsession.train.optimizer import Optimizer
 from actorsession.train.queue_runner import QueueRunner
@@ -121,7 +121,7 @@ class SyncReplicasOptimizer(Optimizer):
         )  # fmt: skip
         with graph.device(_processor_of(step)):
             self.local_step_init_op = local_step.assign(step.value(), read_value=False)
-        self.ready_for_local_init_op = report_uninitialized_variables(graph_variables(graph))
+        self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
         chief = [self.local_step_init_op]
         with graph.name_scope(self._name):
             handed_in, taken = self._accumulate(pairs, local_step)
@@ -220,12 +220,6 @@ class SyncReplicasOptimizer(Optimizer):
     def variables(self) -> list[Variable]:
         """The variables of the optimiser that was given."""
         return self._opt.variables()
-
-
-def graph_variables(graph: Any) -> list[Variable]:
-    """The global variables of a graph."""
-    found: list[Variable] = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
-    return found
 
 
 def _processor_of(variable: Variable) -> str:

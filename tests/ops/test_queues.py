@@ -68,6 +68,20 @@ async def test_elements_come_out_in_the_order_in_which_they_came_in(session: Asy
     assert await session.run(queue.size()) == 0
 
 
+async def test_an_element_of_many_components_is_a_copy_of_what_went_in(
+    session: AsyncSession,
+) -> None:
+    """Nobody who writes to what came out changes what goes in the next time."""
+    count = 80
+    queue = ops.FIFOQueue(10, [float32] * count, shapes=[[2]] * count)
+    put, take = queue.enqueue([ops.constant([1.0, 2.0]) for _ in range(count)]), queue.dequeue()
+    for _ in range(2):
+        await session.run(put)
+        for component in await session.run(take):
+            np.testing.assert_array_equal(component, [1.0, 2.0])
+            component[:] = 0.0
+
+
 async def test_many_go_in_and_come_out_as_rows(session: AsyncSession) -> None:
     queue = ops.FIFOQueue(10, [float32, int32], shapes=[[], [2]])
     await session.run(queue.enqueue_many([[1.0, 2.0, 3.0], [[1, 2], [3, 4], [5, 6]]]))

@@ -11,7 +11,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import TensorSpec
 from actorsession.ops.queues.state import Element
 
-__all__ = ["join_many", "join_one", "split_many"]
+__all__ = ["join_many", "join_one", "own", "split_many"]
 
 
 def join_one(elements: Sequence[Element]) -> Any:
@@ -33,10 +33,11 @@ def split_many(values: Sequence[Any]) -> list[Element]:
             f"{[len(value) for value in values]}"
         )
     # Copies: an element of its own must not keep all others of its array alive.
-    return [tuple([_own(value[i]) for value in values]) for i in range(counts.pop())]
+    return [tuple([own(value[i]) for value in values]) for i in range(counts.pop())]
 
 
-def _own(row: Any) -> Any:
+def own(row: Any) -> Any:
+    """A component that shares memory with nothing."""
     return row.copy() if isinstance(row, np.ndarray) else row
 
 

@@ -18,7 +18,7 @@ from actorsession.graph.dtypes import DType, as_dtype, bool_, int32, int64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.ops.queues.batches import join_many, join_one, split_many
+from actorsession.ops.queues.batches import join_many, join_one, own, split_many
 from actorsession.ops.queues.state import (
     FifoElements,
     PriorityElements,
@@ -117,7 +117,8 @@ def _enqueue_kernel(ctx: KernelContext) -> Kernel:
 
     def enqueue(queue: QueueState, *values: Any) -> Future[Any]:
         _check_element(specs, values, many=False)
-        return queue.enqueue([values])
+        kept, beyond = values[: _MOST - 1], values[_MOST - 1 :]
+        return queue.enqueue([(*kept, *map(own, beyond))])
 
     return enqueue
 
