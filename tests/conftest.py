@@ -7,6 +7,7 @@ in debug mode, which names a coroutine that was never awaited and a call from th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import importlib.util
 import os
@@ -160,13 +161,30 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Report the timeout that stopped a loop, not the stopped loop."""
     _TIMED_OUT_LOOPS.clear()
     try:
-        yield
+        with _no_gc_callbacks(item):
+            yield
     except RuntimeError:
         if not _TIMED_OUT_LOOPS:
             raise
         loop, outcome = _TIMED_OUT_LOOPS.pop()
         loop.run_until_complete(_abandon_children())
         raise outcome from None
+
+
+@contextlib.contextmanager
+def _no_gc_callbacks(item: pytest.Item) -> Iterator[None]:
+    """Takes Hypothesis's gc callback out of tests that are not its own.
+
+    An interrupt that arrives during a collection is raised in the first Python code after it; where that
+    is a callback the interpreter ignores it, and the test that pressed Ctrl-C waits in vain.
+    """
+    callbacks = [] if hypothesis.is_hypothesis_test(getattr(item, "obj", None)) else gc.callbacks[:]
+    for callback in callbacks:
+        gc.callbacks.remove(callback)
+    try:
+        yield
+    finally:
+        gc.callbacks.extend(callbacks)
 
 
 async def _abandon_children() -> None:

@@ -49,7 +49,7 @@ __all__ = ["Master"]
 
 _log = logging.getLogger("actorsession.cluster")
 # Seconds kept back of a client's limit to tell it why nothing came of its call.
-_TELL_MARGIN = 0.25
+_TELL_MARGIN = 1.0
 _OF_PARTIAL_RUNS = frozenset({PartialRunSetup, PartialRun, PartialRunDrop})
 _OF_SESSIONS = _OF_PARTIAL_RUNS | {
     RunStep, ExtendSession, ListDevices, ReattachSession, AskSessionWhy,
