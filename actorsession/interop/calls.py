@@ -16,7 +16,7 @@ from actorsession.interop import protos
 from actorsession.interop.functions import PlannedFunction
 from actorsession.interop.planned import Planned
 from actorsession.ops import identity
-from actorsession.ops.constructs import ConstructBuilder, as_value
+from actorsession.ops.flow.constructs import ConstructBuilder, as_value
 
 __all__ = ["build_call", "spelled_out"]
 

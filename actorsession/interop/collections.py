@@ -16,8 +16,8 @@ from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.interop import protos
 from actorsession.ops import GraphKeys, Variable
-from actorsession.ops.save_slices import SaveSliceInfo
-from actorsession.ops.variable_creation import VariableAggregation, VariableSynchronization
+from actorsession.ops.variables.creation import VariableAggregation, VariableSynchronization
+from actorsession.ops.variables.save_slices import SaveSliceInfo
 
 __all__ = [
     "collection_proto", "is_restored_by_function", "register_proto_function", "restore_collection",

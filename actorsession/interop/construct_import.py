@@ -15,7 +15,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.interop.functions import CONSTRUCTS, PlannedFunction
 from actorsession.interop.planned import Planned
 from actorsession.ops import identity
-from actorsession.ops.constructs import ConstructBuilder, as_predicate
+from actorsession.ops.flow.constructs import ConstructBuilder, as_predicate
 
 __all__ = ["CallFunction", "after", "build_construct"]
 

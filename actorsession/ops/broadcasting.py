@@ -26,10 +26,10 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape
+from actorsession.ops.arrays.dimensions import shape_tensor
+from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import convert_to_tensor, make, make_one
-from actorsession.ops.dimensions import shape_tensor
 from actorsession.ops.operands import check_dtype
-from actorsession.ops.shape import reshape
 
 __all__ = ["broadcast_gradient_args", "sum_to_operands", "summed"]
 

@@ -5,8 +5,8 @@ Owns no op of its own; the files whose names begin with ``image_`` do.
 
 from __future__ import annotations
 
-from actorsession.ops.image_boxes import sample_distorted_bounding_box
-from actorsession.ops.image_chance import (
+from actorsession.ops.images.boxes import sample_distorted_bounding_box
+from actorsession.ops.images.chance import (
     random_brightness,
     random_contrast,
     random_crop,
@@ -15,7 +15,7 @@ from actorsession.ops.image_chance import (
     random_hue,
     random_saturation,
 )
-from actorsession.ops.image_colours import (
+from actorsession.ops.images.colours import (
     adjust_brightness,
     adjust_contrast,
     adjust_gamma,
@@ -28,8 +28,8 @@ from actorsession.ops.image_colours import (
     rgb_to_grayscale,
     rgb_to_hsv,
 )
-from actorsession.ops.image_files import decode_jpeg, decode_png, encode_jpeg, encode_png
-from actorsession.ops.image_geometry import (
+from actorsession.ops.images.files import decode_jpeg, decode_png, encode_jpeg, encode_png
+from actorsession.ops.images.geometry import (
     central_crop,
     crop_to_bounding_box,
     flip_left_right,
@@ -39,15 +39,15 @@ from actorsession.ops.image_geometry import (
     rot90,
     transpose_image,
 )
-from actorsession.ops.image_measures import non_max_suppression, psnr, total_variation
-from actorsession.ops.image_resizing import (
+from actorsession.ops.images.measures import non_max_suppression, psnr, total_variation
+from actorsession.ops.images.patches import extract_image_patches
+from actorsession.ops.images.resizing import (
     resize_area,
     resize_bicubic,
     resize_bilinear,
     resize_nearest_neighbor,
 )
-from actorsession.ops.image_sizes import ResizeMethod, resize_image_with_pad, resize_images
-from actorsession.ops.patches import extract_image_patches
+from actorsession.ops.images.sizes import ResizeMethod, resize_image_with_pad, resize_images
 
 __all__ = [
     "ResizeMethod", "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue",

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from actorsession.ops.clip import global_norm
-from actorsession.ops.contractions import eye, matvec, norm, normalize, tensordot, trace
-from actorsession.ops.determinants import logdet, matrix_determinant, slogdet
-from actorsession.ops.diagonals import diag as tensor_diag
-from actorsession.ops.diagonals import diag_part as tensor_diag_part
-from actorsession.ops.diagonals import matrix_band_part
-from actorsession.ops.einsum import einsum
-from actorsession.ops.elimination import lu_matrix_inverse, lu_reconstruct, lu_solve
-from actorsession.ops.factorisations import cholesky, lu, qr
-from actorsession.ops.least_squares import matrix_solve_ls
-from actorsession.ops.matmul import matmul
-from actorsession.ops.matrices import adjoint
-from actorsession.ops.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
-from actorsession.ops.matrix_functions import expm, logm, matrix_square_root
-from actorsession.ops.products import cross
-from actorsession.ops.pseudoinverse import matrix_rank, pinv
-from actorsession.ops.solving import (
+from actorsession.ops.elements.clip import global_norm
+from actorsession.ops.linear.contractions import eye, matvec, norm, normalize, tensordot, trace
+from actorsession.ops.linear.determinants import logdet, matrix_determinant, slogdet
+from actorsession.ops.linear.diagonals import diag as tensor_diag
+from actorsession.ops.linear.diagonals import diag_part as tensor_diag_part
+from actorsession.ops.linear.diagonals import matrix_band_part
+from actorsession.ops.linear.einsum import einsum
+from actorsession.ops.linear.elimination import lu_matrix_inverse, lu_reconstruct, lu_solve
+from actorsession.ops.linear.factorisations import cholesky, lu, qr
+from actorsession.ops.linear.least_squares import matrix_solve_ls
+from actorsession.ops.linear.matmul import matmul
+from actorsession.ops.linear.matrices import adjoint
+from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
+from actorsession.ops.linear.matrix_functions import expm, logm, matrix_square_root
+from actorsession.ops.linear.products import cross
+from actorsession.ops.linear.pseudoinverse import matrix_rank, pinv
+from actorsession.ops.linear.solving import (
     cholesky_solve,
     matrix_inverse,
     matrix_solve,
     matrix_triangular_solve,
 )
-from actorsession.ops.spectra import self_adjoint_eig, self_adjoint_eigvals, svd
-from actorsession.ops.spread import l2_normalize
-from actorsession.ops.transposition import matrix_transpose
+from actorsession.ops.linear.spectra import self_adjoint_eig, self_adjoint_eigvals, svd
+from actorsession.ops.linear.transposition import matrix_transpose
+from actorsession.ops.reductions.spread import l2_normalize
 
 __all__ = [
     "adjoint", "band_part", "cholesky", "cholesky_solve", "cross", "det", "diag", "diag_part", "eigh",

@@ -5,18 +5,18 @@ Owns nothing; ``tables`` and ``vocabularies`` do.
 
 from __future__ import annotations
 
-from actorsession.ops.table_initializers import (
+from actorsession.ops.tables.initializers import (
     KeyValueTensorInitializer,
     TextFileIndex,
     TextFileInitializer,
 )
-from actorsession.ops.tables import (
+from actorsession.ops.tables.tables import (
     HashTable,
     MutableHashTable,
     StaticHashTable,
     StaticVocabularyTable,
 )
-from actorsession.ops.vocabularies import (
+from actorsession.ops.tables.vocabularies import (
     index_table_from_file,
     index_table_from_tensor,
     index_to_string_table_from_file,

@@ -5,9 +5,9 @@ Inside this room Python's own module of that name is imported absolutely, as eve
 
 from __future__ import annotations
 
-from actorsession.ops.activations import sigmoid, softplus, tanh
-from actorsession.ops.argmax import argmax, argmin
-from actorsession.ops.arithmetic import (
+from actorsession.ops.arrays.layout import invert_permutation
+from actorsession.ops.arrays.scatter import unsorted_segment_sum
+from actorsession.ops.elements.arithmetic import (
     add,
     add_n,
     divide,
@@ -22,8 +22,8 @@ from actorsession.ops.arithmetic import (
     subtract,
     truediv,
 )
-from actorsession.ops.bessel import bessel_i0, bessel_i0e, bessel_i1, bessel_i1e
-from actorsession.ops.comparison import (
+from actorsession.ops.elements.bessel import bessel_i0, bessel_i0e, bessel_i1, bessel_i1e
+from actorsession.ops.elements.comparison import (
     equal,
     greater,
     greater_equal,
@@ -38,9 +38,8 @@ from actorsession.ops.comparison import (
     logical_xor,
     not_equal,
 )
-from actorsession.ops.complex_numbers import angle, imag, real
-from actorsession.ops.cumulative import cumprod, cumsum, cumulative_logsumexp
-from actorsession.ops.elementwise import (
+from actorsession.ops.elements.complex_numbers import angle, imag, real
+from actorsession.ops.elements.elementwise import (
     abs,
     ceil,
     conj,
@@ -60,14 +59,11 @@ from actorsession.ops.elementwise import (
     square,
     tan,
 )
-from actorsession.ops.error_functions import erf, erfc, erfcinv, erfinv, ndtri
-from actorsession.ops.gamma_functions import digamma, lbeta, lgamma, polygamma, zeta
-from actorsession.ops.histograms import bincount, confusion_matrix
-from actorsession.ops.incomplete import betainc, igamma, igammac
-from actorsession.ops.layout import invert_permutation
-from actorsession.ops.nearness import nextafter, rint
-from actorsession.ops.products import accumulate_n, polyval, scalar_mul
-from actorsession.ops.quotients import (
+from actorsession.ops.elements.error_functions import erf, erfc, erfcinv, erfinv, ndtri
+from actorsession.ops.elements.gamma_functions import digamma, lbeta, lgamma, polygamma, zeta
+from actorsession.ops.elements.incomplete import betainc, igamma, igammac
+from actorsession.ops.elements.nearness import nextafter, rint
+from actorsession.ops.elements.quotients import (
     div_no_nan,
     multiply_no_nan,
     reciprocal_no_nan,
@@ -75,8 +71,25 @@ from actorsession.ops.quotients import (
     xlog1py,
     xlogy,
 )
-from actorsession.ops.rectifiers import log_sigmoid, softsign
-from actorsession.ops.reduction import (
+from actorsession.ops.elements.trigonometry import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cosh,
+    sinh,
+)
+from actorsession.ops.linear.products import accumulate_n, polyval, scalar_mul
+from actorsession.ops.neural.activations import sigmoid, softplus, tanh
+from actorsession.ops.neural.rectifiers import log_sigmoid, softsign
+from actorsession.ops.neural.softmax import log_softmax, softmax
+from actorsession.ops.reductions.argmax import argmax, argmin
+from actorsession.ops.reductions.cumulative import cumprod, cumsum, cumulative_logsumexp
+from actorsession.ops.reductions.histograms import bincount, confusion_matrix
+from actorsession.ops.reductions.reduction import (
     reduce_all,
     reduce_any,
     reduce_euclidean_norm,
@@ -87,8 +100,7 @@ from actorsession.ops.reduction import (
     reduce_prod,
     reduce_sum,
 )
-from actorsession.ops.scatter import unsorted_segment_sum
-from actorsession.ops.segments import (
+from actorsession.ops.reductions.segments import (
     segment_max,
     segment_mean,
     segment_min,
@@ -100,8 +112,7 @@ from actorsession.ops.segments import (
     unsorted_segment_prod,
     unsorted_segment_sqrt_n,
 )
-from actorsession.ops.softmax import log_softmax, softmax
-from actorsession.ops.spread import (
+from actorsession.ops.reductions.spread import (
     count_nonzero,
     is_non_decreasing,
     is_strictly_increasing,
@@ -110,8 +121,7 @@ from actorsession.ops.spread import (
     reduce_variance,
     zero_fraction,
 )
-from actorsession.ops.topk import in_top_k, top_k
-from actorsession.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, sinh
+from actorsession.ops.reductions.topk import in_top_k, top_k
 
 __all__ = [
     "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "angle", "argmax", "argmin", "asin",

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from actorsession.graph.graph import constant_value
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.arrays.strided import numpy_index
 from actorsession.ops.shape_operands import constant_ints_of, shape_of_rank, vector_length
-from actorsession.ops.strided import numpy_index
 
 __all__ = ["partial_ints", "refine", "shape_from"]
 

@@ -5,27 +5,27 @@ The longer names of TensorFlow's top level are here too, for op files that draw 
 
 from __future__ import annotations
 
-from actorsession.ops.candidate_sampling import (
+from actorsession.ops.neural.candidate_sampling import (
     all_candidate_sampler,
     fixed_unigram_candidate_sampler,
     log_uniform_candidate_sampler,
     uniform_candidate_sampler,
 )
-from actorsession.ops.random_numbers import (
+from actorsession.ops.randomness.numbers import (
     get_seed,
     random_normal,
     random_uniform,
     set_random_seed,
     truncated_normal,
 )
-from actorsession.ops.random_samples import (
+from actorsession.ops.randomness.samples import (
     categorical,
     multinomial,
     random_gamma,
     random_poisson,
     random_shuffle,
 )
-from actorsession.ops.stateless_random import (
+from actorsession.ops.randomness.stateless import (
     stateless_categorical,
     stateless_gamma,
     stateless_multinomial,

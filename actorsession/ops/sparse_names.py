@@ -6,31 +6,31 @@ name is this namespace.
 
 from __future__ import annotations
 
-from actorsession.ops.accumulators import SparseConditionalAccumulator
-from actorsession.ops.masks import sparse_mask as mask
-from actorsession.ops.sparse import SparseTensor
-from actorsession.ops.sparse import sparse_add as add
-from actorsession.ops.sparse import sparse_placeholder as placeholder
-from actorsession.ops.sparse import sparse_reorder as reorder
-from actorsession.ops.sparse import sparse_tensor_dense_matmul as sparse_dense_matmul
-from actorsession.ops.sparse import sparse_tensor_to_dense as to_dense
-from actorsession.ops.sparse_functions import sparse_concat as concat
-from actorsession.ops.sparse_functions import sparse_fill_empty_rows as fill_empty_rows
-from actorsession.ops.sparse_functions import sparse_reduce_max as reduce_max
-from actorsession.ops.sparse_functions import sparse_reduce_sum as reduce_sum
-from actorsession.ops.sparse_functions import sparse_reset_shape as reset_shape
-from actorsession.ops.sparse_functions import sparse_reshape as reshape
-from actorsession.ops.sparse_functions import sparse_retain as retain
-from actorsession.ops.sparse_functions import sparse_slice as slice
-from actorsession.ops.sparse_functions import sparse_softmax as softmax
-from actorsession.ops.sparse_functions import sparse_transpose as transpose
-from actorsession.ops.sparse_makers import sparse_eye as eye
-from actorsession.ops.sparse_makers import sparse_from_dense as from_dense
-from actorsession.ops.sparse_makers import sparse_merge as merge
-from actorsession.ops.sparse_makers import sparse_to_indicator as to_indicator
-from actorsession.ops.sparse_segments import sparse_segment_mean as segment_mean
-from actorsession.ops.sparse_segments import sparse_segment_sqrt_n as segment_sqrt_n
-from actorsession.ops.sparse_segments import sparse_segment_sum as segment_sum
+from actorsession.ops.arrays.masks import sparse_mask as mask
+from actorsession.ops.queues.accumulators import SparseConditionalAccumulator
+from actorsession.ops.sparse_tensors.basics import SparseTensor
+from actorsession.ops.sparse_tensors.basics import sparse_add as add
+from actorsession.ops.sparse_tensors.basics import sparse_placeholder as placeholder
+from actorsession.ops.sparse_tensors.basics import sparse_reorder as reorder
+from actorsession.ops.sparse_tensors.basics import sparse_tensor_dense_matmul as sparse_dense_matmul
+from actorsession.ops.sparse_tensors.basics import sparse_tensor_to_dense as to_dense
+from actorsession.ops.sparse_tensors.functions import sparse_concat as concat
+from actorsession.ops.sparse_tensors.functions import sparse_fill_empty_rows as fill_empty_rows
+from actorsession.ops.sparse_tensors.functions import sparse_reduce_max as reduce_max
+from actorsession.ops.sparse_tensors.functions import sparse_reduce_sum as reduce_sum
+from actorsession.ops.sparse_tensors.functions import sparse_reset_shape as reset_shape
+from actorsession.ops.sparse_tensors.functions import sparse_reshape as reshape
+from actorsession.ops.sparse_tensors.functions import sparse_retain as retain
+from actorsession.ops.sparse_tensors.functions import sparse_slice as slice
+from actorsession.ops.sparse_tensors.functions import sparse_softmax as softmax
+from actorsession.ops.sparse_tensors.functions import sparse_transpose as transpose
+from actorsession.ops.sparse_tensors.makers import sparse_eye as eye
+from actorsession.ops.sparse_tensors.makers import sparse_from_dense as from_dense
+from actorsession.ops.sparse_tensors.makers import sparse_merge as merge
+from actorsession.ops.sparse_tensors.makers import sparse_to_indicator as to_indicator
+from actorsession.ops.sparse_tensors.segments import sparse_segment_mean as segment_mean
+from actorsession.ops.sparse_tensors.segments import sparse_segment_sqrt_n as segment_sqrt_n
+from actorsession.ops.sparse_tensors.segments import sparse_segment_sum as segment_sum
 
 __all__ = [
     "SparseConditionalAccumulator", "SparseTensor", "add", "concat", "eye", "fill_empty_rows",

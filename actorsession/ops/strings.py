@@ -6,19 +6,19 @@ Owns no op of its own; the files whose names begin with ``string_`` do. Strings 
 
 from __future__ import annotations
 
-from actorsession.ops.string_characters import string_length as length
-from actorsession.ops.string_characters import string_lower as lower
-from actorsession.ops.string_characters import string_strip as strip
-from actorsession.ops.string_characters import string_upper as upper
-from actorsession.ops.string_characters import substr, unicode_transcode
-from actorsession.ops.string_joining import reduce_join, unsorted_segment_join
-from actorsession.ops.string_joining import string_format as format
-from actorsession.ops.string_joining import string_join as join
-from actorsession.ops.string_numbers import as_string
-from actorsession.ops.string_numbers import string_to_hash_bucket_fast as to_hash_bucket_fast
-from actorsession.ops.string_numbers import string_to_number as to_number
-from actorsession.ops.string_regex import regex_full_match, regex_replace
-from actorsession.ops.string_splitting import string_split_v2 as split
+from actorsession.ops.text.characters import string_length as length
+from actorsession.ops.text.characters import string_lower as lower
+from actorsession.ops.text.characters import string_strip as strip
+from actorsession.ops.text.characters import string_upper as upper
+from actorsession.ops.text.characters import substr, unicode_transcode
+from actorsession.ops.text.joining import reduce_join, unsorted_segment_join
+from actorsession.ops.text.joining import string_format as format
+from actorsession.ops.text.joining import string_join as join
+from actorsession.ops.text.numbers import as_string
+from actorsession.ops.text.numbers import string_to_hash_bucket_fast as to_hash_bucket_fast
+from actorsession.ops.text.numbers import string_to_number as to_number
+from actorsession.ops.text.regex import regex_full_match, regex_replace
+from actorsession.ops.text.splitting import string_split_v2 as split
 
 __all__ = [
     "as_string", "format", "join", "length", "lower", "reduce_join", "regex_full_match",

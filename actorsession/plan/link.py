@@ -19,7 +19,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import KernelContext, ResourceHost, lookup
-from actorsession.ops.list_values import empty_list
+from actorsession.ops.lists.values import empty_list
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.plan.segment import CompiledPartition, Segment
 

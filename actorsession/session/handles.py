@@ -24,8 +24,8 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, string
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.ops.array import identity
-from actorsession.ops.session_ops import (
+from actorsession.ops.arrays.array import identity
+from actorsession.ops.variables.session_ops import (
     SESSION_HANDLE,
     UnsavedHandle,
     get_session_tensor,

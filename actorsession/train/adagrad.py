@@ -8,9 +8,9 @@ from typing import Any
 from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.cast import cast
+from actorsession.ops.elements.cast import cast
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.variable import Variable
 from actorsession.train.optimizer import Optimizer
 
 __all__ = ["AdagradDAOptimizer", "AdagradOptimizer"]

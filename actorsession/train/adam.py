@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops import arithmetic, control
-from actorsession.ops.variables import Variable
+from actorsession.ops.elements import arithmetic
+from actorsession.ops.flow import control
+from actorsession.ops.variables.variable import Variable
 from actorsession.train.optimizer import Optimizer
 
 __all__ = ["AdamOptimizer"]

@@ -14,8 +14,8 @@ from typing import Any
 from actorsession.checkpoints import CheckpointReader, write_spec
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.checkpointing import restore_v2
 from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.variables.checkpointing import restore_v2
 from actorsession.train.checkpoint_state import latest_checkpoint
 
 __all__ = [

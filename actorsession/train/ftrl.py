@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops import arithmetic
 from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.elements import arithmetic
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.variable import Variable
 from actorsession.train.optimizer import Optimizer
 
 __all__ = ["FtrlOptimizer"]

@@ -7,10 +7,10 @@ from typing import Any
 from actorsession.graph.dtypes import int64
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Tensor
-from actorsession.ops.get_variable import get_variable
 from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.initializers import zeros_initializer
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.get_variable import get_variable
+from actorsession.ops.variables.initializers import zeros_initializer
+from actorsession.ops.variables.variable import Variable
 
 __all__ = [
     "assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops import arithmetic, elementwise
+from actorsession.ops.elements import arithmetic, elementwise
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.variable import Variable
 from actorsession.train.optimizer import Optimizer
 
 __all__ = ["GradientDescentOptimizer"]

@@ -15,13 +15,13 @@ import numpy as np
 
 from actorsession.graph.dtypes import int32, int64
 from actorsession.graph.operation import Tensor
-from actorsession.ops import arithmetic, comparison, elementwise
+from actorsession.ops.arrays.gather import gather
+from actorsession.ops.arrays.joining import stack
 from actorsession.ops.build import convert_to_tensor, graph_of
-from actorsession.ops.cast import cast
-from actorsession.ops.gather import gather
-from actorsession.ops.joining import stack
+from actorsession.ops.elements import arithmetic, comparison, elementwise
+from actorsession.ops.elements.cast import cast
 from actorsession.ops.random import random_normal
-from actorsession.ops.reduction import reduce_sum
+from actorsession.ops.reductions.reduction import reduce_sum
 
 __all__ = [
     "cosine_decay", "cosine_decay_restarts", "exponential_decay", "inverse_time_decay",

@@ -12,13 +12,14 @@ from typing import Any
 from actorsession.graph.dtypes import float32
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops import arithmetic, control
 from actorsession.ops.build import convert_to_tensor, graph_of
-from actorsession.ops.cast import cast
-from actorsession.ops.control_flow import cond
+from actorsession.ops.elements import arithmetic
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.flow import control
+from actorsession.ops.flow.control_flow import cond
 from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.initializers import zeros_initializer
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.initializers import zeros_initializer
+from actorsession.ops.variables.variable import Variable
 
 __all__ = ["ExponentialMovingAverage"]
 

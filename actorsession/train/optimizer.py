@@ -17,17 +17,18 @@ from actorsession.graph.defaults import name_scope
 from actorsession.graph.dtypes import DType
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops import control, dimensions, fills
+from actorsession.ops.arrays import dimensions, fills
 from actorsession.ops.build import convert_to_tensor
-from actorsession.ops.cast import cast
-from actorsession.ops.get_variable import get_variable
-from actorsession.ops.gradients import gradients
+from actorsession.ops.derivatives.gradients import gradients
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.flow import control
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient, to_dense
-from actorsession.ops.initializers import constant_initializer, zeros_initializer
-from actorsession.ops.variable_scope import variable_scope
-from actorsession.ops.variable_settings import VariableScope
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.get_variable import get_variable
+from actorsession.ops.variables.initializers import constant_initializer, zeros_initializer
+from actorsession.ops.variables.scope import variable_scope
+from actorsession.ops.variables.settings import VariableScope
+from actorsession.ops.variables.variable import Variable
 
 __all__ = ["Optimizer"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.variable import Variable
 from actorsession.train.optimizer import Optimizer
 
 __all__ = ["RMSPropOptimizer"]

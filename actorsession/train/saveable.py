@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 from actorsession.graph.dtypes import DType
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import graph_of
 from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.shape import reshape
 
 __all__ = ["SaveSpec", "SaveableObject", "saveables_of"]
 

@@ -16,16 +16,16 @@ from typing import Any
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops.arrays.joining import stack
+from actorsession.ops.arrays.placeholder import placeholder_with_default
 from actorsession.ops.build import constant, make_one
-from actorsession.ops.checkpointing import (
+from actorsession.ops.flow.control import group, with_dependencies
+from actorsession.ops.variables.checkpointing import (
     merge_v2_checkpoints,
     restore_v2,
     save_v2,
     sharded_filename,
 )
-from actorsession.ops.control import group, with_dependencies
-from actorsession.ops.joining import stack
-from actorsession.ops.placeholder import placeholder_with_default
 from actorsession.train.saveable import SaveableObject
 
 __all__ = ["SaverDef", "build_saver"]

@@ -15,19 +15,19 @@ from typing import Any
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.dtypes import int64
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.ops import control
-from actorsession.ops.accumulators import (
+from actorsession.ops.arrays.fills import fill
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.flow import control
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.queues import FIFOQueue
+from actorsession.ops.queues.accumulators import (
     ConditionalAccumulator,
     ConditionalAccumulatorBase,
     SparseConditionalAccumulator,
 )
-from actorsession.ops.cast import cast
-from actorsession.ops.fills import fill
-from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.queues import FIFOQueue
-from actorsession.ops.variable_lists import global_variables, report_uninitialized_variables
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.lists import global_variables, report_uninitialized_variables
+from actorsession.ops.variables.variable import Variable
 from actorsession.train.optimizer import Optimizer
 from actorsession.train.queue_runner import QueueRunner
 

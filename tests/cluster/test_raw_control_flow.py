@@ -12,7 +12,7 @@ import actorsession.ops as ops
 from actorsession.errors import DeadlineExceededError, InternalError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.ops import dataflow
+from actorsession.ops.flow import dataflow
 from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, InProcess, on, soon
 from tests.ops.raw_control import raw_cond, raw_while

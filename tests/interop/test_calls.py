@@ -9,8 +9,8 @@ import pytest
 
 import actorsession as acts
 from actorsession.interop import GraphDef, graph_def_of, import_graph_def
-from actorsession.ops.functional import remote_call
-from actorsession.ops.functions import Defun
+from actorsession.ops.flow.functional import remote_call
+from actorsession.ops.flow.functions import Defun
 from tests.interop.kit import run_imported
 
 NAMES = ["out:0", "grad:0", "remote:0"]

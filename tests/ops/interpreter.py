@@ -28,7 +28,7 @@ from actorsession.graph.registry import (
 )
 from actorsession.graph.shape import ShapeLike, TensorShape
 from actorsession.ops.build import make_one
-from actorsession.ops.gradients import gradients
+from actorsession.ops.derivatives.gradients import gradients
 from actorsession.ops.indexed_slices import to_dense
 
 __all__ = ["Holder", "Program", "Variables", "check_gradient", "evaluate", "source"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import actorsession as acts
 from actorsession.graph.operation import Tensor
-from actorsession.ops import dataflow
+from actorsession.ops.flow import dataflow
 
 __all__ = ["raw_cond", "raw_while"]
 

@@ -9,10 +9,10 @@ import pytest
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph import Graph
 from actorsession.graph.dtypes import float32
-from actorsession.ops import arithmetic
 from actorsession.ops.broadcasting import broadcast_gradient_args
 from actorsession.ops.build import constant
-from actorsession.ops.gradients import gradients
+from actorsession.ops.derivatives.gradients import gradients
+from actorsession.ops.elements import arithmetic
 from tests.ops.interpreter import evaluate, source
 
 

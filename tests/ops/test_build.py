@@ -10,8 +10,8 @@ import pytest
 
 from actorsession.graph.dtypes import float32, float64, int32, int64, uint64
 from actorsession.graph.graph import Graph
+from actorsession.ops.arrays.fills import fill, range_
 from actorsession.ops.build import constant, convert_to_tensor
-from actorsession.ops.fills import fill, range_
 from tests.ops.interpreter import evaluate, source
 
 

@@ -13,32 +13,47 @@ from actorsession import ops
 
 # Files that are there for other op files, or whose functions belong under ``nn``.
 INNER = {
-    "accidental_hits", "accumulator_state", "activations", "backward", "barrier_state", "barriers",
-    "bessel", "bitwise", "branch_gradients", "broadcasting", "build", "calls", "candidate_draws",
-    "candidate_sampling", "checkpointing", "constructs", "contractions", "control", "convolution",
-    "convolution_backprops", "convolution_gradients", "convolution_kernels", "convolution_nodes",
-    "cross_entropy", "cumulative", "dataflow", "dense", "depthwise", "depthwise_nodes", "determinants",
-    "diagonal_bands", "dilation", "dimensions", "effects", "elimination", "embedding", "error_functions",
-    "extensions", "factorisations", "fills", "fingerprints", "functional", "functions",
-    "fused_batch_norm", "fused_batch_norm_gradients", "gradient_values", "image", "image_boxes",
-    "image_chance", "image_colours", "image_files", "image_geometry", "image_measures", "image_resizing",
-    "image_sizes", "indexed_slices", "initializer", "joining", "linalg", "list_operands", "list_sums",
-    "list_values", "lookup", "loop_gradients", "losses", "lrn", "math", "matrices", "matrix_functions",
-    "nearness", "nn", "normalisation", "operands", "partial", "partitioned", "partitioners", "partitions",
-    "patches", "persistent_vector", "pointwise_losses", "pooling", "pooling_argmax", "pooling_kernels",
-    "pooling_nodes", "products", "pseudoinverse", "quotients", "random", "random_numbers",
-    "random_samples", "rectifiers", "reducers", "regex_patterns", "resampling", "sampled_losses",
-    "save_slices", "scatter", "scatter_updates", "scipy_kernels", "segment_kernels", "selection",
-    "shape_operands", "shared_state", "softmax", "solving", "sparse_functions", "sparse_makers",
-    "sparse_names", "splitting", "spread", "staging_nodes", "staging_state", "state", "stateless_random",
-    "strided", "string_characters", "string_joining", "string_kernels", "string_regex",
-    "string_splitting", "strings", "structures", "subscripts", "table_initializers", "table_kernels",
-    "table_state", "tables", "tensor_list", "tensor_list_blocks", "tensor_list_parts", "topk", "training",
-    "training_blocks", "training_rules", "training_updates", "transposed_convolution",
-    "variable_creation", "variable_settings", "variable_store", "variable_updates", "variance_scaling",
-    "vocabularies", "weighted_loss", "windows",
+    "arrays.dimensions", "arrays.fills", "arrays.joining", "arrays.partitions", "arrays.scatter",
+    "arrays.splitting", "arrays.strided", "broadcasting", "build", "convolutions.backprops",
+    "convolutions.depthwise", "convolutions.depthwise_nodes", "convolutions.dilation",
+    "convolutions.gradients", "convolutions.kernels", "convolutions.nodes", "convolutions.operations",
+    "convolutions.pooling", "convolutions.pooling_argmax", "convolutions.pooling_kernels",
+    "convolutions.pooling_nodes", "convolutions.transposed", "convolutions.windows",
+    "derivatives.backward", "derivatives.values", "elements.bessel", "elements.bitwise",
+    "elements.error_functions", "elements.nearness", "elements.quotients", "elements.selection",
+    "flow.branch_gradients", "flow.calls", "flow.constructs", "flow.control", "flow.dataflow",
+    "flow.effects", "flow.extensions", "flow.functional", "flow.functions", "flow.loop_gradients",
+    "image", "images.boxes", "images.chance", "images.colours", "images.files", "images.geometry",
+    "images.measures", "images.patches", "images.resampling", "images.resizing", "images.sizes",
+    "indexed_slices", "linalg", "linear.contractions", "linear.determinants", "linear.diagonal_bands",
+    "linear.elimination", "linear.factorisations", "linear.matrices", "linear.matrix_functions",
+    "linear.products", "linear.pseudoinverse", "linear.solving", "linear.subscripts", "lists.blocks",
+    "lists.nodes", "lists.operands", "lists.parts", "lists.persistent_vector", "lists.sums",
+    "lists.values", "lookup", "math", "neural.accidental_hits", "neural.activations", "neural.biases",
+    "neural.candidate_draws", "neural.candidate_sampling", "neural.cross_entropy", "neural.dense",
+    "neural.dropout", "neural.embedding", "neural.fused_batch_norm",
+    "neural.fused_batch_norm_gradients", "neural.l2_loss", "neural.losses", "neural.lrn",
+    "neural.normalisation", "neural.pointwise_losses", "neural.rectifiers", "neural.sampled_losses",
+    "neural.softmax", "neural.weighted_loss", "nn", "operands", "partial", "queues.accumulator_state",
+    "queues.barrier_state", "queues.barriers", "queues.batches", "queues.kernels",
+    "queues.staging_nodes", "queues.staging_state", "queues.state", "random", "randomness.numbers",
+    "randomness.samples", "randomness.stateless", "reductions.cumulative", "reductions.reducers",
+    "reductions.segment_kernels", "reductions.spread", "reductions.topk", "scipy_kernels",
+    "shape_operands", "shared_state", "sparse_names", "sparse_tensors.functions",
+    "sparse_tensors.makers", "strings", "structures", "tables.initializers", "tables.kernels",
+    "tables.state", "tables.tables", "tables.vocabularies", "text.characters", "text.fingerprints",
+    "text.joining", "text.kernels", "text.regex", "text.regex_patterns", "text.splitting",
+    "training.blocks", "training.nodes", "training.rules", "training.updates",
+    "variables.checkpointing", "variables.creation", "variables.initializer", "variables.partitioned",
+    "variables.partitioners", "variables.save_slices", "variables.scatter_updates",
+    "variables.settings", "variables.state", "variables.store", "variables.updates",
+    "variables.variance_scaling",
 }  # fmt: skip
-MODULES = sorted(module.name for module in pkgutil.iter_modules(ops.__path__))
+MODULES = sorted(
+    module.name.removeprefix("actorsession.ops.")
+    for module in pkgutil.walk_packages(ops.__path__, "actorsession.ops.")
+    if not module.ispkg or module.name.endswith(".queues")
+)
 INTERNAL = {"gradient_of", "takes_slices", "shape_tensor", "reduce_euclidean_norm"}
 
 

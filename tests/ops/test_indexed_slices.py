@@ -9,8 +9,8 @@ import pytest
 
 from actorsession.graph.dtypes import float32, int32, int64
 from actorsession.graph.graph import Graph
+from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.build import constant
-from actorsession.ops.dimensions import shape
 from actorsession.ops.indexed_slices import IndexedSlices, add_slices, to_dense
 from tests.ops.interpreter import evaluate, source
 

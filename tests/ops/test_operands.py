@@ -7,8 +7,8 @@ import pytest
 
 from actorsession.graph import Graph
 from actorsession.graph.dtypes import float32, float64, string
-from actorsession.ops import arithmetic
 from actorsession.ops.build import constant
+from actorsession.ops.elements import arithmetic
 from tests.ops.interpreter import evaluate, source
 
 

@@ -23,7 +23,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, lookup, registered_ops
-from actorsession.ops.gradients import gradients
+from actorsession.ops.derivatives.gradients import gradients
 from tests.ops import table
 from tests.ops.interpreter import check_gradient, evaluate, source
 from tests.ops.table.elsewhere import ELSEWHERE

@@ -12,7 +12,7 @@ from actorsession.errors import InvalidArgumentError, ProtocolError, Unimplement
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.ops import dataflow
+from actorsession.ops.flow import dataflow
 from actorsession.plan.control_loops import with_control_loops
 from actorsession.plan.frames import ROOT, Frame, frames_of, input_frame
 from actorsession.plan.keys import parse_key

@@ -11,7 +11,7 @@ import actorsession.ops as ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.operation import Tensor
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.sparse import SparseTensor
+from actorsession.ops.sparse_tensors.basics import SparseTensor
 from actorsession.session import conversions
 from actorsession.session.conversions import register_session_run_conversion_functions
 from actorsession.session.feeds import flatten_feed_keys

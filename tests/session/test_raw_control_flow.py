@@ -14,8 +14,8 @@ import actorsession as acts
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.ops import dataflow
 from actorsession.ops.build import make
+from actorsession.ops.flow import dataflow
 from tests.ops.raw_control import raw_cond, raw_while
 
 Values = Sequence[Tensor]

@@ -7,8 +7,8 @@ import numpy as np
 from actorsession.graph.dtypes import float64
 from actorsession.graph.graph import Graph
 from actorsession.ops.build import constant
-from actorsession.ops.variable_lists import global_variables_initializer
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.lists import global_variables_initializer
+from actorsession.ops.variables.variable import Variable
 from actorsession.train import AdamOptimizer
 from tests.ops.interpreter import Variables, evaluate, source
 

@@ -11,7 +11,7 @@ from actorsession.cluster.spec import ClusterSpec
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation
 from actorsession.ops.build import constant
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.variable import Variable
 from actorsession.train.device_setter import replica_device_setter
 
 CLUSTER = {"ps": ["h:1", "h:2"], "worker": ["h:3", "h:4"]}

@@ -11,8 +11,8 @@ from actorsession.graph.graph import Graph
 from actorsession.ops import variable_scope
 from actorsession.ops.build import constant
 from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.variable_lists import global_variables, trainable_variables
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.lists import global_variables, trainable_variables
+from actorsession.ops.variables.variable import Variable
 from actorsession.session import Session
 from actorsession.train import (
     assert_global_step,

@@ -11,8 +11,8 @@ from actorsession.graph.dtypes import float32, float64
 from actorsession.graph.graph import Graph
 from actorsession.ops.build import constant
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.variable_lists import global_variables_initializer
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.lists import global_variables_initializer
+from actorsession.ops.variables.variable import Variable
 from actorsession.train import GradientDescentOptimizer
 from tests.ops.interpreter import Variables, evaluate
 

@@ -13,8 +13,8 @@ from actorsession.graph.dtypes import as_dtype, float32, float64, int32, int64
 from actorsession.graph.graph import Graph
 from actorsession.ops.build import constant
 from actorsession.ops.random import set_random_seed
-from actorsession.ops.variable_lists import global_variables_initializer
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.lists import global_variables_initializer
+from actorsession.ops.variables.variable import Variable
 from tests.ops.interpreter import Variables, evaluate, source
 
 STEPS = [0, 1, 5, 10, 12, 13, 25]

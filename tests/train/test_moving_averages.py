@@ -10,16 +10,16 @@ import pytest
 
 from actorsession.graph.dtypes import float32, float64, int64
 from actorsession.graph.graph import Graph
+from actorsession.ops.arrays.placeholder import placeholder
 from actorsession.ops.build import constant
 from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.placeholder import placeholder
-from actorsession.ops.variable_lists import (
+from actorsession.ops.variables.lists import (
     global_variables,
     global_variables_initializer,
     trainable_variables,
     variables_initializer,
 )
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.variable import Variable
 from actorsession.session import Session
 from actorsession.train import ExponentialMovingAverage
 

@@ -11,19 +11,19 @@ import pytest
 from actorsession.graph.dtypes import float32, float64, int32
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation
-from actorsession.ops import arithmetic, elementwise
+from actorsession.ops.arrays.gather import gather
 from actorsession.ops.build import constant
-from actorsession.ops.cast import cast
-from actorsession.ops.gather import gather
+from actorsession.ops.elements import arithmetic, elementwise
+from actorsession.ops.elements.cast import cast
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.reduction import reduce_sum
-from actorsession.ops.variable_lists import (
+from actorsession.ops.reductions.reduction import reduce_sum
+from actorsession.ops.variables.lists import (
     global_variables,
     global_variables_initializer,
     trainable_variables,
 )
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.variable import Variable
 from actorsession.session import Session
 from actorsession.train import (
     AdamOptimizer,

@@ -28,8 +28,8 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
-from actorsession.ops.partitioned import PartitionedVariable
-from actorsession.ops.save_slices import SaveSliceInfo
+from actorsession.ops.variables.partitioned import PartitionedVariable
+from actorsession.ops.variables.save_slices import SaveSliceInfo
 from actorsession.session import AsyncSession, Session
 from actorsession.train import SaveableObject, Saver, SaverDef, SaveSpec
 from tests.cluster.kit import W0, W1, eventually, in_process, on

@@ -11,11 +11,11 @@ import pytest
 from actorsession import train
 from actorsession.graph.dtypes import float64
 from actorsession.graph.graph import Graph
+from actorsession.ops.arrays.placeholder import placeholder
 from actorsession.ops.build import constant
 from actorsession.ops.indexed_slices import IndexedSlices
-from actorsession.ops.placeholder import placeholder
-from actorsession.ops.variable_lists import global_variables_initializer
-from actorsession.ops.variables import Variable
+from actorsession.ops.variables.lists import global_variables_initializer
+from actorsession.ops.variables.variable import Variable
 from actorsession.session import Session
 from actorsession.train.optimizer import Optimizer
 from tests.ops.interpreter import Variables, evaluate, source

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops import bitwise
+from actorsession.ops.elements import bitwise
 from tests.ops.table.row import Row
 
 __all__ = ["ROWS"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from actorsession.ops.checkpointing import sharded_filename
+from actorsession.ops.variables.checkpointing import sharded_filename
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]

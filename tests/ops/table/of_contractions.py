@@ -7,13 +7,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from actorsession.ops.arrays.fills import ones_like
 from actorsession.ops.build import make_one
-from actorsession.ops.einsum import einsum
-from actorsession.ops.fills import ones_like
-from actorsession.ops.least_squares import matrix_solve_ls
-from actorsession.ops.matmul import matmul
-from actorsession.ops.matrix_diagonals import matrix_diag, matrix_diag_part
-from actorsession.ops.matrix_functions import logm, matrix_square_root
+from actorsession.ops.linear.einsum import einsum
+from actorsession.ops.linear.least_squares import matrix_solve_ls
+from actorsession.ops.linear.matmul import matmul
+from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part
+from actorsession.ops.linear.matrix_functions import logm, matrix_square_root
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]

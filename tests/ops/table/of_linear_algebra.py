@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.ops.determinants import matrix_determinant, slogdet
-from actorsession.ops.diagonals import matrix_band_part
-from actorsession.ops.factorisations import cholesky, lu, qr
-from actorsession.ops.fills import ones_like
-from actorsession.ops.matmul import matmul
-from actorsession.ops.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
-from actorsession.ops.solving import matrix_inverse, matrix_solve, matrix_triangular_solve
+from actorsession.ops.arrays.fills import ones_like
+from actorsession.ops.linear.determinants import matrix_determinant, slogdet
+from actorsession.ops.linear.diagonals import matrix_band_part
+from actorsession.ops.linear.factorisations import cholesky, lu, qr
+from actorsession.ops.linear.matmul import matmul
+from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part, matrix_set_diag
+from actorsession.ops.linear.solving import matrix_inverse, matrix_solve, matrix_triangular_solve
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ANY", "DEFINITE", "NOT_SQUARE", "OBLONGS", "ROWS", "VECTOR", "matrices"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from actorsession.ops.complex_numbers import complex, imag
+from actorsession.ops.elements.complex_numbers import complex, imag
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from actorsession import ops
 from actorsession.ops.build import make_one
-from actorsession.ops.nearness import approximate_equal
+from actorsession.ops.elements.nearness import approximate_equal
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]

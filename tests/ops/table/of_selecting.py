@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from actorsession.ops import partitions, patches
+from actorsession.ops.arrays import partitions
 from actorsession.ops.build import make_one
-from actorsession.ops.fingerprints import farmhash64
-from actorsession.ops.sparse import SparseTensor
+from actorsession.ops.images import patches
+from actorsession.ops.sparse_tensors.basics import SparseTensor
+from actorsession.ops.text.fingerprints import farmhash64
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]

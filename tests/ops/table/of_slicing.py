@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 
 from actorsession import ops
+from actorsession.ops.arrays.strided import MASKS
 from actorsession.ops.build import make_one
-from actorsession.ops.strided import MASKS
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.ops.arrays.shape import expand_dims
 from actorsession.ops.build import make, make_one
-from actorsession.ops.matmul import matmul
-from actorsession.ops.shape import expand_dims
-from actorsession.ops.spectra import self_adjoint_eig, svd
+from actorsession.ops.linear.matmul import matmul
+from actorsession.ops.linear.spectra import self_adjoint_eig, svd
 from tests.ops.table.of_linear_algebra import ANY, DEFINITE, NOT_SQUARE, OBLONGS, VECTOR, matrices
 from tests.ops.table.row import Row
 

@@ -10,9 +10,9 @@ import numpy as np
 from actorsession.graph.dtypes import float64, int16, int32, int64
 from actorsession.ops import strings
 from actorsession.ops.build import make, make_one
-from actorsession.ops.string_characters import decode_base64, encode_base64
-from actorsession.ops.string_numbers import decode_raw
-from actorsession.ops.string_splitting import string_split
+from actorsession.ops.text.characters import decode_base64, encode_base64
+from actorsession.ops.text.numbers import decode_raw
+from actorsession.ops.text.splitting import string_split
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]

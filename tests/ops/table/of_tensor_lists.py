@@ -8,8 +8,13 @@ import numpy as np
 
 from actorsession.graph.dtypes import int32
 from actorsession.ops.build import make_one
-from actorsession.ops.list_sums import add_lists, zero_list
-from actorsession.ops.tensor_list import (
+from actorsession.ops.lists.blocks import (
+    tensor_list_from_tensor,
+    tensor_list_gather,
+    tensor_list_scatter,
+    tensor_list_stack,
+)
+from actorsession.ops.lists.nodes import (
     empty_tensor_list,
     tensor_list_get_item,
     tensor_list_length,
@@ -19,13 +24,8 @@ from actorsession.ops.tensor_list import (
     tensor_list_resize,
     tensor_list_set_item,
 )
-from actorsession.ops.tensor_list_blocks import (
-    tensor_list_from_tensor,
-    tensor_list_gather,
-    tensor_list_scatter,
-    tensor_list_stack,
-)
-from actorsession.ops.tensor_list_parts import tensor_list_concat, tensor_list_split
+from actorsession.ops.lists.parts import tensor_list_concat, tensor_list_split
+from actorsession.ops.lists.sums import add_lists, zero_list
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]

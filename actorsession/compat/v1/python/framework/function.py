@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from actorsession.ops.functions import Defun
+from actorsession.ops.flow.functions import Defun
 
 __all__ = ["Defun"]

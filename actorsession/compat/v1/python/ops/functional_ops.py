@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from actorsession.ops.functional import For, Gradient, If, While, remote_call, symbolic_gradient
-from actorsession.ops.mapping import foldl, foldr, scan
+from actorsession.ops.flow.functional import (
+    For,
+    Gradient,
+    If,
+    While,
+    remote_call,
+    symbolic_gradient,
+)
+from actorsession.ops.flow.mapping import foldl, foldr, scan
 
 __all__ = [
     "For", "Gradient", "If", "While", "foldl", "foldr", "remote_call", "scan", "symbolic_gradient",

@@ -1,0 +1,51 @@
+"""Arrays as they are: ``identity`` and ``stop_gradient``, and the front of the array files.
+
+What ``fills``, ``joining``, ``layout``, ``placeholder`` and ``splitting`` own can be had from here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, register
+from actorsession.ops.arrays.fills import fill, ones, ones_like, range_, zeros, zeros_like
+from actorsession.ops.arrays.joining import concat, stack, unstack
+from actorsession.ops.arrays.layout import pad, tile, transpose
+from actorsession.ops.arrays.placeholder import placeholder, placeholder_with_default
+from actorsession.ops.arrays.splitting import split
+from actorsession.ops.build import convert_to_tensor, make_one
+
+__all__ = [
+    "concat", "fill", "identity", "ones", "ones_like", "pad", "placeholder",
+    "placeholder_with_default", "range_", "split", "stack", "stop_gradient", "tile", "transpose",
+    "unstack", "zeros", "zeros_like",
+]  # fmt: skip
+
+
+def identity(input: Any, name: str | None = None) -> Tensor:
+    """The same value as another tensor; what was built around it applies to it alone."""
+    return make_one("Identity", [convert_to_tensor(input)], None, name)
+
+
+def stop_gradient(input: Any, name: str | None = None) -> Tensor:
+    """The same value, as a constant for ``gradients``."""
+    return make_one("StopGradient", [convert_to_tensor(input)], None, name)
+
+
+def _register_same(name: str, gradient: Any) -> None:
+    register(
+        OpDef(
+            name=name,
+            infer=lambda ctx: [ctx.inputs[0]],
+            kernel=lambda ctx: lambda x: x,
+            emit=lambda ctx, args: args[0],
+            gradient=gradient,
+            static_value=lambda ctx: ctx.constants[0],
+            aliases=True,
+        )
+    )
+
+
+_register_same("Identity", lambda op, grad: [grad])
+_register_same("StopGradient", NOT_DIFFERENTIABLE)

@@ -1,0 +1,330 @@
+"""Tensors out of numbers alone: zeros, ones, fills and ranges.
+
+What is small and known early becomes a constant of the graph; the rest is made afresh in each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, prod
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, as_dtype, float32, float64, int32, int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.arrays.dimensions import rank, shape
+from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one, to_array
+from actorsession.ops.partial import refine
+from actorsession.ops.shape_operands import (
+    Ints,
+    constant_ints,
+    constant_ints_of,
+    ints,
+    require_index,
+    same_dtype,
+    shape_of_rank,
+    shape_operand,
+    vector_length,
+)
+
+__all__ = ["fill", "ones", "ones_like", "range_", "zeros", "zeros_like"]
+
+# TensorFlow's bound: smaller fills are kept in the graph as constants.
+_CONSTANT_FILL = 1000
+
+
+# -- zeros, ones, Fill -----------------------------------------------------------------------------
+
+
+def zeros_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """A tensor of zeros with the shape of another.
+
+    Args:
+        tensor: gives the shape, and the dtype unless another is asked for.
+        dtype: element type.
+        name: wanted name.
+        optimize: accepted for TensorFlow's sake; what is small and known becomes a constant.
+    """
+    return _like(0, "ZerosLike", tensor, dtype, name or "zeros_like")
+
+
+def ones_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """A tensor of ones with the shape of another; see ``zeros_like``."""
+    return _like(1, "OnesLike", tensor, dtype, name or "ones_like")
+
+
+def _like(number: int, op_type: str, tensor: Any, dtype: Any, name: str) -> Tensor:
+    value = convert_to_tensor(tensor)
+    wanted = value.dtype if dtype is None else as_dtype(dtype)
+    if value.shape.is_fully_defined:
+        return _filled(value.shape.as_tuple(), number, wanted, name, value)
+    if wanted is value.dtype:
+        return make_one(op_type, [value], None, name)
+    return fill(shape(value), _number(number, wanted), name)
+
+
+def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
+    """A tensor of zeros (``False`` or empty strings for those types).
+
+    Args:
+        shape: wanted shape: ints, a shape, or an integer vector tensor.
+        dtype: element type.
+        name: wanted name.
+    """
+    return _filled(shape, 0, as_dtype(dtype), name or "zeros")
+
+
+def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
+    """A tensor of ones; see ``zeros``."""
+    return _filled(shape, 1, as_dtype(dtype), name or "ones")
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    """A tensor of one value.
+
+    Args:
+        dims: wanted shape, int32 or int64.
+        value: a scalar.
+        name: wanted name.
+    """
+    graph = graph_of(dims, value)
+    with graph.name_scope(name or "Fill") as scope:
+        wanted = shape_operand(dims, graph, "dims")
+        number = convert_to_tensor(value, name="value", graph=graph)
+        return refine(make_one("Fill", [wanted, number], None, scope), wanted)
+
+
+def _number(number: int, dtype: DType) -> Any:
+    if dtype.kind == "s":
+        if number:
+            raise TypeError("there is no string of ones: ask for a numeric dtype")
+        return b""
+    return np.array(number, dtype.np_dtype)
+
+
+def _filled(dims: Any, number: int, dtype: DType, name: str, near: Any = None) -> Tensor:
+    """A constant if it is small and of known shape, else a ``Fill``."""
+    graph = graph_of(near, *(dims if isinstance(dims, (list, tuple)) else [dims]))
+    known = _early(dims)
+    if known is not None and prod(known) <= _CONSTANT_FILL:
+        return constant(_number(number, dtype), dtype, known, name, graph=graph)
+    with graph.as_default():
+        return fill(dims if known is None else known, _number(number, dtype), name)
+
+
+def _early(dims: Any) -> Ints | None:
+    """Dimensions that are known while the graph is built."""
+    if isinstance(dims, TensorShape):
+        return dims.as_tuple()
+    if hasattr(dims, "_as_graph_element"):
+        return constant_ints_of(convert_to_tensor(dims))
+    if isinstance(dims, np.ndarray):
+        return ints(dims)
+    if isinstance(dims, (int, np.integer)):
+        return (int(dims),)
+    if isinstance(dims, (list, tuple)) and all(isinstance(d, (int, np.integer)) for d in dims):
+        return tuple(int(d) for d in dims)
+    return None
+
+
+def _zero_kernel(ctx: KernelContext) -> Kernel:
+    spec = ctx.outputs[0]
+    if spec.dtype.kind == "s":
+        return lambda x: np.full(np.shape(x), b"", object)
+    dtype = spec.dtype.np_dtype
+    if spec.shape.is_fully_defined:
+        dims = spec.shape.as_tuple()
+        return lambda _x: np.zeros(dims, dtype)
+    return lambda x: np.zeros(x.shape, dtype)
+
+
+def _one_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.outputs[0].dtype.np_dtype
+    return lambda x: np.ones(x.shape, dtype)
+
+
+def _infer_ones_like(ctx: InferContext) -> list[TensorSpec]:
+    if ctx.inputs[0].dtype.kind in "sr":
+        raise TypeError(f"OnesLike takes numbers or bools, got {ctx.inputs[0].dtype.name}")
+    return [ctx.inputs[0]]
+
+
+register(
+    OpDef(
+        name="ZerosLike",
+        infer=lambda ctx: [ctx.inputs[0]],
+        kernel=_zero_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+    )
+)
+register(
+    OpDef(name="OnesLike", infer=_infer_ones_like, kernel=_one_kernel, gradient=NOT_DIFFERENTIABLE)
+)
+
+
+def _infer_fill(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 0, rank=1)
+    dims, value = constant_ints(ctx, 0), ctx.inputs[1]
+    if value.shape.rank not in (None, 0):
+        raise ValueError(f"Fill: the value is a scalar, got shape {value.shape}")
+    shape = shape_of_rank(vector_length(ctx.inputs[0])) if dims is None else TensorShape(dims)
+    return [TensorSpec(value.dtype, shape)]
+
+
+def _fill_kernel(ctx: KernelContext) -> Kernel:
+    dims, dtype = constant_ints(ctx, 0), ctx.outputs[0].dtype.np_dtype
+
+    def filled(shape: Any, value: Any) -> Any:
+        wanted = ints(shape) if dims is None else dims
+        if min(wanted, default=0) < 0:
+            raise InvalidArgumentError(f"Fill: dimensions are at least 0, got {list(wanted)}")
+        out = np.empty(wanted, dtype)
+        out[...] = value
+        return out
+
+    value = ctx.constant(1)
+    if value is not None and dims is not None and dtype.kind != "O" and not value.any():
+        return lambda _dims, _value: np.zeros(dims, dtype)
+    return filled
+
+
+def _fill_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None, None]
+    axes = range_(rank(grad))
+    return [None, make_one("Sum", [grad, axes], {"keep_dims": False})]
+
+
+register(OpDef(name="Fill", infer=_infer_fill, kernel=_fill_kernel, gradient=_fill_gradient))
+
+
+# -- Range -----------------------------------------------------------------------------------------
+
+
+def range_(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Tensor:
+    """Numbers from ``start`` up to, but not including, ``limit``; exported as ``range``.
+
+    Args:
+        start: first number; with ``limit`` left out this is the limit, and 0 the first.
+        limit: where to stop.
+        delta: step, not 0.
+        dtype: element type; by default the widest of the operands'.
+        name: wanted name.
+
+    Returns:
+        A vector.
+    """
+    first, last = (0, start) if limit is None else (start, limit)
+    given = (first, last, delta)
+    graph = graph_of(*given)
+    with graph.name_scope(name) as scope:
+        wanted = as_dtype(dtype) if dtype is not None else _widest(given)
+        names = ("start", "limit", "delta")
+        operands = [_number_operand(v, wanted, n, graph) for v, n in zip(given, names, strict=True)]
+        return make_one("Range", operands, None, scope, graph)
+
+
+def _widest(values: Sequence[Any]) -> DType:
+    """The dtype that holds all operands, in TensorFlow's order."""
+    order = (int32, int64, float32, float64)
+    found = [
+        v._as_graph_element().dtype
+        if hasattr(v, "_as_graph_element")
+        else as_dtype(to_array(v).dtype)
+        for v in values
+    ]
+    others = [d for d in found if d not in order]
+    return others[0] if others else max(found, key=order.index)
+
+
+def _number_operand(value: Any, dtype: DType, name: str, graph: Any) -> Tensor:
+    if hasattr(value, "_as_graph_element"):
+        tensor = convert_to_tensor(value)
+        return tensor if tensor.dtype is dtype else make_one("Cast", [tensor], {"DstT": dtype})
+    return constant(np.asarray(value, dtype.np_dtype), name=name, graph=graph)
+
+
+def _range_length(start: Any, limit: Any, delta: Any, error: type[Exception]) -> int:
+    if delta == 0:
+        raise error("Range: delta must not be 0")
+    # So written that NaN, which is neither, is refused as well.
+    if not (start <= limit if delta > 0 else start >= limit):
+        raise error(
+            f"Range: start {start} lies behind limit {limit} on the way of delta {delta}: "
+            "the limit must lie ahead"
+        )
+    if isinstance(start, np.integer):
+        return -((int(start) - int(limit)) // int(delta))
+    count: int = ceil(abs((limit - start) / delta))  # in the dtype itself, as TensorFlow counts
+    return count
+
+
+def _infer_range(ctx: InferContext) -> list[TensorSpec]:
+    same_dtype(ctx, 0, 1, 2)
+    if not ctx.inputs[0].dtype.is_numeric or ctx.inputs[0].dtype.is_complex:
+        raise TypeError(f"Range: operands are real numbers, got {ctx.inputs[0].dtype.name}")
+    for spec in ctx.inputs:
+        if spec.shape.rank not in (None, 0):
+            raise ValueError(f"Range: operands are scalars, got shape {spec.shape}")
+    known = [v for v in ctx.constants if v is not None]
+    length = None
+    if len(known) == 3:
+        start, limit, delta = (v[()] for v in known)
+        length = _range_length(start, limit, delta, ValueError)
+    return [TensorSpec(ctx.inputs[0].dtype, TensorShape([length]))]
+
+
+def _range_values(start: Any, limit: Any, delta: Any, dtype: np.dtype[Any]) -> Any:
+    length = _range_length(start, limit, delta, InvalidArgumentError)
+    if isinstance(start, np.integer):
+        end = int(start) + length * int(delta)
+        return np.arange(int(start), end, int(delta), dtype=dtype)
+    # Not np.arange, which counts in float64 and may give one element more or less.
+    return (start + np.arange(length) * float(delta)).astype(dtype)
+
+
+def _range_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.outputs[0].dtype.np_dtype
+    return lambda start, limit, delta: _range_values(start[()], limit[()], delta[()], dtype)
+
+
+def _range_static(ctx: InferContext) -> Array | None:
+    known = [v for v in ctx.constants if v is not None]
+    if len(known) < 3:
+        return None
+    start, limit, delta = (v[()] for v in known)
+    dtype = ctx.inputs[0].dtype.np_dtype
+    if _range_length(start, limit, delta, ValueError) > _CONSTANT_FILL:
+        return None
+    values: Array = _range_values(start, limit, delta, dtype)
+    return values
+
+
+register(
+    OpDef(
+        name="Range",
+        infer=_infer_range,
+        kernel=_range_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        static_value=_range_static,
+    )
+)

@@ -1,0 +1,332 @@
+"""Parts of tensors by index: gather and gather_nd; the front of ``scatter``, the way back.
+
+An index outside its axis is an error, as on TensorFlow's CPU; nothing wraps round. The gradient of
+a gather along axis 0 is ``IndexedSlices``: the rows looked up, without the zeros for the others.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import int32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.graph.static import get_static_value
+from actorsession.ops.arrays.dimensions import rank, shape_tensor, size
+from actorsession.ops.arrays.joining import concat, stack
+from actorsession.ops.arrays.layout import transpose
+from actorsession.ops.arrays.scatter import one_hot, scatter_nd, unsorted_segment_sum
+from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.shape_operands import (
+    constant_ints,
+    constant_ints_of,
+    normal_axis,
+    require_index,
+    shape_of_rank,
+)
+
+__all__ = ["gather", "gather_nd", "one_hot", "scatter_nd", "unsorted_segment_sum"]
+
+
+# -- GatherV2 --------------------------------------------------------------------------------------
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: bool | None = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """Slices of ``params`` along an axis, by index.
+
+    Args:
+        params: tensor or variable of rank at least ``axis + 1``.
+        indices: int32 or int64 of any shape, each in [0, extent of the axis).
+        validate_indices: accepted for TensorFlow's sake; indices are always checked.
+        name: wanted name.
+        axis: which axis, ``batch_dims`` if left out; a tensor of known value can no longer be fed.
+        batch_dims: how many leading axes ``params`` and ``indices`` have in common.
+
+    Returns:
+        ``params`` with the axis replaced by those of ``indices`` behind the batch.
+    """
+    value = convert_to_tensor(params)
+    graph, place = value.graph, batch_dims if axis is None else axis
+    get_static_value(axis)  # as in TensorFlow, which chooses the operation by it
+    with graph.name_scope(name or "GatherV2") as scope:
+        index = convert_to_tensor(indices, name="indices", graph=graph)
+        where = convert_to_tensor(place, name="axis", graph=graph)
+        return make_one("GatherV2", [value, index, where], {"batch_dims": int(batch_dims)}, scope)
+
+
+def _infer_gather(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1, 2)
+    params, indices = ctx.inputs[0], ctx.inputs[1].shape
+    axis, batch = constant_ints(ctx, 2), ctx.attrs["batch_dims"]
+    if params.shape.rank is None or indices.rank is None:
+        return [TensorSpec(params.dtype, unknown_shape)]
+    if axis is None:
+        left = params.shape.rank - 1 + indices.rank - _leading(batch, indices.rank)
+        return [TensorSpec(params.dtype, shape_of_rank(left))]
+    where = normal_axis(axis[0], params.shape.rank, "GatherV2")
+    batch = _leading(batch, indices.rank)
+    if not 0 <= batch <= min(where, indices.rank):
+        raise ValueError(
+            f"GatherV2: batch_dims {batch} is at most axis {where} and the rank of {indices}"
+        )
+    common = TensorShape(params.shape[:batch]).merge_with(indices[:batch])
+    between, after = params.shape[batch:where], params.shape[where + 1 :]
+    out = common.concatenate(between).concatenate(indices[batch:]).concatenate(after)
+    return [TensorSpec(params.dtype, out)]
+
+
+def _leading(batch: int, index_rank: int | None) -> int:
+    """The number of batch axes; a negative one counts from the rank of the indices."""
+    if batch >= 0:
+        return batch
+    if index_rank is None:
+        raise ValueError(f"GatherV2: batch_dims {batch} needs indices of known rank")
+    return batch + index_rank
+
+
+def _out_of_range(indices: Any, limit: int) -> InvalidArgumentError:
+    found = np.asarray(indices)
+    bad = np.argwhere((found < 0) | (found >= limit))
+    where = ", ".join(map(str, bad[0]))
+    return InvalidArgumentError(
+        f"GatherV2: indices[{where}] = {found[tuple(bad[0])]} is not in [0, {limit})"
+    )
+
+
+def _gathered(params: Any, indices: Any, axis: int) -> Any:
+    """Numpy's take, but with negative indices refused."""
+    if indices.dtype == np.int32:
+        # Negative ones become huge, and take's own check finds them: no second look at the indices.
+        positions = indices.view(np.uint32)
+    else:
+        positions = indices
+        if indices.size and indices.min() < 0:
+            raise _out_of_range(indices, params.shape[axis])
+    try:
+        if params.flags.c_contiguous:
+            return params.take(positions, axis)
+        # take would copy all of it first.
+        return params[(slice(None),) * axis + (positions,)]
+    except IndexError as exc:
+        raise _out_of_range(indices, params.shape[axis]) from exc
+
+
+def _gathered_in_batch(params: Any, indices: Any, axis: int, batch: int) -> Any:
+    """Each entry of the batch gathers from its own part of ``params``."""
+    extent = params.shape[axis]
+    if not 0 <= batch <= min(axis, indices.ndim) or params.shape[:batch] != indices.shape[:batch]:
+        raise InvalidArgumentError(
+            f"GatherV2: batch_dims {batch} is at most axis {axis}, and params and indices share so many "
+            f"dimensions; got shapes {list(params.shape)} and {list(indices.shape)}"
+        )
+    if ((indices < 0) | (indices >= extent)).any():
+        raise _out_of_range(indices, extent)
+    count, between = prod(params.shape[:batch]), params.shape[batch:axis]
+    # Not -1, which says nothing where there are no elements.
+    rows = params.reshape(count, prod(between), extent, prod(params.shape[axis + 1 :]))
+    wanted = indices.reshape(count, prod(indices.shape[batch:]))
+    # Batch and index come first in the result, because a slice stands between them.
+    found = rows[np.arange(count)[:, None], :, wanted].swapaxes(1, 2)
+    dims = (*params.shape[:axis], *indices.shape[batch:], *params.shape[axis + 1 :])
+    return found.reshape(dims)
+
+
+def _gather_kernel(ctx: KernelContext) -> Kernel:
+    axis, batch = constant_ints(ctx, 2), ctx.attrs["batch_dims"]
+
+    def gathered(params: Any, indices: Any, where: Any) -> Any:
+        at = int(where) if axis is None else axis[0]
+        at = normal_axis(at, params.ndim, "GatherV2", InvalidArgumentError)
+        if batch:
+            return _gathered_in_batch(params, indices, at, _leading(batch, indices.ndim))
+        return _gathered(params, indices, at)
+
+    known = ctx.inputs[0].shape.rank
+    if axis is None or known is None or batch:
+        return gathered
+    fixed = normal_axis(axis[0], known, "GatherV2")
+    early = _early_indices(ctx, fixed)
+    if early is not None:
+        return lambda params, _indices, _axis: params.take(early, fixed)
+    return lambda params, indices, _axis: _gathered(params, indices, fixed)
+
+
+def _early_indices(ctx: KernelContext, axis: int) -> Any:
+    """Constant indices that were checked once and for all."""
+    indices, extent = ctx.constant(1), ctx.inputs[0].shape[axis]
+    if indices is None or extent is None or ((indices < 0) | (indices >= extent)).any():
+        return None
+    return indices.astype(np.intp)[()]
+
+
+def _gather_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None, None, None]
+    params, indices, axis = op.inputs
+    dims = shape_tensor(params)
+    if constant_ints_of(axis) == (0,) and not op.attrs["batch_dims"]:
+        rows = concat([constant([-1], int32, graph=grad.graph), dims[1:]], 0)
+        slices = IndexedSlices(reshape(grad, rows), reshape(indices, [-1]), dims)
+        # Gradient functions are typed for tensors; ``gradients`` knows slices.
+        return [cast(Tensor, slices), None, None]
+    return [_summed_back(op, grad, dims), None, None]
+
+
+def _summed_back(op: Operation, grad: Tensor, dims: Tensor) -> Tensor:
+    """The dense gradient of a gather along any axis, with or without a batch.
+
+    ``params`` is seen as [batch, between, extent, behind] and ``grad`` as [batch, between, found,
+    behind]; rows of all batches are summed at once into batch * extent places.
+    """
+    params, indices, axis = op.inputs
+    where = (axis + rank(params)) % rank(params)
+    batch = _leading(op.attrs["batch_dims"], indices.shape.rank)
+    count, between = _product(dims[:batch]), _product(dims[batch:where])
+    extent, behind = dims[where], _product(dims[where + 1 :])
+    found = size(indices) // make_one("Maximum", [count, constant(1, int32, graph=grad.graph)])
+    from actorsession.ops.arrays.fills import range_
+
+    offsets = reshape(make_one("Cast", [range_(count) * extent], {"DstT": indices.dtype}), [-1, 1])
+    places = reshape(reshape(indices, stack([count, found])) + offsets, [-1])
+    by_row = transpose(reshape(grad, stack([count, between, found, behind])), [0, 2, 1, 3])
+    rows = reshape(by_row, stack([count * found, between, behind]))
+    total = unsorted_segment_sum(rows, places, count * extent)
+    parts = reshape(total, stack([count, extent, between, behind]))
+    return reshape(transpose(parts, [0, 2, 1, 3]), dims)
+
+
+def _product(vector: Tensor) -> Tensor:
+    zero = constant(0, int32, graph=vector.graph)
+    return make_one("Prod", [vector, zero], {"keep_dims": False})
+
+
+register(
+    OpDef(
+        name="GatherV2",
+        infer=_infer_gather,
+        kernel=_gather_kernel,
+        gradient=_gather_gradient,
+        attrs={"batch_dims": 0},
+    )
+)
+
+
+# -- GatherNd --------------------------------------------------------------------------------------
+
+
+def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
+    """Elements or slices of ``params`` by several coordinates each.
+
+    Args:
+        params: tensor of rank at least ``batch_dims + k``.
+        indices: int32 or int64 of shape [..., k]; each row is a position in the k axes behind the
+            batch.
+        name: wanted name.
+        batch_dims: how many leading axes ``params`` and ``indices`` have in common.
+
+    Returns:
+        A tensor of shape ``indices.shape[:-1] + params.shape[batch_dims + k:]``.
+
+    Raises:
+        ValueError: for more batch axes than ``indices`` or ``params`` have, or indices of unknown
+            rank beside a batch.
+    """
+    value = convert_to_tensor(params)
+    index = convert_to_tensor(indices, graph=value.graph)
+    if not batch_dims:
+        return make_one("GatherNd", [value, index], None, name)
+    ranks = index.shape.rank, value.shape.rank
+    if ranks[0] is None or not 0 < batch_dims < min(r for r in ranks if r is not None):
+        raise ValueError(
+            f"gather_nd: batch_dims {batch_dims} is below the ranks of indices and params, and that of "
+            f"indices is known; got shapes {index.shape} and {value.shape}"
+        )
+    if not value.shape[:batch_dims].is_compatible_with(index.shape[:batch_dims]):
+        raise ValueError(
+            f"gather_nd: the first {batch_dims} dimensions of {value.shape} and {index.shape} differ"
+        )
+    with value.graph.name_scope(name or "GatherNd") as scope:
+        full = concat([*_batch_coordinates(value, index, batch_dims), index], -1)
+        return make_one("GatherNd", [value, full], None, scope)
+
+
+def _batch_coordinates(params: Tensor, indices: Tensor, batch: int) -> list[Tensor]:
+    """For each batch axis, where each row of the indices stands along it."""
+    from actorsession.ops.arrays.fills import range_
+    from actorsession.ops.arrays.shape import broadcast_to
+
+    size, dims = len(indices.shape), shape_tensor(params, indices.dtype)
+    one = constant([1], graph=params.graph)
+    wanted = concat([shape_tensor(indices)[:-1], one], 0)
+    found = []
+    for axis in range(batch):
+        places = range_(convert_to_tensor(0, indices.dtype, graph=params.graph), dims[axis])
+        along = [-1 if i == axis else 1 for i in range(size)]
+        found.append(broadcast_to(reshape(places, along), wanted))
+    return found
+
+
+def _infer_gather_nd(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1)
+    params, indices = ctx.inputs[0], ctx.inputs[1].shape
+    if indices.rank == 0:
+        raise ValueError("GatherNd: indices have rank at least 1, got a scalar")
+    if params.shape.rank is None or indices.rank is None or indices[-1] is None:
+        return [TensorSpec(params.dtype, unknown_shape)]
+    depth = indices[-1]
+    if depth > params.shape.rank:
+        raise ValueError(f"GatherNd: {depth} coordinates for the shape {params.shape}, too many")
+    return [TensorSpec(params.dtype, indices[:-1].concatenate(params.shape[depth:]))]
+
+
+def _gathered_nd(params: Any, indices: Any) -> Any:
+    if not indices.ndim:
+        raise InvalidArgumentError("GatherNd: indices have rank at least 1, got a scalar")
+    depth = indices.shape[-1]
+    if depth == 0:
+        return np.broadcast_to(params, (*indices.shape[:-1], *params.shape)).copy()
+    if depth > params.ndim:
+        raise InvalidArgumentError(
+            f"GatherNd: {depth} coordinates for a tensor of shape {list(params.shape)}, too many"
+        )
+    if indices.size == 0:
+        return np.empty((*indices.shape[:-1], *params.shape[depth:]), params.dtype)
+    if (indices < 0).any() or (indices >= params.shape[:depth]).any():
+        bad = np.argwhere((indices < 0) | (indices >= params.shape[:depth]))[0][:-1]
+        raise InvalidArgumentError(
+            f"GatherNd: indices[{', '.join(map(str, bad))}] = {indices[tuple(bad)].tolist()} "
+            f"does not index into shape {list(params.shape)}"
+        )
+    return params[tuple([indices[..., i] for i in range(depth)])]
+
+
+def _gather_nd_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None, None]
+    params, indices = op.inputs
+    return [scatter_nd(indices, grad, shape_tensor(params, indices.dtype)), None]
+
+
+register(
+    OpDef(
+        name="GatherNd",
+        infer=_infer_gather_nd,
+        kernel=lambda ctx: _gathered_nd,
+        gradient=_gather_nd_gradient,
+    )
+)

@@ -1,0 +1,331 @@
+"""Several tensors into one: concat, stack, and unstack as the way back from it.
+
+Joining copies; taking apart gives views. Cutting along an axis that stays is in ``splitting``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import int32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape, merge_all, unknown_shape
+from actorsession.ops.arrays.dimensions import rank, shape
+from actorsession.ops.build import constant, convert_all, convert_to_tensor, make, make_one
+from actorsession.ops.shape_operands import (
+    boxed,
+    constant_ints,
+    constant_ints_of,
+    normal_axis,
+    require_index,
+    same_dtype,
+    shape_of_rank,
+)
+
+__all__ = ["concat", "stack", "unstack", "without_gaps"]
+
+
+# -- ConcatV2 --------------------------------------------------------------------------------------
+
+
+def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
+    """Tensors one behind the other along an axis.
+
+    Args:
+        values: tensors of one dtype and rank, equal in all dimensions but ``axis``.
+        axis: scalar, may be negative.
+        name: wanted name.
+
+    Raises:
+        ValueError: without tensors, for scalars, or for shapes that can never fit.
+    """
+    given = list(values) if isinstance(values, (list, tuple)) else [values]
+    if not given:
+        raise ValueError("concat needs at least one tensor, got none")
+    tensors = convert_all(given)
+    if len(tensors) == 1:
+        _check_scalar(axis)
+        return make_one("Identity", tensors, name=name)
+    graph = tensors[0].graph
+    with graph.name_scope(name) as scope:
+        where = convert_to_tensor(axis, name="axis", graph=graph)
+        return make_one("ConcatV2", [*tensors, where], None, scope)
+
+
+def _check_scalar(axis: Any) -> None:
+    """Finds what was written in the order before TensorFlow 1.0, ``concat(axis, values)``."""
+    rank = axis.shape.rank if hasattr(axis, "shape") else int(isinstance(axis, (list, tuple)))
+    if rank:
+        raise ValueError(f"concat: axis is a scalar, got {axis!r:.100}; values come first")
+
+
+def _infer_concat(ctx: InferContext) -> list[TensorSpec]:
+    *values, _ = ctx.inputs
+    last = len(values)
+    require_index(ctx, last)
+    same_dtype(ctx, *range(last))
+    dtype = values[0].dtype
+    ranks = {v.shape.rank for v in values} - {None}
+    if len(ranks) > 1 or 0 in ranks:
+        shapes = [str(v.shape) for v in values]
+        raise ValueError(f"ConcatV2: tensors of one rank, at least 1, are joined; got {shapes}")
+    axis = constant_ints(ctx, last)
+    if not ranks:
+        return [TensorSpec(dtype, unknown_shape)]
+    rank = ranks.pop()
+    assert rank is not None
+    if axis is None:
+        return [TensorSpec(dtype, shape_of_rank(rank))]
+    where = normal_axis(axis[0], rank, "ConcatV2")
+    return [TensorSpec(dtype, _joined_shape([v.shape.with_rank(rank) for v in values], where))]
+
+
+def _joined_shape(shapes: Sequence[TensorShape], axis: int) -> TensorShape:
+    try:
+        rest = merge_all([TensorShape([*s[:axis], *s[axis + 1 :]]) for s in shapes]).as_list()
+    except ValueError:
+        found = ", ".join(map(str, shapes))
+        raise ValueError(f"ConcatV2: shapes may differ on axis {axis} only, got {found}") from None
+    along = [s[axis] for s in shapes]
+    rest.insert(axis, None if None in along else sum(d for d in along if d is not None))
+    return TensorShape(rest)
+
+
+def _concat_kernel(ctx: KernelContext) -> Kernel:
+    axis = constant_ints(ctx, len(ctx.inputs) - 1)
+    fixed = None if axis is None else axis[0]
+
+    def joined(*operands: Any) -> Any:
+        parts = operands[:-1]
+        try:
+            return np.concatenate(parts, int(operands[-1]) if fixed is None else fixed)
+        except ValueError as exc:  # numpy's AxisError is one as well
+            shapes = ", ".join(str(list(p.shape)) for p in parts)
+            raise InvalidArgumentError(
+                f"cannot join shapes {shapes} along axis {int(operands[-1])}: "
+                "they need one rank and may differ on that axis only"
+            ) from exc
+
+    return joined
+
+
+def _concat_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None] * len(op.inputs)
+    *values, axis = op.inputs
+    return [*_cut_like(grad, values, axis), None]
+
+
+def _cut_like(grad: Tensor, values: Sequence[Tensor], axis: Tensor) -> list[Tensor]:
+    """``grad`` cut along ``axis`` into pieces as long as ``values``."""
+    from actorsession.ops.arrays.splitting import split
+
+    where = constant_ints_of(axis)
+    rank = next((v.shape.rank for v in values if v.shape.rank is not None), None)
+    if where is not None and rank is not None:
+        at = normal_axis(where[0], rank, "ConcatV2")
+        known = [v.shape.with_rank(rank)[at] for v in values]
+        if None not in known:
+            return split(grad, np.array(known, np.int32), axis)
+    zero = constant(0, int32, graph=grad.graph)
+    lengths = [make_one("GatherV2", [shape(v), _front(axis, v), zero]) for v in values]
+    return split(grad, stack(lengths), axis, num=len(values))
+
+
+def _front(axis: Tensor, value: Tensor) -> Tensor:
+    """The axis counted from the front, for gathering from a shape."""
+    known = constant_ints_of(axis)
+    return axis if known is not None and known[0] >= 0 else (axis + rank(value)) % rank(value)
+
+
+def _concat_static(ctx: InferContext) -> Array | None:
+    if any(v is None for v in ctx.constants):
+        return None
+    *parts, axis = (np.asarray(v) for v in ctx.constants)
+    return np.concatenate(parts, int(axis))
+
+
+register(
+    OpDef(
+        name="ConcatV2",
+        infer=_infer_concat,
+        kernel=_concat_kernel,
+        gradient=_concat_gradient,
+        static_value=_concat_static,
+    )
+)
+
+
+# -- Pack, Unpack ----------------------------------------------------------------------------------
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
+    """Tensors of one shape side by side along a new axis.
+
+    Args:
+        values: tensors of one dtype and shape.
+        axis: where the new axis stands in the result, may be negative.
+        name: wanted name.
+
+    Raises:
+        ValueError: without tensors, for shapes that differ, or an axis out of range.
+    """
+    if not len(values):
+        raise ValueError("stack needs at least one tensor, got none")
+    if not any(hasattr(v, "_as_graph_element") for v in values) and axis == 0:
+        return convert_to_tensor(list(values), name=name)
+    return make_one("Pack", convert_all(list(values)), {"axis": int(axis)}, name)
+
+
+def _infer_pack(ctx: InferContext) -> list[TensorSpec]:
+    same_dtype(ctx, *range(len(ctx.inputs)))
+    try:
+        shape = merge_all([v.shape for v in ctx.inputs])
+    except ValueError:
+        found = ", ".join(str(v.shape) for v in ctx.inputs)
+        raise ValueError(f"Pack: tensors of one shape are stacked, got {found}") from None
+    if shape.rank is None:
+        return [TensorSpec(ctx.inputs[0].dtype, unknown_shape)]
+    dims = shape.as_list()
+    dims.insert(normal_axis(ctx.attrs["axis"], len(dims) + 1, "Pack"), len(ctx.inputs))
+    return [TensorSpec(ctx.inputs[0].dtype, TensorShape(dims))]
+
+
+def _stacked(parts: Sequence[Any], axis: int, dtype: np.dtype[Any]) -> Any:
+    first = parts[0].shape
+    if any(p.shape != first for p in parts):
+        shapes = ", ".join(str(list(p.shape)) for p in parts)
+        raise InvalidArgumentError(f"tensors of one shape are stacked, got shapes {shapes}")
+    where = normal_axis(axis, len(first) + 1, "Pack", InvalidArgumentError)
+    out = np.empty((*first[:where], len(parts), *first[where:]), dtype)
+    behind: tuple[Any, ...] = (slice(None),) * where
+    for i, part in enumerate(parts):
+        out[(*behind, i)] = part
+    return out
+
+
+def _pack_kernel(ctx: KernelContext) -> Kernel:
+    dtype, axis = ctx.outputs[0].dtype.np_dtype, ctx.attrs["axis"]
+    if dtype.kind == "O":
+        return lambda *parts: _stacked([boxed(p) for p in parts], axis, dtype)
+    if any(spec.shape.rank == 0 for spec in ctx.inputs):
+        # Half the time of filling an array for the short vectors that shapes are made of.
+        return lambda *parts: np.array(parts, dtype)
+    return lambda *parts: _stacked(parts, axis, dtype)
+
+
+def _pack_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None] * len(op.inputs)
+    return [*unstack(grad, len(op.inputs), op.attrs["axis"])]
+
+
+def _pack_static(ctx: InferContext) -> Array | None:
+    known = [v for v in ctx.constants if v is not None]
+    if len(known) < len(ctx.constants):
+        return None
+    return np.stack(known, ctx.attrs["axis"])
+
+
+register(
+    OpDef(
+        name="Pack",
+        infer=_infer_pack,
+        kernel=_pack_kernel,
+        gradient=_pack_gradient,
+        static_value=_pack_static,
+        attrs={"axis": 0},
+    )
+)
+
+
+def unstack(
+    value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
+) -> list[Tensor]:
+    """The parts of a tensor along an axis, which they no longer have.
+
+    Args:
+        value: a tensor of rank at least 1.
+        num: how many parts there are; taken from the static shape if left out.
+        axis: may be negative.
+        name: wanted name.
+
+    Raises:
+        ValueError: if the number of parts is neither given nor known, or contradicts the shape.
+    """
+    tensor = convert_to_tensor(value)
+    if num is None:
+        dims = tensor.shape.dims
+        if dims is not None:
+            num = dims[normal_axis(axis, len(dims), "unstack")]
+        if num is None:
+            raise ValueError(
+                f"unstack needs num: axis {axis} of shape {tensor.shape} is not known early"
+            )
+    op = make("Unpack", [tensor], {"num": int(num), "axis": int(axis)}, name)
+    return list(op.outputs)
+
+
+def _infer_unpack(ctx: InferContext) -> list[TensorSpec]:
+    value, num, axis = ctx.inputs[0], ctx.attrs["num"], ctx.attrs["axis"]
+    shape = unknown_shape
+    if value.shape.rank is not None:
+        dims = value.shape.as_list()
+        found = dims.pop(normal_axis(axis, len(dims), "Unpack"))
+        if found not in (None, num):
+            raise ValueError(f"Unpack: axis {axis} of shape {value.shape} has not {num} positions")
+        shape = TensorShape(dims)
+    return [TensorSpec(value.dtype, shape)] * num
+
+
+def _unpack_kernel(ctx: KernelContext) -> Kernel:
+    num, axis = ctx.attrs["num"], ctx.attrs["axis"]
+
+    def parts(x: Any) -> Any:
+        where = normal_axis(axis, x.ndim, "Unpack", InvalidArgumentError)
+        if x.shape[where] != num:
+            raise InvalidArgumentError(
+                f"axis {axis} of a tensor of shape {list(x.shape)} has not {num} positions"
+            )
+        moved = np.moveaxis(x, where, 0) if where else x
+        return tuple(moved) if num != 1 else moved[0]
+
+    return parts
+
+
+def _unpack_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
+    return [stack(without_gaps(op, grads), axis=op.attrs["axis"])]
+
+
+def without_gaps(op: Operation, grads: Sequence[Tensor | None]) -> list[Tensor]:
+    """The gradients of an op's outputs, zeros for those that nothing flows into."""
+    from actorsession.ops.arrays.fills import zeros_like
+
+    pairs = zip(op.outputs, grads, strict=True)
+    return [zeros_like(out) if grad is None else grad for out, grad in pairs]
+
+
+register(
+    OpDef(
+        name="Unpack",
+        infer=_infer_unpack,
+        kernel=_unpack_kernel,
+        gradient=_unpack_gradient,
+        attrs={"num": REQUIRED, "axis": 0},
+        aliases=True,
+    )
+)

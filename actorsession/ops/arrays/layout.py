@@ -1,0 +1,399 @@
+"""One tensor laid out anew: transposed, repeated, padded.
+
+A transpose is a view; the others copy. Orders, repeats and paddings are constants in nearly every
+graph, and the kernels are made for them. Margins that mirror are computed in ``mirroring``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import Dim, TensorShape
+from actorsession.graph.static import get_static_value
+from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
+from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops.shape_operands import (
+    Ints,
+    constant_ints,
+    constant_ints_of,
+    ints,
+    require_index,
+    same_dtype,
+    shape_of_rank,
+    vector_length,
+    with_boxed,
+)
+
+__all__ = ["invert_permutation", "pad", "tile", "transpose"]
+
+
+# -- Transpose -------------------------------------------------------------------------------------
+
+
+def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
+    """The tensor with its axes in another order.
+
+    Args:
+        a: any tensor.
+        perm: which axis of ``a`` comes to each place; all in reverse if left out.
+        name: wanted name.
+        conjugate: whether complex elements are conjugated as well.
+
+    Returns:
+        A view, unless elements were conjugated.
+
+    Raises:
+        ValueError: if ``perm`` is no order of the axes.
+    """
+    value = convert_to_tensor(a)
+    op_type = "ConjugateTranspose" if conjugate and value.dtype.is_complex else "Transpose"
+    with value.graph.name_scope(name) as scope:
+        return make_one(op_type, [value, _order(value, perm)], None, scope)
+
+
+def _order(value: Tensor, perm: Any) -> Tensor:
+    if perm is not None:
+        if isinstance(perm, (list, tuple)) and not len(perm):
+            perm = np.zeros(0, np.int32)
+        return convert_to_tensor(perm, name="perm", graph=value.graph)
+    if value.shape.rank is not None:
+        order = np.arange(value.shape.rank - 1, -1, -1, dtype=np.int32)
+        return constant(order, name="perm", graph=value.graph)
+    from actorsession.ops.arrays.fills import range_
+
+    return range_(rank(value) - 1, -1, -1, name="perm")
+
+
+def _infer_transpose(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1, rank=1)
+    value, order = ctx.inputs[0], constant_ints(ctx, 1)
+    length = vector_length(ctx.inputs[1])
+    if value.shape.rank is not None and length not in (None, value.shape.rank):
+        raise ValueError(f"Transpose: perm of {length} entries for the shape {value.shape}")
+    if value.shape.rank is None or order is None:
+        known = length if value.shape.rank is None else value.shape.rank
+        return [TensorSpec(value.dtype, shape_of_rank(known))]
+    axes = _permutation(order, value.shape.rank, ValueError)
+    return [TensorSpec(value.dtype, TensorShape([value.shape[a] for a in axes]))]
+
+
+def _permutation(order: Ints, size: int, error: type[Exception]) -> Ints:
+    """The order with negative axes counted from the front."""
+    axes = tuple(a + size if a < 0 else a for a in order)
+    if sorted(axes) != list(range(size)):
+        raise error(f"Transpose: {list(order)} is no order of {size} axes")
+    return axes
+
+
+def _transposed(x: Any, order: Ints) -> Any:
+    return x.transpose(_permutation(order, x.ndim, InvalidArgumentError))
+
+
+def _transpose_kernel(ctx: KernelContext) -> Kernel:
+    order, size = constant_ints(ctx, 1), ctx.inputs[0].shape.rank
+    if order is None:
+        return with_boxed(lambda x, perm: _transposed(x, ints(perm)), *ctx.inputs)
+    if size is None:
+        return with_boxed(lambda x, _perm: _transposed(x, order), *ctx.inputs)
+    axes = _permutation(order, size, InvalidArgumentError)
+    return with_boxed(lambda x, _perm: x.transpose(axes), *ctx.inputs)
+
+
+def _emit_transpose(ctx: KernelContext, args: Sequence[str]) -> str | None:
+    order, spec = constant_ints(ctx, 1), ctx.inputs[0]
+    if not order or not spec.shape.rank:
+        return None
+    return f"{args[0]}.transpose({_permutation(order, spec.shape.rank, InvalidArgumentError)})"
+
+
+def _transpose_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None, None]
+    perm = op.inputs[1]
+    order, size = constant_ints_of(perm), op.inputs[0].shape.rank
+    if order is not None:
+        axes = _permutation(order, len(order) if size is None else size, ValueError)
+        return [transpose(grad, np.argsort(axes).astype(np.int32)), None]
+    extent = rank(grad)
+    if perm.dtype is not extent.dtype:
+        extent = make_one("Cast", [extent], {"DstT": perm.dtype})
+    # A scalar has no axes to count from the end.
+    counted = make_one("Maximum", [extent, convert_to_tensor(1, perm.dtype, graph=grad.graph)])
+    return [transpose(grad, invert_permutation(perm % counted)), None]
+
+
+register(
+    OpDef(
+        name="Transpose",
+        infer=_infer_transpose,
+        kernel=_transpose_kernel,
+        emit=_emit_transpose,
+        gradient=_transpose_gradient,
+        aliases=True,
+    )
+)
+
+
+def invert_permutation(x: Any, name: str | None = None) -> Tensor:
+    """The order that undoes an order: ``y[x[i]] == i``.
+
+    Args:
+        x: int32 or int64 vector that holds 0 to n-1 once each.
+        name: wanted name.
+    """
+    return make_one("InvertPermutation", [convert_to_tensor(x)], None, name)
+
+
+def _infer_invert(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 0, rank=1)
+    return [TensorSpec(ctx.inputs[0].dtype, ctx.inputs[0].shape.with_rank(1))]
+
+
+def _invert_kernel(ctx: KernelContext) -> Kernel:
+    def inverted(x: Any) -> Any:
+        if x.ndim != 1 or sorted(x.tolist()) != list(range(x.size)):
+            raise InvalidArgumentError(f"{x.tolist()} does not hold 0 to {x.size - 1} once each")
+        out = np.empty_like(x)
+        out[x] = np.arange(x.size, dtype=x.dtype)
+        return out
+
+    return inverted
+
+
+register(
+    OpDef(
+        name="InvertPermutation",
+        infer=_infer_invert,
+        kernel=_invert_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+    )
+)
+
+
+# -- Tile ------------------------------------------------------------------------------------------
+
+
+def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
+    """The tensor repeated along each axis.
+
+    Args:
+        input: a tensor of rank n, at least 1.
+        multiples: how often along each axis, int32 or int64 of shape [n].
+        name: wanted name.
+    """
+    value = convert_to_tensor(input)
+    with value.graph.name_scope(name or "Tile") as scope:
+        if isinstance(multiples, (list, tuple)) and not len(multiples):
+            multiples = np.zeros(0, np.int32)  # alone it would be floats
+        times = convert_to_tensor(multiples, name="multiples", graph=value.graph)
+        return make_one("Tile", [value, times], None, scope)
+
+
+def _infer_tile(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1, rank=1)
+    value, times = ctx.inputs[0], constant_ints(ctx, 1)
+    size, length = value.shape.rank, vector_length(ctx.inputs[1])
+    if size is not None and length not in (None, size):
+        raise ValueError(f"Tile: {length} multiples for the shape {value.shape}")
+    if times is not None and min(times, default=0) < 0:
+        raise ValueError(f"Tile: multiples are at least 0, got {list(times)}")
+    if size is None or times is None:
+        return [TensorSpec(value.dtype, shape_of_rank(length if size is None else size))]
+    dims = [None if d is None else d * m for d, m in zip(value.shape, times, strict=True)]
+    return [TensorSpec(value.dtype, TensorShape(dims))]
+
+
+def _tiled(x: Any, times: Ints) -> Any:
+    if len(times) != x.ndim or min(times, default=0) < 0:
+        raise InvalidArgumentError(
+            f"a tensor of shape {list(x.shape)} needs {x.ndim} multiples of at least 0, "
+            f"got {list(times)}"
+        )
+    if x.ndim == 1:
+        return np.concatenate((x,) * times[0]) if times[0] else x[:0].copy()
+    # One copy: each axis gets a repeat axis before it, which assignment fills.
+    pairs = list(zip(times, x.shape, strict=True))
+    out = np.empty([n for pair in pairs for n in pair], x.dtype)
+    out[...] = x.reshape([n for dim in x.shape for n in (1, dim)])
+    return out.reshape([m * d for m, d in pairs])
+
+
+def _tile_kernel(ctx: KernelContext) -> Kernel:
+    times = constant_ints(ctx, 1)
+    if times is None:
+        return with_boxed(lambda x, multiples: _tiled(x, ints(multiples)), *ctx.inputs)
+    return with_boxed(lambda x, _multiples: _tiled(x, times), *ctx.inputs)
+
+
+def _tile_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    from actorsession.ops.arrays.fills import range_
+    from actorsession.ops.arrays.joining import stack
+    from actorsession.ops.arrays.shape import reshape
+
+    if grad is None:
+        return [None, None]
+    value, multiples = op.inputs
+    times = constant_ints_of(multiples)
+    if value.shape.is_fully_defined and times is not None:
+        pairs = np.stack([times, value.shape.as_tuple()], axis=1).astype(np.int32).reshape(-1)
+        axes = constant(np.arange(0, pairs.size, 2, dtype=np.int32), graph=grad.graph)
+        split_axes = reshape(grad, pairs)
+    else:
+        pairs_of = stack([multiples, shape(value, out_type=multiples.dtype)], axis=1)
+        split_axes = reshape(grad, reshape(pairs_of, [-1]))
+        axes = range_(0, rank(value) * 2, 2)
+    total = make_one("Sum", [split_axes, axes], {"keep_dims": False})
+    total.set_shape(value.shape)
+    return [total, None]
+
+
+register(OpDef(name="Tile", infer=_infer_tile, kernel=_tile_kernel, gradient=_tile_gradient))
+
+
+# -- Pad, PadV2 ------------------------------------------------------------------------------------
+
+
+def pad(
+    tensor: Any,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: Any = 0,
+) -> Tensor:
+    """The tensor with a margin.
+
+    Args:
+        tensor: a tensor of rank n.
+        paddings: positions before and after along each axis, int32 or int64 of shape [n, 2]; a tensor of
+            known value can no longer be fed.
+        mode: ``CONSTANT``, or ``REFLECT`` or ``SYMMETRIC`` for a mirror without or with the edge.
+        name: wanted name.
+        constant_values: scalar to fill a constant margin with.
+
+    Raises:
+        ValueError: for an unknown mode, or paddings that do not fit the rank.
+    """
+    value = convert_to_tensor(tensor)
+    kind = mode.upper()
+    if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
+        raise ValueError(f"pad: mode is CONSTANT, REFLECT or SYMMETRIC, got {mode!r}")
+    # As in TensorFlow, which gives the result its shape by it.
+    get_static_value(paddings, partial=True)
+    with value.graph.name_scope(name or "Pad") as scope:
+        margins = convert_to_tensor(paddings, name="paddings", graph=value.graph)
+        if kind != "CONSTANT":
+            return make_one("MirrorPad", [value, margins], {"mode": kind}, scope)
+        if not hasattr(constant_values, "_as_graph_element") and constant_values == 0:
+            return make_one("Pad", [value, margins], None, scope)
+        filler = convert_to_tensor(constant_values, value.dtype, graph=value.graph)
+        return make_one("PadV2", [value, margins, filler], None, scope)
+
+
+def margins_of(value: Any) -> list[tuple[int, int]]:
+    """The pairs of a matrix of paddings.
+
+    Raises:
+        InvalidArgumentError: if it has not two columns.
+    """
+    if value.ndim != 2 or value.shape[1] != 2:
+        raise InvalidArgumentError(
+            f"paddings have shape [rank, 2], got a tensor of shape {list(value.shape)}"
+        )
+    return [(before, after) for before, after in value.tolist()]
+
+
+def padded_rank(ctx: InferContext) -> int | None:
+    """The rank of a tensor with paddings as second input, if either says it.
+
+    Raises:
+        ValueError: if the paddings are no matrix with a pair for each axis.
+    """
+    require_index(ctx, 1, rank=2)
+    size, margins = ctx.inputs[0].shape.rank, ctx.inputs[1].shape
+    if margins.rank is None:
+        return size
+    length = margins[0]
+    if margins[1] not in (None, 2) or (size is not None and length not in (None, size)):
+        raise ValueError(
+            f"{ctx.op}: paddings have shape [rank, 2], got {margins} for the shape "
+            f"{ctx.inputs[0].shape}"
+        )
+    return length if size is None else size
+
+
+def infer_pad(ctx: InferContext) -> list[TensorSpec]:
+    """The static type of a tensor with a margin; the second input are the paddings."""
+    if len(ctx.inputs) == 3:
+        same_dtype(ctx, 0, 2)
+    value, length = ctx.inputs[0], padded_rank(ctx)
+    known = ctx.constant(1)
+    if known is not None and known.size and known.min() < 0:
+        raise ValueError(f"{ctx.op}: paddings are at least 0, got {known.tolist()}")
+    if value.shape.rank is None or known is None:
+        return [TensorSpec(value.dtype, shape_of_rank(length))]
+    pairs = zip(value.shape, margins_of(known), strict=True)
+    dims: list[Dim] = [None if d is None else d + b + a for d, (b, a) in pairs]
+    return [TensorSpec(value.dtype, TensorShape(dims))]
+
+
+def check_margins(x: Any, margins: list[tuple[int, int]]) -> None:
+    """Checks that there is a pair of paddings for each axis, none of them negative.
+
+    Raises:
+        InvalidArgumentError: if not.
+    """
+    if len(margins) != x.ndim or any(min(pair) < 0 for pair in margins):
+        raise InvalidArgumentError(
+            f"a tensor of shape {list(x.shape)} needs {x.ndim} pairs of paddings of at least 0, "
+            f"got {margins}"
+        )
+
+
+def _pad_kernel(ctx: KernelContext) -> Kernel:
+    known, dtype = ctx.constant(1), ctx.outputs[0].dtype.np_dtype
+    fixed = None if known is None else margins_of(known)
+    zero = b"" if dtype.kind == "O" else 0
+
+    def padded(x: Any, paddings: Any, filler: Any = zero) -> Any:
+        margins = margins_of(paddings) if fixed is None else fixed
+        check_margins(x, margins)
+        pairs = list(zip(x.shape, margins, strict=True))
+        dims = [d + before + after for d, (before, after) in pairs]
+        if filler is zero and dtype.kind != "O":
+            out = np.zeros(dims, dtype)
+        else:
+            out = np.full(dims, filler, dtype)
+        out[tuple([slice(before, before + d) for d, (before, _) in pairs])] = x
+        return out
+
+    return padded
+
+
+def _pad_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    from actorsession.ops.arrays.slicing import slice_
+
+    rest: list[Tensor | None] = [None] * (len(op.inputs) - 1)
+    if grad is None:
+        return [None, *rest]
+    value, paddings = op.inputs[:2]
+    # The margin's own gradient is not given, as in TensorFlow: it is a number that nobody trains.
+    begin = paddings[:, 0]
+    return [slice_(grad, begin, shape_tensor(value, paddings.dtype)), *rest]
+
+
+register(OpDef(name="Pad", infer=infer_pad, kernel=_pad_kernel, gradient=_pad_gradient))
+register(OpDef(name="PadV2", infer=infer_pad, kernel=_pad_kernel, gradient=_pad_gradient))

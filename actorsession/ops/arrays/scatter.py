@@ -1,0 +1,390 @@
+"""Values put to places by index: one_hot, scatter_nd, unsorted_segment_sum.
+
+What meets at one place adds up. Adding rows is the inner loop of sparse gradients: numpy is fast at
+it for flat elements only, so rows of moderate length are added element by element.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype, float32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.shape_operands import (
+    constant_ints,
+    ints,
+    normal_axis,
+    require_index,
+    same_dtype,
+    shape_of_rank,
+    vector_length,
+)
+
+__all__ = ["one_hot", "scatter_nd", "unsorted_segment_sum"]
+
+# np.add.at takes 1.7 ns an element on flat arrays and much longer on rows; a Python loop over rows
+# takes about 0.6 us a row. They meet near this length.
+_FLAT_ROW = 512
+
+# Up to this depth one_hot copies rows of a table made once (a few microseconds for a batch); above
+# it the table would fall out of the cache, and single ones are written into zeros. An int8 index can
+# still name the table's last row.
+_TABLE_DEPTH = 127
+
+
+def add_rows(out: Array, places: Array, rows: Array) -> None:
+    """Adds ``rows[i]`` to ``out[places[i]]`` for each i, in place.
+
+    Args:
+        out: shape [n, ...], contiguous.
+        places: shape [m], each in [0, n).
+        rows: shape [m, ...].
+    """
+    width = prod(out.shape[1:])
+    if width > _FLAT_ROW:
+        for place, row in zip(places.tolist(), rows, strict=True):
+            out[place] += row
+        return
+    flat = places.astype(np.intp)
+    if width != 1:
+        flat = (flat[:, None] * width + np.arange(width)).reshape(-1)
+    np.add.at(out.reshape(-1), flat, rows.reshape(-1))
+
+
+# -- OneHot ----------------------------------------------------------------------------------------
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """A tensor with ``on_value`` at each index and ``off_value`` elsewhere.
+
+    Args:
+        indices: integers; one outside [0, depth) gives ``off_value`` throughout.
+        depth: scalar, extent of the new axis.
+        on_value: scalar, 1 if left out.
+        off_value: scalar, 0 if left out.
+        axis: where the new axis stands in the result; the last place if left out.
+        dtype: element type; that of the values given, else float32.
+        name: wanted name.
+
+    Raises:
+        TypeError: if the values do not share a dtype.
+    """
+    index = convert_to_tensor(indices)
+    graph = index.graph
+    on, off = on_value, off_value
+    wanted = as_dtype(dtype) if dtype is not None else None
+    for value in (on, off):
+        if wanted is None and value is not None:
+            wanted = convert_to_tensor(value, graph=graph).dtype
+    wanted = wanted or float32
+    with graph.name_scope(name or "one_hot") as scope:
+        on = convert_to_tensor(
+            np.array(1, wanted.np_dtype) if on is None else on, wanted, graph=graph
+        )
+        off = convert_to_tensor(
+            np.array(0, wanted.np_dtype) if off is None else off, wanted, graph=graph
+        )
+        size = convert_to_tensor(depth, graph=graph)
+        attrs = {"axis": -1 if axis is None else int(axis)}
+        return make_one("OneHot", [index, size, on, off], attrs, scope)
+
+
+def _infer_one_hot(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1, rank=0)
+    same_dtype(ctx, 2, 3)
+    for i in (2, 3):
+        if ctx.inputs[i].shape.rank not in (None, 0):
+            raise ValueError(f"OneHot: input {i} is a scalar, got shape {ctx.inputs[i].shape}")
+    indices, dtype, axis = ctx.inputs[0], ctx.inputs[2].dtype, ctx.attrs["axis"]
+    if axis < -1:
+        raise ValueError(f"OneHot: axis is at least -1, got {axis}")
+    if not indices.dtype.is_integer:
+        raise TypeError(f"OneHot: indices are integers, got {indices.dtype.name}")
+    depth = constant_ints(ctx, 1)
+    if depth is not None and depth[0] < 0:
+        raise ValueError(f"OneHot: depth is at least 0, got {depth[0]}")
+    if indices.shape.rank is None:
+        return [TensorSpec(dtype, unknown_shape)]
+    dims = indices.shape.as_list()
+    where = len(dims) if axis == -1 else normal_axis(axis, len(dims) + 1, "OneHot")
+    dims.insert(where, None if depth is None else depth[0])
+    return [TensorSpec(dtype, TensorShape(dims))]
+
+
+def _unsigned(indices: Any) -> Any:
+    """Indices with negative ones turned into huge ones, so that one comparison checks both ends."""
+    return indices.view(np.dtype(f"u{indices.dtype.itemsize}"))
+
+
+def _table_kernel(depth: int, on: Array, off: Array) -> Kernel:
+    """Looks rows up in a table; its last row is for indices that are out of range."""
+    table = np.full((depth + 1, depth), off[()], on.dtype)
+    np.fill_diagonal(table, on[()])
+
+    def looked_up(indices: Any, _depth: Any, _on: Any, _off: Any) -> Any:
+        rows = np.minimum(_unsigned(indices), depth).view(indices.dtype)
+        return table.take(rows, 0)
+
+    return looked_up
+
+
+def _check_scalars(*operands: Any) -> None:
+    for what, value in zip(("depth", "on_value", "off_value"), operands, strict=True):
+        if np.ndim(value):
+            raise InvalidArgumentError(
+                f"OneHot: {what} is a scalar, got shape {list(np.shape(value))}"
+            )
+
+
+def _written(indices: Any, depth: Any, on: Any, off: Any) -> Any:
+    _check_scalars(depth, on, off)
+    extent = int(depth)
+    if extent < 0:
+        raise InvalidArgumentError(f"OneHot: depth is at least 0, got {extent}")
+    out = np.full((indices.size, extent), off, off.dtype)
+    flat = indices.reshape(-1).astype(np.int64)  # a small type could not hold the depth
+    rows = np.flatnonzero(_unsigned(flat) < extent)
+    out.reshape(-1)[rows * extent + flat[rows]] = on
+    return out.reshape(*indices.shape, extent)
+
+
+def _one_hot_kernel(ctx: KernelContext) -> Kernel:
+    depth, on, off = constant_ints(ctx, 1), ctx.constant(2), ctx.constant(3)
+    made = _written
+    if depth is not None and on is not None and off is not None and depth[0] <= _TABLE_DEPTH:
+        _check_scalars(ctx.constant(1), on, off)
+        made = _table_kernel(depth[0], on, off)
+    axis = ctx.attrs["axis"]
+    if axis == -1 or axis == ctx.inputs[0].shape.rank:
+        return made
+
+    def moved(indices: Any, *rest: Any) -> Any:
+        if axis > indices.ndim:
+            raise InvalidArgumentError(f"OneHot: axis is -1 or in [0, {indices.ndim}], got {axis}")
+        return np.moveaxis(made(indices, *rest), -1, axis)
+
+    return moved
+
+
+register(
+    OpDef(
+        name="OneHot",
+        infer=_infer_one_hot,
+        kernel=_one_hot_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"axis": -1},
+    )
+)
+
+
+# -- ScatterNd -------------------------------------------------------------------------------------
+
+
+def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Zeros of a shape with ``updates`` added at ``indices``.
+
+    Args:
+        indices: int32 or int64 of shape [..., k]; each row is a position in the first k axes.
+        updates: numbers of shape ``indices.shape[:-1] + shape[k:]``.
+        shape: of the result, of the dtype of ``indices``.
+        name: wanted name.
+    """
+    index = convert_to_tensor(indices)
+    dims = convert_to_tensor(shape, index.dtype, graph=index.graph)
+    values = convert_to_tensor(updates, graph=index.graph)
+    return make_one("ScatterNd", [index, values, dims], None, name)
+
+
+def _infer_scatter_nd(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 0)
+    require_index(ctx, 2, rank=1)
+    same_dtype(ctx, 0, 2)
+    if not ctx.inputs[1].dtype.is_numeric and not ctx.inputs[1].dtype.is_bool:
+        raise TypeError(f"ScatterNd: updates are numbers or bools, got {ctx.inputs[1].dtype.name}")
+    if 0 in (ctx.inputs[0].shape.rank, ctx.inputs[1].shape.rank):
+        raise ValueError(
+            f"ScatterNd: indices and updates have rank at least 1, got {ctx.inputs[0].shape} and "
+            f"{ctx.inputs[1].shape}"
+        )
+    indices, updates = ctx.inputs[0].shape, ctx.inputs[1]
+    dims = constant_ints(ctx, 2)
+    if dims is None:
+        return [TensorSpec(updates.dtype, shape_of_rank(vector_length(ctx.inputs[2])))]
+    out = TensorShape(dims)
+    if indices.rank is not None and indices.rank > 0 and indices[-1] is not None:
+        expected = indices[:-1].concatenate(out[indices[-1] :])
+        if indices[-1] > len(dims) or not expected.is_compatible_with(updates.shape):
+            raise ValueError(
+                f"ScatterNd: indices of shape {indices} into shape {out} need updates of shape "
+                f"{expected}, got {updates.shape}"
+            )
+    return [TensorSpec(updates.dtype, out)]
+
+
+def _scattered(indices: Any, updates: Any, shape: Any) -> Any:
+    if shape.ndim != 1 or shape.min(initial=0) < 0 or not indices.ndim:
+        raise InvalidArgumentError(
+            f"ScatterNd: the shape is a vector of dimensions of at least 0, and indices have rank at "
+            f"least 1; got the shape {shape.tolist()} and indices of shape {list(indices.shape)}"
+        )
+    dims, depth = ints(shape), indices.shape[-1]
+    front, row = dims[:depth], dims[depth:]
+    if depth > len(dims) or updates.shape != (*indices.shape[:-1], *row):
+        raise InvalidArgumentError(
+            f"ScatterNd: indices of shape {list(indices.shape)} into shape {list(dims)} need "
+            f"updates of shape {[*indices.shape[:-1], *row]}, got {list(updates.shape)}"
+        )
+    out = np.zeros(dims, updates.dtype)
+    if updates.size == 0:
+        return out
+    count = prod(indices.shape[:-1])
+    positions = indices.reshape(count, depth)
+    bad = ((positions < 0) | (positions >= np.array(front, positions.dtype))).any(axis=1)
+    if bad.any():
+        first = positions[bad.argmax()].tolist()
+        raise InvalidArgumentError(f"ScatterNd: {first} does not index into shape {list(dims)}")
+    strides = [prod(front[i + 1 :]) for i in range(depth)]
+    places = positions.astype(np.intp) @ np.array(strides, np.intp)
+    add_rows(out.reshape(prod(front), *row), places, updates.reshape(count, *row))
+    return out
+
+
+def _scatter_nd_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    from actorsession.ops.arrays.gather import gather_nd
+
+    return [None, None if grad is None else gather_nd(grad, op.inputs[0]), None]
+
+
+register(
+    OpDef(
+        name="ScatterNd",
+        infer=_infer_scatter_nd,
+        kernel=lambda ctx: _scattered,
+        gradient=_scatter_nd_gradient,
+    )
+)
+
+
+# -- UnsortedSegmentSum ----------------------------------------------------------------------------
+
+
+def unsorted_segment_sum(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """Sums of the rows of ``data`` that belong together.
+
+    Args:
+        data: numbers.
+        segment_ids: int32 or int64; its shape is the beginning of that of ``data``. Rows with a
+            negative id are left out.
+        num_segments: scalar; ids are below it.
+        name: wanted name.
+
+    Returns:
+        A tensor of shape ``[num_segments] + data.shape[rank of segment_ids:]``.
+    """
+    values = convert_to_tensor(data)
+    ids = convert_to_tensor(segment_ids, graph=values.graph)
+    count = convert_to_tensor(num_segments, graph=values.graph)
+    return make_one("UnsortedSegmentSum", [values, ids, count], None, name)
+
+
+def _infer_segment_sum(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1)
+    require_index(ctx, 2, rank=0)
+    data, ids = ctx.inputs[0], ctx.inputs[1].shape
+    if not data.dtype.is_numeric:
+        raise TypeError(f"UnsortedSegmentSum: data are numbers, got {data.dtype.name}")
+    if data.shape.rank is None or ids.rank is None:
+        return [TensorSpec(data.dtype, unknown_shape)]
+    if not ids.is_compatible_with(data.shape[: ids.rank]):
+        raise ValueError(
+            f"UnsortedSegmentSum: the shape of the ids {ids} begins that of the data {data.shape}"
+        )
+    count = constant_ints(ctx, 2)
+    front = TensorShape([None if count is None else count[0]])
+    return [TensorSpec(data.dtype, front.concatenate(data.shape[ids.rank :]))]
+
+
+def _segment_sums(data: Any, ids: Any, num_segments: Any) -> Any:
+    if np.ndim(num_segments):
+        raise InvalidArgumentError(
+            f"UnsortedSegmentSum: the number of segments is a scalar, got {num_segments.tolist()}"
+        )
+    count, row = int(num_segments), data.shape[ids.ndim :]
+    if ids.shape != data.shape[: ids.ndim] or count < 0:
+        raise InvalidArgumentError(
+            f"UnsortedSegmentSum: ids of shape {list(ids.shape)} and {count} segments for data of "
+            f"shape {list(data.shape)}"
+        )
+    out = np.zeros((count, *row), data.dtype)
+    places, rows = ids.reshape(-1), data.reshape(ids.size, *row)
+    if not places.size:
+        return out
+    if places.max() >= count:
+        raise InvalidArgumentError(
+            f"UnsortedSegmentSum: segment id {places.max()} is not below {count}"
+        )
+    if places.min() < 0:
+        kept = places >= 0
+        places, rows = places[kept], rows[kept]
+    add_rows(out, places, rows)
+    return out
+
+
+def _segment_sum_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    from actorsession.ops.arrays.gather import gather
+
+    if grad is None:
+        return [None, None, None]
+    data, ids = op.inputs[:2]
+    zero = convert_to_tensor(0, ids.dtype, graph=ids.graph)
+    found = gather(grad, make_one("Maximum", [ids, zero]))
+    # Rows that were left out get nothing; their id was turned into one that can be looked up.
+    counted = make_one("Cast", [make_one("GreaterEqual", [ids, zero])], {"DstT": data.dtype})
+    return [found * _spread(counted, found), None, None]
+
+
+def _spread(counted: Tensor, like: Tensor) -> Tensor:
+    """``counted`` with axes of extent 1 behind it, up to the rank of ``like``."""
+    from actorsession.ops.arrays.dimensions import rank, shape
+    from actorsession.ops.arrays.fills import ones
+    from actorsession.ops.arrays.joining import concat
+    from actorsession.ops.arrays.shape import reshape
+
+    behind = ones(reshape(rank(like) - rank(counted), [1]), "int32")
+    return reshape(counted, concat([shape(counted), behind], 0))
+
+
+register(
+    OpDef(
+        name="UnsortedSegmentSum",
+        infer=_infer_segment_sum,
+        kernel=lambda ctx: _segment_sums,
+        gradient=_segment_sum_gradient,
+    )
+)

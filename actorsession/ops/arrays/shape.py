@@ -1,0 +1,399 @@
+"""The same values under another shape: reshape, expand_dims, squeeze, broadcast_to.
+
+These ops return views and are specialised when the wanted shape is known early. The questions about
+a shape stand in ``dimensions`` and can be had from here as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import Dim, TensorShape, unknown_shape
+from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor, size
+from actorsession.ops.build import constant, convert_to_tensor, make, make_one
+from actorsession.ops.partial import refine
+from actorsession.ops.shape_operands import (
+    Ints,
+    constant_ints,
+    ints,
+    normal_axis,
+    one_spelling,
+    require_index,
+    shape_of_rank,
+    shape_operand,
+    vector_length,
+    with_boxed,
+)
+
+__all__ = [
+    "broadcast_to", "expand_dims", "rank", "reshape", "shape", "shape_tensor", "size", "squeeze",
+]  # fmt: skip
+
+# Up to this many elements a broadcast is copied: numpy takes longer to set up the view (about 4 us)
+# than to write them, and what follows reads contiguous memory.
+_COPIED_BROADCAST = 32_768
+
+
+# -- Reshape ---------------------------------------------------------------------------------------
+
+
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+    """The same elements in the same order under another shape.
+
+    Args:
+        tensor: any tensor.
+        shape: the new shape, int32 or int64; one entry may be -1 and is then worked out.
+        name: wanted name.
+
+    Returns:
+        A view of ``tensor`` where its layout allows.
+
+    Raises:
+        ValueError: if the number of elements can never fit.
+    """
+    value = convert_to_tensor(tensor)
+    with value.graph.name_scope(name or "Reshape") as scope:
+        dims = shape_operand(shape, value.graph)
+        return refine(make_one("Reshape", [value, dims], None, scope), dims)
+
+
+def _infer_reshape(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1, rank=1)
+    value, dims = ctx.inputs[0], constant_ints(ctx, 1)
+    if dims is None:
+        length = vector_length(ctx.inputs[1])  # where it is 1, all elements stand in one row
+        shape = TensorShape([value.shape.num_elements]) if length == 1 else shape_of_rank(length)
+    else:
+        shape = TensorShape(_filled(dims, value.shape))
+    return [TensorSpec(value.dtype, shape)]
+
+
+def _filled(dims: Ints, given: TensorShape) -> list[Dim]:
+    """The wanted dimensions with -1 worked out, if that is possible early."""
+    if dims.count(-1) > 1 or min(dims, default=0) < -1:
+        raise ValueError(f"Reshape: one dimension may be -1, others are at least 0: {list(dims)}")
+    total, product = given.num_elements, prod(d for d in dims if d != -1)
+    if total is None or (-1 in dims and product == 0):
+        return [None if d == -1 else d for d in dims]
+    fits = total % product == 0 if -1 in dims else total == product
+    if not fits:
+        raise ValueError(f"Reshape: {total} elements of shape {given} do not fill {list(dims)}")
+    return [total // product if d == -1 else d for d in dims]
+
+
+def _reshaped(x: Any, dims: Ints) -> Any:
+    try:
+        if min(dims, default=0) < -1:  # numpy takes any negative number for -1
+            raise ValueError("a dimension below -1")
+        return x.reshape(dims)
+    except ValueError as exc:
+        if x.size == 0 and 0 in dims and dims.count(-1) == 1:
+            return _reshaped_empty(x, dims)
+        raise InvalidArgumentError(
+            f"cannot reshape a tensor of shape {list(x.shape)} ({x.size} elements) to {list(dims)}"
+        ) from exc
+
+
+def _reshaped_empty(x: Any, dims: Ints) -> Any:
+    """TensorFlow's rule where 0 = 0 * -1 leaves the answer open: dimensions of 0 do not count."""
+    missing = prod(d for d in x.shape if d) // prod(d for d in dims if d > 0)
+    return x.reshape([missing if d == -1 else d for d in dims])
+
+
+def _early_shape(ctx: KernelContext) -> Ints | None:
+    """The output shape if the plan knows it."""
+    shape = ctx.outputs[0].shape
+    if shape.is_fully_defined and constant_ints(ctx, 1) is not None:
+        return shape.as_tuple()
+    return None
+
+
+def _reshape_kernel(ctx: KernelContext) -> Kernel:
+    dims = _early_shape(ctx) or constant_ints(ctx, 1)
+    if dims is None:
+        return with_boxed(lambda x, dims: _reshaped(x, ints(dims)), *ctx.inputs)
+    return with_boxed(lambda x, _dims: _reshaped(x, dims), *ctx.inputs)
+
+
+def _emit_reshape(ctx: KernelContext, args: Sequence[str]) -> str | None:
+    return _reshape_text(ctx, args[0]) if _early_shape(ctx) is not None else None
+
+
+def _reshape_text(ctx: KernelContext, arg: str) -> str | None:
+    """A reshape that cannot fail, inline; strings of rank 0 are no arrays."""
+    if ctx.inputs[0].shape.is_fully_defined and ctx.inputs[0].dtype.kind != "s":
+        return f"{arg}.reshape({ctx.outputs[0].shape.as_tuple()})"
+    return None
+
+
+def _reshape_back(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    """The gradient of every op that changes only the shape."""
+    rest: list[Tensor | None] = [None] * (len(op.inputs) - 1)
+    if grad is None:
+        return [None, *rest]
+    return [reshape(grad, shape_tensor(op.inputs[0])), *rest]
+
+
+def _reshape_static(ctx: InferContext) -> Array | None:
+    value, dims = ctx.constants[0], constant_ints(ctx, 1)
+    return None if value is None or dims is None else value.reshape(dims)
+
+
+register(
+    OpDef(
+        name="Reshape",
+        infer=_infer_reshape,
+        kernel=_reshape_kernel,
+        emit=_emit_reshape,
+        gradient=_reshape_back,
+        static_value=_reshape_static,
+        aliases=True,
+    )
+)
+
+
+# -- ExpandDims, Squeeze ---------------------------------------------------------------------------
+
+
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """The tensor with one more axis of extent 1.
+
+    Args:
+        input: any tensor, of rank n.
+        axis: where the new axis stands in the result, in [-n-1, n].
+        name: wanted name.
+        dim: TensorFlow's older spelling of ``axis``.
+
+    Raises:
+        ValueError: without an axis, or for one out of range.
+    """
+    where = one_spelling(axis, dim, "axis", "dim")
+    if where is None:
+        raise ValueError("expand_dims needs an axis")
+    value = convert_to_tensor(input)
+    with value.graph.name_scope(name or "ExpandDims") as scope:
+        place = convert_to_tensor(where, name="dim", graph=value.graph)
+        return make_one("ExpandDims", [value, place], None, scope)
+
+
+def _single(where: Any, error: Callable[[str], Exception]) -> int:
+    """The axis; as in TensorFlow a tensor of any rank with one element."""
+    if np.size(where) != 1:
+        raise error(
+            f"ExpandDims: the axis is a single number, got one of shape {list(np.shape(where))}"
+        )
+    return int(np.reshape(where, ()))
+
+
+def _infer_expand_dims(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1)
+    value, where = ctx.inputs[0], ctx.constant(1)
+    axis = None if where is None else _single(where, ValueError)
+    if value.shape.rank is None:
+        return [TensorSpec(value.dtype, unknown_shape)]
+    dims = value.shape.as_list()
+    if axis is None:
+        return [TensorSpec(value.dtype, shape_of_rank(len(dims) + 1))]
+    dims.insert(normal_axis(axis, len(dims) + 1, "ExpandDims"), 1)
+    return [TensorSpec(value.dtype, TensorShape(dims))]
+
+
+def _expanded(x: Any, axis: int) -> Any:
+    axis = normal_axis(axis, x.ndim + 1, "ExpandDims", InvalidArgumentError)
+    return x.reshape((*x.shape[:axis], 1, *x.shape[axis:]))
+
+
+def _expand_dims_kernel(ctx: KernelContext) -> Kernel:
+    where, known = ctx.constant(1), ctx.inputs[0].shape.rank
+    if where is None:
+        return with_boxed(
+            lambda x, axis: _expanded(x, _single(axis, InvalidArgumentError)), *ctx.inputs
+        )
+    fixed = _single(where, InvalidArgumentError)
+    if known is None:
+        return with_boxed(lambda x, _axis: _expanded(x, fixed), *ctx.inputs)
+    index = (slice(None),) * normal_axis(fixed, known + 1, "ExpandDims") + (None,)
+    return with_boxed(lambda x, _axis: x[index], *ctx.inputs)
+
+
+def _emit_expand_dims(ctx: KernelContext, args: Sequence[str]) -> str | None:
+    return None if constant_ints(ctx, 1) is None else _reshape_text(ctx, args[0])
+
+
+register(
+    OpDef(
+        name="ExpandDims",
+        infer=_infer_expand_dims,
+        kernel=_expand_dims_kernel,
+        emit=_emit_expand_dims,
+        gradient=_reshape_back,
+        aliases=True,
+    )
+)
+
+
+def squeeze(
+    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
+) -> Tensor:
+    """The tensor without axes of extent 1.
+
+    Args:
+        input: any tensor.
+        axis: which axes to drop, an int or several; all of extent 1 if left out.
+        name: wanted name.
+        squeeze_dims: TensorFlow's older spelling of ``axis``.
+
+    Raises:
+        ValueError: for an axis out of range or of another extent.
+    """
+    where = one_spelling(axis, squeeze_dims, "axis", "squeeze_dims")
+    axes = [] if where is None else [int(a) for a in np.atleast_1d(where)]
+    return make_one("Squeeze", [convert_to_tensor(input)], {"squeeze_dims": axes}, name)
+
+
+def _infer_squeeze(ctx: InferContext) -> list[TensorSpec]:
+    value, axes = ctx.inputs[0], ctx.attrs["squeeze_dims"]
+    dims = value.shape.dims
+    if dims is None or (not axes and None in dims):
+        return [TensorSpec(value.dtype, unknown_shape)]
+    dropped = {normal_axis(a, len(dims), "Squeeze") for a in axes}
+    if not axes:
+        dropped = {i for i, d in enumerate(dims) if d == 1}
+    if any(dims[a] not in (None, 1) for a in dropped):
+        raise ValueError(
+            f"Squeeze: axes {list(axes)} of shape {value.shape} do not all have extent 1"
+        )
+    kept = [d for i, d in enumerate(dims) if i not in dropped]
+    return [TensorSpec(value.dtype, TensorShape(kept))]
+
+
+def _squeeze_kernel(ctx: KernelContext) -> Kernel:
+    axes = tuple({*ctx.attrs["squeeze_dims"]})  # numpy refuses one that is named twice
+    if not axes:
+        return with_boxed(lambda x: x.squeeze(), *ctx.inputs)
+
+    def squeezed(x: Any) -> Any:
+        try:
+            return x.squeeze(axes)
+        except ValueError as exc:  # numpy's AxisError is one as well
+            raise InvalidArgumentError(
+                f"cannot squeeze axes {list(axes)} of a tensor of shape {list(x.shape)}: "
+                "they must exist and have extent 1"
+            ) from exc
+
+    return with_boxed(squeezed, *ctx.inputs)
+
+
+register(
+    OpDef(
+        name="Squeeze",
+        infer=_infer_squeeze,
+        kernel=_squeeze_kernel,
+        emit=lambda ctx, args: _reshape_text(ctx, args[0]),
+        gradient=_reshape_back,
+        attrs={"squeeze_dims": ()},
+        aliases=True,
+    )
+)
+
+
+# -- BroadcastTo -----------------------------------------------------------------------------------
+
+
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """The tensor repeated along axes of extent 1 until it has ``shape``.
+
+    Args:
+        input: any tensor.
+        shape: wanted shape, int32 or int64.
+        name: wanted name.
+
+    Returns:
+        A read-only view if the result is large.
+    """
+    value = convert_to_tensor(input)
+    with value.graph.name_scope(name or "BroadcastTo") as scope:
+        dims = shape_operand(shape, value.graph)
+        return refine(make_one("BroadcastTo", [value, dims], None, scope), dims)
+
+
+def _infer_broadcast_to(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1, rank=1)
+    value, dims = ctx.inputs[0], constant_ints(ctx, 1)
+    if dims is None:
+        return [TensorSpec(value.dtype, _wide_shape(ctx))]
+    have = (value.shape.dims or ())[::-1]
+    pairs = zip(have, dims[::-1], strict=False)
+    if len(have) > len(dims) or any(h not in (None, 1, d) for h, d in pairs):
+        raise ValueError(f"BroadcastTo: shape {value.shape} does not broadcast to {list(dims)}")
+    return [TensorSpec(value.dtype, TensorShape(dims))]
+
+
+def _wide_shape(ctx: InferContext) -> TensorShape:
+    """What is known of a broadcast to a shape of known length: other dimensions than 1 stay."""
+    length, dims = vector_length(ctx.inputs[1]), ctx.inputs[0].shape.dims
+    if length is None or dims is None:
+        return shape_of_rank(length)
+    if len(dims) > length:
+        raise ValueError(f"BroadcastTo: {TensorShape(dims)} does not broadcast to rank {length}")
+    kept: list[Dim] = [None if d == 1 else d for d in dims]
+    return TensorShape([None] * (length - len(dims)) + kept)
+
+
+def _broadcast_to_kernel(ctx: KernelContext) -> Kernel:
+    fixed = constant_ints(ctx, 1)
+
+    def broadcast(x: Any, dims: Any) -> Any:
+        wanted = ints(dims) if fixed is None else fixed
+        try:
+            if prod(wanted) > _COPIED_BROADCAST:
+                return np.broadcast_to(x, wanted)
+            out = np.empty(wanted, x.dtype)
+            out[...] = x
+        except ValueError as exc:
+            raise InvalidArgumentError(
+                f"a tensor of shape {list(x.shape)} does not broadcast to {list(wanted)}"
+            ) from exc
+        return out
+
+    return with_boxed(broadcast, *ctx.inputs)
+
+
+def _broadcast_to_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None, None]
+    value = op.inputs[0]
+    return [summed_to(grad, value), None]
+
+
+def summed_to(grad: Tensor, value: Tensor) -> Tensor:
+    """``grad`` summed over the axes along which ``value`` was repeated to its shape."""
+    if value.shape.is_fully_defined and grad.shape.is_fully_defined:
+        dims, wide = value.shape.as_tuple(), grad.shape.as_tuple()
+        padded = (1,) * (len(wide) - len(dims)) + dims
+        found = [i for i, (d, w) in enumerate(zip(padded, wide, strict=True)) if d != w]
+        found += range(len(wide) - len(dims))
+        axes = constant(np.array(sorted(set(found)), np.int32), graph=grad.graph)
+    else:
+        axes = make("BroadcastGradientArgs", [shape(value), shape(grad)]).outputs[0]
+    total = make_one("Sum", [grad, axes], {"keep_dims": True})
+    return reshape(total, shape_tensor(value))
+
+
+register(
+    OpDef(
+        name="BroadcastTo",
+        infer=_infer_broadcast_to,
+        kernel=_broadcast_to_kernel,
+        gradient=_broadcast_to_gradient,
+        aliases=True,
+    )
+)

@@ -1,0 +1,204 @@
+"""One tensor into several along an axis: ``split`` into equal pieces or by lengths.
+
+Pieces are views. Where lengths and axis are known early, all indices are made when the plan is
+linked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    REQUIRED,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops.arrays.joining import concat, without_gaps
+from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.shape_operands import (
+    Ints,
+    constant_ints,
+    ints,
+    normal_axis,
+    require_index,
+    shape_of_rank,
+    shape_operand,
+    vector_length,
+)
+
+__all__ = ["split"]
+
+
+def split(
+    value: Any, num_or_size_splits: Any, axis: Any = 0, num: int | None = None, name: str = "split"
+) -> list[Tensor]:
+    """A tensor cut into pieces along an axis.
+
+    Args:
+        value: a tensor of rank at least 1.
+        num_or_size_splits: how many equal pieces, or a vector of their lengths, of which one may be
+            -1 and is then worked out.
+        axis: scalar, may be negative.
+        num: number of pieces where the length of a vector of lengths is not known early.
+        name: wanted name.
+
+    Raises:
+        ValueError: if the pieces can never fit, or their number is not known.
+    """
+    tensor = convert_to_tensor(value)
+    with tensor.graph.name_scope(name) as scope:
+        where = convert_to_tensor(axis, name="split_dim", graph=tensor.graph)
+        if isinstance(num_or_size_splits, (int, np.integer)):
+            attrs = {"num_split": int(num_or_size_splits)}
+            return list(make("Split", [where, tensor], attrs, scope).outputs)
+        sizes = shape_operand(num_or_size_splits, tensor.graph, "size_splits")
+        count = vector_length(sizes.spec) if num is None else num
+        if count is None:
+            raise ValueError("split needs num: the number of lengths is not known early")
+        attrs = {"num_split": int(count)}
+        return list(make("SplitV", [tensor, sizes, where], attrs, scope).outputs)
+
+
+def _infer_split(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 0)
+    num = ctx.attrs["num_split"]
+    if num < 1:
+        raise ValueError(f"Split: at least one piece is made, got {num}")
+    return _pieces(ctx.inputs[1], constant_ints(ctx, 0), [None] * num, equal=True)
+
+
+def _infer_split_v(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1, rank=1)
+    require_index(ctx, 2)
+    num, sizes = ctx.attrs["num_split"], constant_ints(ctx, 1)
+    if sizes is not None and len(sizes) != num:
+        raise ValueError(f"SplitV: {num} pieces were announced, got lengths {list(sizes)}")
+    known = [None] * num if sizes is None else [None if s == -1 else s for s in sizes]
+    return _pieces(ctx.inputs[0], constant_ints(ctx, 2), known, equal=False)
+
+
+def _pieces(
+    value: TensorSpec, axis: Ints | None, sizes: Sequence[Dim], *, equal: bool
+) -> list[TensorSpec]:
+    """Static types of the pieces, given the lengths that are known."""
+    if value.shape.rank is None or axis is None:
+        return [TensorSpec(value.dtype, shape_of_rank(value.shape.rank))] * len(sizes)
+    dims = value.shape.as_list()
+    where = normal_axis(axis[0], len(dims), "Split")
+    total, known = dims[where], sum(s for s in sizes if s is not None)
+    if total is not None:
+        open_ends = sizes.count(None)
+        rest = total - known
+        if rest < 0 or (rest and not open_ends) or (equal and total % len(sizes)):
+            raise ValueError(
+                f"Split: {total} positions on axis {where} do not make {len(sizes)} pieces"
+                + ("" if equal else f" of lengths {list(sizes)}")
+            )
+        if equal or open_ends == 1:
+            sizes = [rest // open_ends if s is None else s for s in sizes]
+    specs = []
+    for length in sizes:
+        dims[where] = length
+        specs.append(TensorSpec(value.dtype, TensorShape(dims)))
+    return specs
+
+
+def _cut(x: Any, axis: int, sizes: Ints) -> Any:
+    where = normal_axis(axis, x.ndim, "Split", InvalidArgumentError)
+    total = x.shape[where]
+    if sizes.count(-1) == 1:
+        rest = total - sum(sizes) - 1
+        sizes = tuple(rest if s == -1 else s for s in sizes)
+    if min(sizes, default=0) < 0 or sum(sizes) != total:
+        raise InvalidArgumentError(
+            f"lengths {list(sizes)} do not make up axis {where} of shape {list(x.shape)}"
+        )
+    return _at(x, _cuts(where, sizes))
+
+
+def _cuts(axis: int, sizes: Ints) -> list[tuple[slice, ...]]:
+    """The numpy index of each piece."""
+    front = (slice(None),) * axis
+    ends = list(accumulate(sizes))
+    return [(*front, slice(end - size, end)) for end, size in zip(ends, sizes, strict=True)]
+
+
+def _at(x: Any, indices: list[tuple[slice, ...]]) -> Any:
+    return tuple([x[index] for index in indices]) if len(indices) != 1 else x[indices[0]]
+
+
+def _early_cuts(ctx: KernelContext, axis: Ints | None) -> list[tuple[slice, ...]] | None:
+    """The indices if all lengths are known before the step."""
+    if axis is None or any(spec.shape.rank is None for spec in ctx.outputs):
+        return None
+    where = normal_axis(axis[0], len(ctx.outputs[0].shape), "Split")
+    sizes = [spec.shape[where] for spec in ctx.outputs]
+    data = ctx.inputs[1 if ctx.op == "Split" else 0]
+    if None in sizes or data.shape[where] is None:
+        return None
+    return _cuts(where, tuple(sizes))
+
+
+def _split_kernel(ctx: KernelContext) -> Kernel:
+    num = ctx.attrs["num_split"]
+    cuts = _early_cuts(ctx, constant_ints(ctx, 0))
+    if cuts is not None:
+        return lambda _axis, x: _at(x, cuts)
+
+    def pieces(axis: Any, x: Any) -> Any:
+        where = normal_axis(int(axis), x.ndim, "Split", InvalidArgumentError)
+        if x.shape[where] % num:
+            raise InvalidArgumentError(
+                f"axis {where} of shape {list(x.shape)} does not make {num} equal pieces"
+            )
+        return _cut(x, where, (x.shape[where] // num,) * num)
+
+    return pieces
+
+
+def _split_v_kernel(ctx: KernelContext) -> Kernel:
+    cuts = _early_cuts(ctx, constant_ints(ctx, 2))
+    if cuts is not None and constant_ints(ctx, 1) is not None:
+        return lambda x, _sizes, _axis: _at(x, cuts)
+    return lambda x, sizes, axis: _cut(x, int(axis), ints(sizes))
+
+
+def _split_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
+    return [None, concat(without_gaps(op, grads), op.inputs[0])]
+
+
+def _split_v_gradient(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
+    return [concat(without_gaps(op, grads), op.inputs[2]), None, None]
+
+
+register(
+    OpDef(
+        name="Split",
+        infer=_infer_split,
+        kernel=_split_kernel,
+        gradient=_split_gradient,
+        attrs={"num_split": REQUIRED},
+        aliases=True,
+    )
+)
+register(
+    OpDef(
+        name="SplitV",
+        infer=_infer_split_v,
+        kernel=_split_v_kernel,
+        gradient=_split_v_gradient,
+        attrs={"num_split": REQUIRED},
+        aliases=True,
+    )
+)

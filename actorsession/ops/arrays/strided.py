@@ -1,0 +1,306 @@
+"""Strided slices in TensorFlow's sparse form: three vectors of bounds and five bit masks.
+
+One entry of the vectors maps to one entry of a numpy index, so a constant slice becomes one index
+made when the plan is linked. Outputs are views. ``slicing`` builds these ops for square brackets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import Dim, TensorShape, unknown_shape
+from actorsession.ops.build import constant, convert_all, convert_to_tensor, make_one
+from actorsession.ops.shape_operands import (
+    Ints,
+    constant_ints,
+    ints,
+    require_index,
+    shape_of_rank,
+    vector_length,
+)
+
+__all__ = ["MASKS", "index_text", "numpy_index", "strided_shape", "strided_slice"]
+
+Entries: TypeAlias = "Sequence[int | None] | None"
+
+MASKS = {
+    "begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0,
+}  # fmt: skip
+
+
+def strided_slice(
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """A part of a tensor as Python's square brackets take it, in TensorFlow's sparse form.
+
+    Args:
+        input_: the tensor.
+        begin: first position per entry, int32 or int64.
+        end: position after the last per entry.
+        strides: step per entry, never 0; ones if left out.
+        begin_mask: bit i set: entry i starts at its natural end, whatever ``begin`` says.
+        end_mask: the same for ``end``.
+        ellipsis_mask: bit i set: entry i stands for all axes not mentioned; at most one bit.
+        new_axis_mask: bit i set: entry i adds an axis of extent 1.
+        shrink_axis_mask: bit i set: entry i takes position ``begin[i]`` and drops the axis.
+        var: accepted for TensorFlow's sake, whose slices of variables can be assigned to.
+        name: wanted name.
+    """
+    tensor = convert_to_tensor(input_)
+    with tensor.graph.as_default():
+        if strides is None:
+            starts, ends = convert_all([begin, end])
+            length = vector_length(starts.spec)
+            if length is None:
+                raise ValueError("strided_slice needs strides when the length of begin is unknown")
+            steps = constant(np.ones(length, starts.dtype.np_dtype))
+        else:
+            starts, ends, steps = convert_all([begin, end, strides])
+    attrs = {
+        "begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask,
+        "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask,
+    }  # fmt: skip
+    return make_one("StridedSlice", [tensor, starts, ends, steps], attrs, name, tensor.graph)
+
+
+def numpy_index(begin: Ints, end: Ints, strides: Ints, masks: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The numpy index that means the same as a sparse strided slice.
+
+    Raises:
+        InvalidArgumentError: for vectors of different length, a stride of 0, or one that is not
+            positive on an entry that drops its axis.
+    """
+    if not len(begin) == len(end) == len(strides):
+        raise InvalidArgumentError(
+            f"begin, end and strides have one length, got {len(begin)}, {len(end)}, {len(strides)}"
+        )
+    out: list[Any] = []
+    for i, (first, last, step) in enumerate(zip(begin, end, strides, strict=True)):
+        bit = 1 << i
+        if step == 0:
+            raise InvalidArgumentError(f"strides must not be 0, got {list(strides)}")
+        if masks["ellipsis_mask"] & bit:
+            out.append(Ellipsis)
+        elif masks["new_axis_mask"] & bit:
+            out.append(None)
+        elif masks["shrink_axis_mask"] & bit:
+            if step < 0:
+                raise InvalidArgumentError(
+                    f"an entry that drops its axis has a positive stride, got {list(strides)}"
+                )
+            out.append(first)
+        else:
+            lower = None if masks["begin_mask"] & bit else first
+            upper = None if masks["end_mask"] & bit else last
+            out.append(slice(lower, upper, step))
+    return tuple(out)
+
+
+def _infer_strided(ctx: InferContext) -> list[TensorSpec]:
+    value, *bounds = ctx.inputs
+    require_index(ctx, 1, 2, 3, rank=1)
+    if ctx.attrs["ellipsis_mask"].bit_count() > 1:
+        raise ValueError("StridedSlice: only one ellipsis is allowed")
+    try:
+        _fixed_index(ctx)
+    except InvalidArgumentError as exc:
+        raise ValueError(f"StridedSlice: {exc.message}") from None
+    known = [constant_ints(ctx, i) for i in (1, 2, 3)]
+    lengths = {n for n in map(vector_length, bounds) if n is not None}
+    if len(lengths) > 1:
+        raise ValueError(f"StridedSlice: begin, end and strides have one length, got {lengths}")
+    if not lengths or value.shape.rank is None:
+        return [TensorSpec(value.dtype, unknown_shape)]
+    return [TensorSpec(value.dtype, strided_shape(value.shape, lengths.pop(), known, ctx.attrs))]
+
+
+def strided_shape(
+    shape: TensorShape, length: int, known: Sequence[Entries], masks: Mapping[str, Any]
+) -> TensorShape:
+    """The static shape of a strided slice.
+
+    Args:
+        shape: of the input, of known rank.
+        length: of the three vectors.
+        known: begin, end and strides; ``None`` where an entry or a whole vector is unknown.
+        masks: the five masks.
+    """
+    begin, end, strides = ([None] * length if entries is None else entries for entries in known)
+    dims = shape.as_list()
+    special = masks["ellipsis_mask"] | masks["new_axis_mask"]
+    taken = sum(not special & (1 << i) for i in range(length))
+    if taken > len(dims):
+        raise ValueError(f"StridedSlice: {taken} positions for the shape {shape}, too many")
+    out: list[Dim] = []
+    axis = 0
+    for i in range(length):
+        bit = 1 << i
+        if masks["ellipsis_mask"] & bit:
+            out.extend(dims[axis : axis + len(dims) - taken])
+            axis += len(dims) - taken
+        elif masks["new_axis_mask"] & bit:
+            out.append(1)
+        else:
+            if masks["shrink_axis_mask"] & bit:
+                _check_position(begin[i], dims[axis], axis)
+            else:
+                lower = None if masks["begin_mask"] & bit else (begin[i],)
+                upper = None if masks["end_mask"] & bit else (end[i],)
+                out.append(_range_dim(dims[axis], lower, upper, strides[i]))
+            axis += 1
+    return TensorShape(out + dims[axis:])
+
+
+def _check_position(position: int | None, dim: Dim, axis: int) -> None:
+    if position is not None and dim is not None and not -dim <= position < dim:
+        raise ValueError(
+            f"StridedSlice: position {position} on axis {axis} is not in [{-dim}, {dim})"
+        )
+
+
+def _range_dim(
+    dim: Dim, lower: tuple[int | None] | None, upper: tuple[int | None] | None, step: int | None
+) -> Dim:
+    """The static extent of one range; a bound is ``None`` if open, ``(None,)`` if unknown."""
+    if step == 0:
+        raise ValueError("StridedSlice: strides must not be 0")
+    if dim is None or step is None or lower == (None,) or upper == (None,):
+        return None
+    bounds = slice(lower[0] if lower else None, upper[0] if upper else None, step)
+    return len(range(*bounds.indices(dim)))
+
+
+def _fixed_index(ctx: KernelContext | InferContext, first: int = 1) -> tuple[Any, ...] | None:
+    """The numpy index if all bounds are known early."""
+    begin, end, strides = (constant_ints(ctx, first + i) for i in range(3))
+    if begin is None or end is None or strides is None:
+        return None
+    return numpy_index(begin, end, strides, ctx.attrs)
+
+
+def _taken(x: Any, index: tuple[Any, ...]) -> Any:
+    try:
+        return x[index]
+    except IndexError as exc:
+        raise InvalidArgumentError(f"slice of shape {list(x.shape)}: {exc}") from exc
+
+
+def _strided_kernel(ctx: KernelContext) -> Kernel:
+    index = _fixed_index(ctx)
+    masks = ctx.attrs
+    if index is None:
+        return lambda x, begin, end, strides: _taken(
+            x, numpy_index(ints(begin), ints(end), ints(strides), masks)
+        )
+    if ctx.inputs[0].shape.is_fully_defined:
+        return lambda x, _begin, _end, _strides: x[index]
+    return lambda x, _begin, _end, _strides: _taken(x, index)
+
+
+def _emit_strided(ctx: KernelContext, args: Sequence[str]) -> str | None:
+    if not ctx.inputs[0].shape.is_fully_defined or not (index := _fixed_index(ctx)):
+        return None
+    return f"{args[0]}[{index_text(index)}]"
+
+
+def index_text(index: tuple[Any, ...]) -> str:
+    """A numpy index as it stands between square brackets in source."""
+
+    def text(entry: Any) -> str:
+        if isinstance(entry, slice):
+            parts = ["" if b is None else str(b) for b in (entry.start, entry.stop)]
+            return ":".join(parts if entry.step in (None, 1) else [*parts, str(entry.step)])
+        return "..." if entry is Ellipsis else str(entry)
+
+    return ", ".join(map(text, index)) + ("," if len(index) == 1 else "")
+
+
+def _strided_static(ctx: InferContext) -> Array | None:
+    value, index = ctx.constants[0], _fixed_index(ctx)
+    return None if value is None or index is None else np.asarray(value[index])
+
+
+def _strided_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    from actorsession.ops.arrays.shape import shape_tensor
+
+    if grad is None:
+        return [None] * 4
+    value, *bounds = op.inputs
+    inputs = [shape_tensor(value, bounds[0].dtype), *bounds, grad]
+    masks = {key: op.attrs[key] for key in MASKS}
+    return [make_one("StridedSliceGrad", inputs, masks), None, None, None]
+
+
+register(
+    OpDef(
+        name="StridedSlice",
+        infer=_infer_strided,
+        kernel=_strided_kernel,
+        emit=_emit_strided,
+        gradient=_strided_gradient,
+        static_value=_strided_static,
+        attrs=MASKS,
+        aliases=True,
+    )
+)
+
+
+def _infer_strided_grad(ctx: InferContext) -> list[TensorSpec]:
+    dims = constant_ints(ctx, 0)
+    shape = shape_of_rank(vector_length(ctx.inputs[0])) if dims is None else TensorShape(dims)
+    return [TensorSpec(ctx.inputs[4].dtype, shape)]
+
+
+def _strided_grad_kernel(ctx: KernelContext) -> Kernel:
+    dtype, masks = ctx.outputs[0].dtype.np_dtype, ctx.attrs
+    fixed_index, fixed_shape = _fixed_index(ctx), constant_ints(ctx, 0)
+
+    def spread(shape: Any, begin: Any, end: Any, strides: Any, grad: Any) -> Any:
+        out = np.zeros(ints(shape) if fixed_shape is None else fixed_shape, dtype)
+        index = fixed_index
+        if index is None:
+            index = numpy_index(ints(begin), ints(end), ints(strides), masks)
+        view = _taken(out, index)
+        if view.shape != grad.shape:
+            raise InvalidArgumentError(
+                f"a gradient of shape {list(view.shape)} is needed, got {list(grad.shape)}"
+            )
+        out[index] = grad
+        return out
+
+    return spread
+
+
+def _strided_grad_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None] * 5
+    masks = {key: op.attrs[key] for key in MASKS}
+    return [None] * 4 + [make_one("StridedSlice", [grad, *op.inputs[1:4]], masks)]
+
+
+register(
+    OpDef(
+        name="StridedSliceGrad",
+        infer=_infer_strided_grad,
+        kernel=_strided_grad_kernel,
+        gradient=_strided_grad_gradient,
+        attrs=MASKS,
+    )
+)

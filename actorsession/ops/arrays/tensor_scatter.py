@@ -1,0 +1,240 @@
+"""Tensors with some places changed: TensorFlow's ``tensor_scatter_...`` family.
+
+Owns ``TensorScatterUpdate``, ``Add``, ``Sub``, ``Min`` and ``Max``. The tensor itself stays as it is;
+each result is a copy. What meets at one place is combined, and the last one stays with ``Update``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    Array,
+    Gradient,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.ops.arrays.dimensions import shape_tensor
+from actorsession.ops.arrays.fills import zeros_like
+from actorsession.ops.arrays.gather import gather_nd, scatter_nd
+from actorsession.ops.arrays.scatter import add_rows
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.elements.arithmetic import divide, multiply
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.comparison import equal
+from actorsession.ops.elements.elementwise import negative
+from actorsession.ops.operands import check_dtype
+from actorsession.ops.shape_operands import require_index, same_dtype
+
+__all__ = [
+    "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
+    "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update",
+]  # fmt: skip
+
+_POLICIES = ("", "DEFAULT", "ERROR", "IGNORE")
+
+
+def tensor_scatter_nd_update(
+    tensor: Any, indices: Any, updates: Any, name: str | None = None
+) -> Tensor:
+    """The tensor with ``updates`` in the places of ``indices``.
+
+    Args:
+        tensor: of rank at least k.
+        indices: int32 or int64 of shape ``[..., k]``; each row is a position in the first k axes.
+        updates: of shape ``indices.shape[:-1] + tensor.shape[k:]`` and the dtype of ``tensor``.
+        name: wanted name.
+
+    Returns:
+        A new tensor.
+
+    Raises:
+        ValueError: for shapes that can never fit.
+    """
+    return _scattered("Update", tensor, indices, updates, "", name)
+
+
+def tensor_scatter_nd_add(
+    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
+    """The tensor with ``updates`` added; arguments as ``tensor_scatter_nd_update``.
+
+    ``bad_indices_policy`` is ``IGNORE`` to leave out positions outside the tensor; else they are an error.
+    """
+    return _scattered("Add", tensor, indices, updates, bad_indices_policy, name)
+
+
+def tensor_scatter_nd_sub(
+    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
+    """The tensor with ``updates`` subtracted; arguments as ``tensor_scatter_nd_add``."""
+    return _scattered("Sub", tensor, indices, updates, bad_indices_policy, name)
+
+
+def tensor_scatter_nd_min(
+    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
+    """The lesser of the tensor and ``updates`` there; arguments as ``tensor_scatter_nd_add``."""
+    return _scattered("Min", tensor, indices, updates, bad_indices_policy, name)
+
+
+def tensor_scatter_nd_max(
+    tensor: Any, indices: Any, updates: Any, bad_indices_policy: str = "", name: str | None = None
+) -> Tensor:
+    """The greater of the tensor and ``updates`` there; arguments as ``tensor_scatter_nd_add``."""
+    return _scattered("Max", tensor, indices, updates, bad_indices_policy, name)
+
+
+tensor_scatter_update = tensor_scatter_nd_update
+tensor_scatter_add = tensor_scatter_nd_add
+tensor_scatter_sub = tensor_scatter_nd_sub
+
+
+def _scattered(
+    what: str, tensor: Any, indices: Any, updates: Any, policy: str, name: str | None
+) -> Tensor:
+    value = convert_to_tensor(tensor)
+    op_type = f"TensorScatter{what}"
+    with value.graph.name_scope(name or op_type) as scope:
+        places = convert_to_tensor(indices, name="indices", graph=value.graph)
+        given = convert_to_tensor(updates, value.dtype, "updates", graph=value.graph)
+        attrs = {"bad_indices_policy": policy}
+        return make_one(op_type, [value, places, given], attrs, scope)
+
+
+def _infer_scatter(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 1)
+    same_dtype(ctx, 0, 2)
+    if ctx.op in ("TensorScatterMin", "TensorScatterMax"):
+        check_dtype(ctx, "iuf", [0])
+    elif ctx.op != "TensorScatterUpdate":
+        check_dtype(ctx, "iufc", [0])
+    if ctx.attrs["bad_indices_policy"] not in _POLICIES:
+        found = ctx.attrs["bad_indices_policy"]
+        raise ValueError(f"{ctx.op}: bad_indices_policy is one of {_POLICIES}, got {found!r}")
+    value, indices, updates = (spec.shape for spec in ctx.inputs)
+    if value.rank == 0 or indices.rank == 0:
+        raise ValueError(
+            f"{ctx.op}: tensor and indices have rank at least 1, got {value}, {indices}"
+        )
+    if None not in (value.rank, indices.rank) and indices[-1] is not None:
+        depth = indices[-1]
+        wanted = indices[:-1].concatenate(value[depth:])
+        if depth > len(value) or not wanted.is_compatible_with(updates):
+            raise ValueError(
+                f"{ctx.op}: indices of shape {indices} into {value} need updates of shape {wanted}, "
+                f"got {updates}"
+            )
+    return [ctx.inputs[0]]
+
+
+def _checked(op: str, x: Any, indices: Any, updates: Any, *, ignore: bool) -> tuple[Array, Array]:
+    """Positions in the flattened front of ``x``, and the rows that go there."""
+    depth = indices.shape[-1] if indices.ndim else 0
+    wanted = (*indices.shape[:-1], *x.shape[depth:])
+    if not indices.ndim or not x.ndim or depth > x.ndim or updates.shape != wanted:
+        raise InvalidArgumentError(
+            f"{op}: indices of shape {list(indices.shape)} into a tensor of shape {list(x.shape)} need "
+            f"updates of shape {list(wanted)}, got {list(updates.shape)}"
+        )
+    count, front = prod(indices.shape[:-1]), x.shape[:depth]
+    positions = indices.reshape(count, depth).astype(np.intp)
+    rows = updates.reshape(count, *x.shape[depth:])
+    bad = ((positions < 0) | (positions >= np.array(front, np.intp))).any(axis=1)
+    if bad.any():
+        if not ignore:
+            first = positions[bad.argmax()].tolist()
+            raise InvalidArgumentError(f"{op}: {first} does not index into shape {list(x.shape)}")
+        positions, rows = positions[~bad], rows[~bad]
+    strides = [prod(front[i + 1 :]) for i in range(depth)]
+    return positions @ np.array(strides, np.intp), rows
+
+
+def _set_rows(out: Array, places: Array, rows: Array) -> None:
+    out[places] = rows
+
+
+_CHANGES: dict[str, Callable[[Array, Array, Array], None]] = {
+    "Update": _set_rows,
+    "Add": add_rows,
+    "Sub": lambda out, places, rows: add_rows(out, places, np.negative(rows)),
+    "Min": np.minimum.at,
+    "Max": np.maximum.at,
+}
+
+
+def _scatter_kernel(ctx: KernelContext) -> Kernel:
+    op, change = ctx.op, _CHANGES[ctx.op.removeprefix("TensorScatter")]
+    ignore = ctx.attrs["bad_indices_policy"] == "IGNORE"
+
+    def changed(x: Any, indices: Any, updates: Any) -> Any:
+        places, rows = _checked(op, x, indices, updates, ignore=ignore)
+        out = np.array(x, order="C")
+        if rows.size:
+            depth = indices.shape[-1]
+            change(out.reshape(prod(x.shape[:depth]), *x.shape[depth:]), places, rows)
+        return out
+
+    return changed
+
+
+# -- gradients -------------------------------------------------------------------------------------
+
+
+def _update_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None, None, None]
+    _, indices, updates = op.inputs
+    kept = tensor_scatter_nd_update(grad, indices, zeros_like(updates))
+    return [kept, None, gather_nd(grad, indices)]
+
+
+def _add_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    return [grad, None, None if grad is None else gather_nd(grad, op.inputs[1])]
+
+
+def _sub_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    return [grad, None, None if grad is None else negative(gather_nd(grad, op.inputs[1]))]
+
+
+def _extreme_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    """The gradient of each place goes in equal parts to all that have its value."""
+    if grad is None:
+        return [None, None, None]
+    value, indices, updates = op.inputs
+    result = op.outputs[0]
+    by_value = cast(equal(value, result), grad.dtype)
+    by_updates = cast(equal(updates, gather_nd(result, indices)), grad.dtype)
+    dims = shape_tensor(value, indices.dtype)
+    sharers = by_value + scatter_nd(indices, by_updates, dims)
+    share = divide(grad, sharers)
+    return [multiply(by_value, share), None, multiply(by_updates, gather_nd(share, indices))]
+
+
+def _register_scatter(what: str, gradient: Gradient) -> None:
+    register(
+        OpDef(
+            name=f"TensorScatter{what}",
+            infer=_infer_scatter,
+            kernel=_scatter_kernel,
+            gradient=gradient,
+            attrs={"bad_indices_policy": ""},
+        )
+    )
+
+
+_register_scatter("Update", _update_gradient)
+_register_scatter("Add", _add_gradient)
+_register_scatter("Sub", _sub_gradient)
+_register_scatter("Min", _extreme_gradient)
+_register_scatter("Max", _extreme_gradient)

@@ -1,0 +1,103 @@
+"""The gradients of convolutions as functions of their own.
+
+Owns the public functions; ``convolution_nodes`` owns the operation types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorsession.graph.operation import Tensor
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.convolutions.operations import either, spatial_attrs, volume_attrs
+from actorsession.ops.partial import refine
+from actorsession.ops.shape_operands import shape_operand
+
+__all__ = [
+    "conv2d_backprop_filter", "conv2d_backprop_input", "conv3d_backprop_filter",
+    "conv3d_backprop_filter_v2",
+]  # fmt: skip
+
+
+def conv2d_backprop_input(
+    input_sizes: Any,
+    filter: Any = None,
+    out_backprop: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    """The gradient of ``conv2d`` by its images.
+
+    Args:
+        input_sizes: the shape of the images, or their height and width.
+        filter: as for ``conv2d``; so are the arguments not named here.
+        out_backprop: the gradient by the result.
+        strides: as for ``conv2d``.
+        padding: as for ``conv2d``.
+        use_cudnn_on_gpu: accepted for TensorFlow's sake.
+        data_format: as for ``conv2d``.
+        dilations: as for ``conv2d``.
+        name: wanted name.
+        filters: another name for ``filter``.
+    """
+    back = convert_to_tensor(out_backprop)
+    kernel = either(filter, filters, ("filter", "filters"))
+    f = convert_to_tensor(kernel, back.dtype, "filter", graph=back.graph)
+    sizes = shape_operand(input_sizes, back.graph, "input_sizes")
+    attrs = spatial_attrs(strides, padding, data_format, dilations)
+    made = make_one("Conv2DBackpropInput", [sizes, f, back], attrs, name)
+    return made if sizes.shape == [2] else refine(made, sizes)
+
+
+def conv2d_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of ``conv2d`` by its filter, of shape ``filter_sizes``.
+
+    Arguments as ``conv2d`` and ``conv2d_backprop_input``.
+    """
+    attrs = spatial_attrs(strides, padding, data_format, dilations)
+    return _by_filter("Conv2DBackpropFilter", input, filter_sizes, out_backprop, attrs, name)
+
+
+def conv3d_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of ``conv3d`` by its filter, of shape ``filter_sizes``.
+
+    Arguments as ``conv3d`` and ``conv2d_backprop_filter``.
+    """
+    attrs = volume_attrs(strides, padding, data_format, dilations)
+    return _by_filter("Conv3DBackpropFilterV2", input, filter_sizes, out_backprop, attrs, name)
+
+
+conv3d_backprop_filter_v2 = conv3d_backprop_filter
+
+
+def _by_filter(
+    op: str, input: Any, sizes: Any, back: Any, attrs: dict[str, Any], name: str | None
+) -> Tensor:
+    images = convert_to_tensor(input)
+    wanted = shape_operand(sizes, images.graph, "filter_sizes")
+    grad = convert_to_tensor(back, images.dtype, "out_backprop", graph=images.graph)
+    return refine(make_one(op, [images, wanted, grad], attrs, name), wanted)

@@ -1,0 +1,320 @@
+"""Convolutions as programs write them, with one to three spatial axes.
+
+Owns the public functions; ``convolution_nodes`` owns the operation types. What has one spatial axis
+becomes an image of one row. Dilations are attributes of the nodes: where TensorFlow moves pixels into
+the batch first, values and errors are the same, and the graph is smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorsession.graph.operation import Tensor
+from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.arrays.joining import concat
+from actorsession.ops.arrays.shape import expand_dims, reshape, squeeze
+from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops.convolutions import nodes  # noqa: F401 - registers what is built here
+from actorsession.ops.convolutions.windows import explicit_padding, per_axis
+
+__all__ = ["atrous_conv2d", "conv1d", "conv2d", "conv3d", "convolution"]
+
+
+def either(first: Any, second: Any, names: tuple[str, str]) -> Any:
+    """The one of two arguments that was given: TensorFlow has two names for it.
+
+    Raises:
+        ValueError: if both were given, or neither.
+    """
+    if (first is None) == (second is None):
+        raise ValueError(f"exactly one of {names[0]} and {names[1]} is wanted")
+    return second if first is None else first
+
+
+def conv2d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str | None = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    """The correlation of images with filters.
+
+    Args:
+        input: images ``[batch, height, width, channels]``; further batch axes may come first.
+        filter: ``[height, width, channels, output channels]``; with fewer channels than the images
+            these are cut into groups.
+        strides: steps of the window: one number, one for each spatial axis, or one for each axis.
+        padding: ``"SAME"``, ``"VALID"`` or a list of pairs (before, behind) for each axis.
+        use_cudnn_on_gpu: accepted for TensorFlow's sake.
+        data_format: ``NHWC`` or ``NCHW``.
+        dilations: steps between the elements of a window, given as ``strides`` are.
+        name: wanted name.
+        filters: another name for ``filter``.
+
+    Raises:
+        ValueError: for shapes or attributes that can never fit.
+        TypeError: if the dtypes differ, or there is no padding.
+    """
+    layout = data_format or "NHWC"
+    images = convert_to_tensor(input)
+    kernel = either(filter, filters, ("filter", "filters"))
+    if images.shape.rank is not None and images.shape.rank > 4:
+        return _with_batches(images, kernel, strides, padding, layout, dilations, name)
+    return _conv2d(images, kernel, strides, padding, layout, dilations, name)
+
+
+def _conv2d(
+    images: Tensor, kernel: Any, strides: Any, padding: Any, layout: str, dilations: Any,
+    name: str | None,
+) -> Tensor:  # fmt: skip
+    f = convert_to_tensor(kernel, images.dtype, "filter", graph=images.graph)
+    attrs = spatial_attrs(strides, padding, layout, dilations)
+    return make_one("Conv2D", [images, f], attrs, name)
+
+
+def spatial_attrs(strides: Any, padding: Any, layout: str, dilations: Any) -> dict[str, Any]:
+    """The attributes of a node with two spatial axes, from arguments as users give them."""
+    kind, explicit = explicit_padding(padding)
+    return {
+        "strides": per_axis(strides, _known_layout(layout), "strides"),
+        "padding": kind,
+        "explicit_paddings": explicit,
+        "data_format": layout,
+        "dilations": per_axis(dilations, layout, "dilations"),
+    }
+
+
+def _known_layout(layout: str) -> str:
+    if layout not in ("NHWC", "NCHW"):
+        raise ValueError(f"data_format is NHWC or NCHW, got {layout!r}")
+    return layout
+
+
+def _with_batches(
+    images: Tensor, kernel: Any, strides: Any, padding: Any, layout: str, dilations: Any,
+    name: str | None,
+) -> Tensor:  # fmt: skip
+    """The images of several batch axes as one batch, and the result cut up again."""
+    with images.graph.name_scope(name or "squeeze_batch_dims") as scope:
+        inner = images.shape[-3:]
+        where = shape(images)
+        front = constant([-1], graph=images.graph)
+        flat = reshape(images, concat([front, where[-3:]], 0))
+        flat.set_shape([None, *inner])
+        made = _conv2d(flat, kernel, strides, padding, layout, dilations, None)
+        result = reshape(made, concat([where[:-3], shape(made)[-3:]], 0), scope)
+        result.set_shape(images.shape[:-3].concatenate(made.shape[-3:]))
+        return result
+
+
+def conv1d(
+    value: Any = None,
+    filters: Any = None,
+    stride: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool | None = None,
+    data_format: str | None = None,
+    name: str | None = None,
+    input: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The correlation of sequences with filters.
+
+    Args:
+        value: ``[batch, width, channels]``.
+        filters: ``[width, channels, output channels]``.
+        stride: step of the window.
+        padding: ``"SAME"`` or ``"VALID"``.
+        use_cudnn_on_gpu: accepted for TensorFlow's sake.
+        data_format: ``NWC`` (or ``NHWC``, the default) or ``NCW`` (or ``NCHW``).
+        name: wanted name.
+        input: another name for ``value``.
+        dilations: step between the elements of a window.
+
+    Raises:
+        ValueError: for shapes or attributes that can never fit.
+        TypeError: if the dtypes differ, or the padding is no string.
+    """
+    sequences = convert_to_tensor(either(value, input, ("value", "input")))
+    with sequences.graph.name_scope(name or "conv1d") as scope:
+        f = convert_to_tensor(filters, sequences.dtype, "filters", graph=sequences.graph)
+        layout, row = row_layout(data_format)
+        attrs = row_attrs(stride, padding, layout, dilations)
+        images, kernel = expand_dims(sequences, row), expand_dims(f, 0)
+        made = make_one("Conv2D", [images, kernel], attrs, scope)
+        return squeeze(made, [row])
+
+
+def row_layout(data_format: str | None) -> tuple[str, int]:
+    """The layout of images of one row for sequences in a layout, and which axis is that row.
+
+    Raises:
+        ValueError: for a layout that sequences do not have.
+    """
+    if data_format in (None, "NWC", "NHWC"):
+        return "NHWC", 1
+    if data_format in ("NCW", "NCHW"):
+        return "NCHW", 2
+    raise ValueError(f"data_format is NWC or NCW, got {data_format!r}")
+
+
+def row_attrs(stride: Any, padding: Any, layout: str, dilations: Any) -> dict[str, Any]:
+    """The attributes of a node that sees sequences as images of one row."""
+    flat = "NWC" if layout == "NHWC" else "NCW"
+    return {
+        "strides": _behind_row(per_axis(stride, flat, "stride"), layout),
+        "padding": padding,
+        "data_format": layout,
+        "dilations": _behind_row(per_axis(dilations, flat, "dilations"), layout),
+    }
+
+
+def _behind_row(steps: Sequence[int], layout: str) -> tuple[int, ...]:
+    row = 1 if layout == "NHWC" else 2
+    return (*steps[:row], 1, *steps[row:])
+
+
+def conv3d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str | None = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    """The correlation of volumes with filters.
+
+    Arguments as ``conv2d``, with ``[batch, depth, height, width, channels]``, the layouts ``NDHWC``
+    and ``NCDHW``, a number for each of the five axes in ``strides``, and no lists of paddings.
+    """
+    if not isinstance(strides, (list, tuple)):
+        raise TypeError(f"strides of conv3d are a list of 5 numbers, got {strides!r}")
+    volumes = convert_to_tensor(input)
+    kernel = either(filter, filters, ("filter", "filters"))
+    return _conv3d(volumes, kernel, strides, padding, data_format or "NDHWC", dilations, name)
+
+
+def _conv3d(
+    volumes: Tensor, kernel: Any, strides: Any, padding: Any, layout: str, dilations: Any,
+    name: str | None,
+) -> Tensor:  # fmt: skip
+    f = convert_to_tensor(kernel, volumes.dtype, "filter", graph=volumes.graph)
+    return make_one("Conv3D", [volumes, f], volume_attrs(strides, padding, layout, dilations), name)
+
+
+def volume_attrs(strides: Any, padding: Any, layout: str, dilations: Any) -> dict[str, Any]:
+    """The attributes of a node with three spatial axes, from arguments as users give them."""
+    if layout not in ("NDHWC", "NCDHW"):
+        raise ValueError(f"data_format is NDHWC or NCDHW, got {layout!r}")
+    return {
+        "strides": per_axis(strides, layout, "strides"),
+        "padding": padding,
+        "data_format": layout,
+        "dilations": per_axis(dilations, layout, "dilations"),
+    }
+
+
+def convolution(
+    input: Any,
+    filter: Any,
+    padding: Any,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The correlation with filters, with as many spatial axes as the filter has.
+
+    Args:
+        input: ``[batch, *sizes, channels]``, with one to three sizes.
+        filter: ``[*window, channels, output channels]``.
+        padding: ``"SAME"`` or ``"VALID"``; for images also a list as ``conv2d`` takes it.
+        strides: a number, or one for each spatial axis.
+        dilation_rate: the same, of the steps between the elements of a window.
+        name: wanted name.
+        data_format: a layout that starts with ``NC`` has the channels as axis 1.
+        filters: another name for ``filter``.
+        dilations: another name for ``dilation_rate``.
+
+    Raises:
+        ValueError: for shapes that can never fit, or steps above 1 of both kinds.
+    """
+    kernel = either(filter, filters, ("filter", "filters"))
+    rate = dilation_rate if dilations is None else dilations
+    if dilation_rate is not None and dilations is not None:
+        raise ValueError("only one of dilation_rate and dilations can be given")
+    values = convert_to_tensor(input)
+    f = convert_to_tensor(kernel, values.dtype, "filter", graph=values.graph)
+    count = spatial_axes(values, f)
+    check_steps(strides, rate)
+    front = data_format is not None and data_format.startswith("NC")
+    with values.graph.name_scope(name or "convolution") as scope:
+        return _of_axes(count, values, f, strides, padding, front, rate, scope)
+
+
+def _of_axes(
+    count: int, values: Tensor, f: Tensor, strides: Any, padding: Any, front: bool, rate: Any,
+    scope: str,
+) -> Tensor:  # fmt: skip
+    if count == 1:
+        layout = "NCW" if front else "NWC"
+        return conv1d(values, f, strides, padding, None, layout, scope, None, rate)
+    if count == 2:
+        return _conv2d(values, f, strides, padding, "NCHW" if front else "NHWC", rate, scope)
+    return _conv3d(values, f, strides, padding, "NCDHW" if front else "NDHWC", rate, scope)
+
+
+def spatial_axes(values: Tensor, kernel: Tensor) -> int:
+    """How many spatial axes there are.
+
+    Raises:
+        ValueError: if that is unknown, or not one to three.
+    """
+    rank = kernel.shape.rank if kernel.shape.rank is not None else values.shape.rank
+    if rank is None:
+        raise ValueError("a convolution needs values or a filter of known rank")
+    if not 3 <= rank <= 5:
+        raise ValueError(f"a convolution has 1, 2 or 3 spatial axes, got {rank - 2}")
+    return rank - 2
+
+
+def check_steps(strides: Any, rates: Any) -> None:
+    """Refuses steps above 1 both between windows and within them.
+
+    Raises:
+        ValueError: if there are such steps, or one below 1.
+    """
+
+    def listed(steps: Any) -> list[int]:
+        if steps is None:
+            return [1]
+        return [int(s) for s in (steps if isinstance(steps, (list, tuple)) else [steps])]
+
+    for steps, what in ((strides, "strides"), (rates, "dilation_rate")):
+        if min(listed(steps)) < 1:
+            raise ValueError(f"{what} are at least 1, got {steps!r}")
+    if max(listed(strides)) > 1 and max(listed(rates)) > 1:
+        raise ValueError(
+            f"strides above 1 do not go with a dilation_rate above 1, got {strides} and {rates}"
+        )
+
+
+def atrous_conv2d(
+    value: Any, filters: Any, rate: int, padding: Any, name: str | None = None
+) -> Tensor:
+    """The correlation of images with filters whose elements are ``rate`` pixels apart.
+
+    Raises:
+        ValueError: for shapes that can never fit, or a rate below 1.
+    """
+    return convolution(value, filters, padding, None, [rate, rate], name)

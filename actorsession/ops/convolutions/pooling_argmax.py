@@ -1,0 +1,193 @@
+"""Pools of maxima that also say where these are.
+
+Owns ``MaxPoolWithArgmax`` and ``MaxPoolGradWithArgmax``. A place is a number of an element in the
+flattened image or, if asked for, in the flattened batch.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype, int32, int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.convolutions.kernels import Sliding
+from actorsession.ops.convolutions.nodes import known_dims
+from actorsession.ops.convolutions.pooling_kernels import largest, window_argmax
+from actorsession.ops.convolutions.pooling_nodes import Pool, pool_of
+from actorsession.ops.convolutions.windows import explicit_padding, per_axis
+
+__all__ = ["max_pool_with_argmax"]
+
+
+def max_pool_with_argmax(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    Targmax: Any = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+    include_batch_in_index: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The largest number of each window of images, and where it is.
+
+    Args:
+        input: ``[batch, height, width, channels]``.
+        ksize: a number for each of the four axes.
+        strides: the same.
+        padding: ``"SAME"`` or ``"VALID"``.
+        data_format: ``NHWC``, no other.
+        Targmax: int64 (the default) or int32, the type of the places.
+        name: wanted name.
+        output_dtype: another name for ``Targmax``.
+        include_batch_in_index: whether places count from the start of the batch instead of the image.
+
+    Raises:
+        ValueError: for shapes or attributes that can never fit, or another layout.
+    """
+    _check_arguments(data_format, ksize, strides)
+    kind, _ = explicit_padding(padding)
+    attrs = {
+        "ksize": per_axis(ksize, "NHWC", "ksize"),
+        "strides": per_axis(strides, "NHWC", "strides"),
+        "padding": kind,
+        "Targmax": as_dtype(output_dtype or Targmax or int64),
+        "include_batch_in_index": bool(include_batch_in_index),
+    }
+    result, places = make("MaxPoolWithArgmax", [convert_to_tensor(input)], attrs, name).outputs
+    return result, places
+
+
+def _check_arguments(data_format: str, ksize: Any, strides: Any) -> None:
+    if data_format != "NHWC":
+        raise ValueError(f"max_pool_with_argmax takes NHWC, got data_format {data_format!r}")
+    if not isinstance(ksize, (list, tuple)) or not isinstance(strides, (list, tuple)):
+        raise TypeError(f"ksize and strides are lists of 4 numbers, got {ksize!r} and {strides!r}")
+
+
+def _pool(ctx: InferContext | KernelContext) -> Pool:
+    pool = pool_of(ctx.attrs, 4, ctx.op)
+    if pool.depth != (1, 1):
+        raise ValueError(f"{ctx.op} does not pool over channels, got ksize {ctx.attrs['ksize']}")
+    return pool
+
+
+def _infer(ctx: InferContext) -> list[TensorSpec]:
+    pool, dtype, places = _pool(ctx), ctx.inputs[0].dtype, ctx.attrs["Targmax"]
+    if not (dtype.is_floating or dtype.is_integer):
+        raise TypeError(f"{ctx.op} takes real numbers, got {dtype.name}")
+    if places not in (int32, int64):
+        raise TypeError(f"{ctx.op}: places are int32 or int64, got {places.name}")
+    shape = TensorShape(pool.output_dims(known_dims(ctx, 0, 4)))
+    return [TensorSpec(dtype, shape), TensorSpec(places, shape)]
+
+
+def _places(x: Array, y: Array, s: Sliding, whole: bool) -> Array:
+    """Numbers of elements in the flattened image, or batch."""
+    batch, height, width, channels = x.shape
+    found = window_argmax(x, y, s)
+    positions = np.array([*s.positions, s.positions[0]], np.int64)  # NaN counts as the first place
+    starts = [np.arange(s.counts[i]) * s.strides[i] - s.pads[i][0] for i in range(2)]
+    rows = positions[:, 0][found] + starts[0][:, None, None]
+    columns = positions[:, 1][found] + starts[1][:, None]
+    flat = (np.maximum(rows, 0) * width + np.maximum(columns, 0)) * channels + np.arange(channels)
+    if whole:
+        flat += (np.arange(batch) * (height * width * channels))[:, None, None, None]
+    result: Array = flat
+    return result
+
+
+def _kernel(ctx: KernelContext) -> Kernel:
+    pool, whole = _pool(ctx), ctx.attrs["include_batch_in_index"]
+    index = ctx.outputs[1].dtype.np_dtype
+
+    def kernel(x: Any) -> Any:
+        if x.ndim != 4:
+            raise InvalidArgumentError(f"images have rank 4, got shape {list(x.shape)}")
+        shape = [int(n or 0) for n in pool.output_dims(x.shape, InvalidArgumentError)]
+        if not math.prod(shape):
+            return np.zeros(shape, x.dtype), np.zeros(shape, index)
+        slides = pool.sliding(x.shape)
+        y = largest(x, slides)
+        return y, _places(x, y, slides, whole).astype(index)
+
+    return kernel
+
+
+def _infer_back(ctx: InferContext) -> list[TensorSpec]:
+    pool = _pool(ctx)
+    images = known_dims(ctx, 0, 4)
+    made = pool.output_dims(images)
+    for index in (1, 2):
+        if not ctx.inputs[index].shape.is_compatible_with(made):
+            found = ctx.inputs[index].shape
+            raise ValueError(f"{ctx.op}: input {index} has shape {TensorShape(made)}, got {found}")
+    if ctx.inputs[0].dtype is not ctx.inputs[1].dtype:
+        raise TypeError(f"{ctx.op}: images and gradient are of one dtype")
+    return [TensorSpec(ctx.inputs[1].dtype, TensorShape(images))]
+
+
+def _back_kernel(ctx: KernelContext) -> Kernel:
+    pool, whole = _pool(ctx), ctx.attrs["include_batch_in_index"]
+
+    def kernel(x: Any, grad: Any, places: Any) -> Any:
+        if x.ndim != 4:
+            raise InvalidArgumentError(f"images have rank 4, got shape {list(x.shape)}")
+        made = tuple(pool.output_dims(x.shape, InvalidArgumentError))
+        if grad.shape != made or places.shape != made:
+            raise InvalidArgumentError(
+                f"gradient and places have shape {list(made)}, got {list(grad.shape)} and "
+                f"{list(places.shape)}"
+            )
+        each = math.prod(x.shape[1:])
+        flat = places.astype(np.int64)
+        if not whole:
+            flat += (np.arange(len(x)) * each)[:, None, None, None]
+        if flat.size and (flat.min() < 0 or flat.max() >= x.size):
+            raise InvalidArgumentError(f"places are in [0, {x.size}) of the batch, got {places!r}")
+        out = np.zeros(x.size, x.dtype)
+        np.add.at(out, flat.reshape(-1), grad.reshape(-1))
+        return out.reshape(x.shape)
+
+    return kernel
+
+
+def _gradient(op: Operation, grad: Tensor | None, _: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None]
+    attrs = {key: op.attrs[key] for key in _ATTRS}
+    inputs = [op.inputs[0], grad, op.outputs[1]]
+    return [make_one("MaxPoolGradWithArgmax", inputs, attrs)]
+
+
+_ATTRS = {
+    "ksize": REQUIRED, "strides": REQUIRED, "padding": REQUIRED, "include_batch_in_index": False,
+}  # fmt: skip
+
+register(
+    OpDef(
+        name="MaxPoolWithArgmax",
+        infer=_infer,
+        kernel=_kernel,
+        gradient=_gradient,
+        attrs={**_ATTRS, "Targmax": int64},
+    )
+)
+register(OpDef(name="MaxPoolGradWithArgmax", infer=_infer_back, kernel=_back_kernel, attrs=_ATTRS))

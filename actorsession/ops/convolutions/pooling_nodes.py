@@ -1,0 +1,346 @@
+"""Operation types of pools: of maxima and of means, over two and three spatial axes.
+
+Owns ``MaxPool``, ``AvgPool``, ``MaxPool3D``, ``AvgPool3D`` with their gradients, and the gradients of
+those; ``pooling`` builds them. A window over the channels is a pool over an axis added for it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    REQUIRED,
+    Array,
+    Gradient,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops.arrays.dimensions import shape_tensor
+from actorsession.ops.arrays.fills import zeros_like
+from actorsession.ops.build import make_one
+from actorsession.ops.convolutions.kernels import Sliding
+from actorsession.ops.convolutions.nodes import halves_widened, known_dims
+from actorsession.ops.convolutions.pooling_kernels import (
+    averaged,
+    averaged_back,
+    chosen,
+    largest,
+    spread,
+)
+from actorsession.ops.convolutions.windows import Windows, channels_last, restored, windows_of
+from actorsession.ops.shape_operands import (
+    Ints,
+    constant_ints,
+    elements,
+    ints,
+    require_index,
+    same_dtype,
+)
+
+__all__ = ["Pool", "pool_of"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pool:
+    """What the attributes of a pool describe.
+
+    Attributes:
+        windows: how windows move.
+        window: their elements on each spatial axis.
+        rank: of the images.
+        depth: elements and steps of a window over the channels; ``(1, 1)`` for none.
+        op: operation type.
+    """
+
+    windows: Windows
+    window: Ints
+    rank: int
+    depth: tuple[int, int]
+    op: str
+
+    def output_dims(self, images: Sequence[Dim], error: Any = ValueError) -> list[Dim]:
+        """The dimensions of the result."""
+        w = self.windows
+        dims = list(images)
+        sizes = [images[a] for a in w.axes]
+        for axis, count in zip(w.axes, w.output_dims(sizes, self.window, error), strict=True):
+            dims[axis] = count
+        (channel,) = (a for a in range(1, self.rank) if a not in w.axes)
+        deep = dims[channel]
+        if self.depth != (1, 1) and deep is not None:
+            wide = self.depth[0]
+            if deep % wide:
+                raise error(f"{self.op}: {deep} channels are no multiple of a window of {wide}")
+            dims[channel] = deep // wide
+        return dims
+
+    def sliding(self, images: Ints) -> Sliding:
+        """The windows over images whose shape is ``images``, channels last."""
+        w = self.windows
+        if self.depth != (1, 1):
+            ones = (1,) * len(w.axes)
+            counts = (*images[1:-1], images[-1] // self.depth[0])
+            steps = (*ones, self.depth[0])
+            return Sliding(counts, steps, steps, (*ones, 1), ((0, 0),) * len(counts))
+        sizes = images[1:-1]
+        counts = tuple(int(n or 0) for n in w.output_dims(sizes, self.window, InvalidArgumentError))
+        return Sliding(counts, self.window, w.strides, w.dilations, w.pads(sizes, self.window))
+
+    def inner(self, x: Array) -> Array:
+        """Images as the kernels want them: channels last, or a single one behind them."""
+        x = channels_last(x, self.windows.data_format)
+        return x[..., None] if self.depth != (1, 1) else x
+
+    def outer(self, x: Array) -> Array:
+        """What a kernel made, in the layout of the node."""
+        if self.depth != (1, 1):
+            x = x[..., 0]
+        return restored(x, self.windows.data_format)
+
+
+def pool_of(attrs: Mapping[str, Any], rank: int, op: str) -> Pool:
+    """The pool that the attributes of a node describe.
+
+    Raises:
+        ValueError: for attributes that describe none, or windows over batches.
+    """
+    windows = windows_of(attrs, rank, op, explicit="explicit_paddings" in attrs)
+    ksize, strides = tuple(attrs["ksize"]), tuple(attrs["strides"])
+    if len(ksize) != rank or min(ksize) < 1:
+        raise ValueError(f"ksize of {op} is {rank} numbers of at least 1, got {list(ksize)}")
+    (channel,) = (a for a in range(1, rank) if a not in windows.axes)
+    if ksize[0] != 1 or strides[0] != 1:
+        raise ValueError(f"{op} does not pool over batches: ksize {ksize}, strides {strides}")
+    depth = (ksize[channel], strides[channel])
+    window = tuple(ksize[a] for a in windows.axes)
+    if depth != (1, 1) and (
+        not op.startswith("MaxPool")
+        or depth[0] != depth[1]
+        or max(*window, *windows.strides) > 1
+        or windows.padding == "EXPLICIT"
+    ):
+        raise ValueError(
+            f"{op} pools over the channels, if it is of maxima, only in steps of the window and over "
+            f"nothing else: ksize {list(ksize)}, strides {list(strides)}"
+        )
+    if any(max(pad) >= wide for pad, wide in zip(windows.explicit, window, strict=False)):
+        raise ValueError(
+            f"paddings of {op} are smaller than the window {list(window)}, got {windows.explicit}"
+        )
+    return Pool(windows, window, rank, depth, op)
+
+
+def _pool(ctx: InferContext | KernelContext) -> Pool:
+    return pool_of(ctx.attrs, 5 if "3D" in ctx.op else 4, ctx.op)
+
+
+# -- static types --------------------------------------------------------------------------------
+
+
+def _check_dtype(ctx: InferContext, dtype: DType) -> None:
+    if not (dtype.is_floating or (dtype.is_integer and ctx.op.startswith("MaxPool"))):
+        kinds = "real numbers" if ctx.op.startswith("MaxPool") else "a floating type"
+        raise TypeError(f"{ctx.op} takes {kinds}, got {dtype.name}")
+
+
+def _infer_pool(ctx: InferContext) -> list[TensorSpec]:
+    pool, dtype = _pool(ctx), ctx.inputs[0].dtype
+    _check_dtype(ctx, dtype)
+    dims = pool.output_dims(known_dims(ctx, 0, pool.rank))
+    return [TensorSpec(dtype, TensorShape(dims))]
+
+
+def _merged(ctx: InferContext, index: int, wanted: Sequence[Dim]) -> TensorShape:
+    shape = ctx.inputs[index].shape
+    if not shape.is_compatible_with(wanted):
+        raise ValueError(f"{ctx.op}: input {index} has shape {TensorShape(wanted)}, got {shape}")
+    return shape.merge_with(wanted)
+
+
+def _infer_max_back(ctx: InferContext) -> list[TensorSpec]:
+    pool = _pool(ctx)
+    same_dtype(ctx, 0, 1, 2)
+    _check_dtype(ctx, ctx.inputs[0].dtype)
+    images = known_dims(ctx, 0, pool.rank)
+    result = _merged(ctx, 1, pool.output_dims(images))
+    forward = ctx.op.endswith("GradGrad")
+    back = _merged(ctx, 2, images if forward else result.as_list())
+    found = result if forward else TensorShape(images)
+    if found.rank is not None and found[0] is None:
+        found = TensorShape([back[0], *found.as_list()[1:]])
+    return [TensorSpec(ctx.inputs[0].dtype, found)]
+
+
+def _infer_average_back(ctx: InferContext) -> list[TensorSpec]:
+    pool = _pool(ctx)
+    require_index(ctx, 0, rank=1)
+    _check_dtype(ctx, ctx.inputs[1].dtype)
+    sizes = constant_ints(ctx, 0)
+    if sizes is not None and len(sizes) != pool.rank:
+        raise ValueError(f"{ctx.op}: the shape of the images has {pool.rank} sizes, got {sizes}")
+    images: list[Dim] = [None] * pool.rank if sizes is None else list(sizes)
+    back = _merged(ctx, 1, pool.output_dims(images))
+    if images[0] is None:
+        images[0] = back[0]
+    return [TensorSpec(ctx.inputs[1].dtype, TensorShape(images))]
+
+
+# -- kernels -------------------------------------------------------------------------------------
+
+
+def _check_rank(pool: Pool, shape: Ints) -> None:
+    if len(shape) != pool.rank:
+        raise InvalidArgumentError(f"images have rank {pool.rank}, got shape {list(shape)}")
+
+
+def _check_shape(what: str, found: Ints, wanted: Sequence[Any]) -> None:
+    if found != tuple(wanted):
+        raise InvalidArgumentError(f"{what} has shape {list(wanted)}, got {list(found)}")
+
+
+def _pool_kernel(ctx: KernelContext) -> Kernel:
+    pool = _pool(ctx)
+    maximal = ctx.op.startswith("MaxPool")
+    function = largest if maximal else averaged
+
+    def kernel(images: Any) -> Any:
+        _check_rank(pool, images.shape)
+        shape = pool.output_dims(images.shape, InvalidArgumentError)
+        if not math.prod(int(n or 0) for n in shape):
+            return np.zeros([int(n or 0) for n in shape], images.dtype)
+        x = channels_last(images, pool.windows.data_format)
+        return pool.outer(function(pool.inner(images), pool.sliding(x.shape)))
+
+    # The largest of 16-bit floats is found without widening.
+    return kernel if maximal else halves_widened(kernel, ctx.outputs[0].dtype)
+
+
+def _max_back_kernel(ctx: KernelContext) -> Kernel:
+    pool = _pool(ctx)
+    forward = ctx.op.endswith("GradGrad")
+    function = chosen if forward else spread
+
+    def kernel(images: Any, result: Any, back: Any) -> Any:
+        _check_rank(pool, images.shape)
+        made = pool.output_dims(images.shape, InvalidArgumentError)
+        _check_shape("the pool's result", result.shape, made)
+        _check_shape("the gradient", back.shape, images.shape if forward else made)
+        if not images.size or not result.size:
+            return np.zeros(result.shape if forward else images.shape, images.dtype)
+        x = channels_last(images, pool.windows.data_format)
+        parts = (pool.inner(images), pool.inner(result), pool.inner(back))
+        return pool.outer(function(*parts, pool.sliding(x.shape)))
+
+    return halves_widened(kernel, ctx.outputs[0].dtype)
+
+
+def _average_back_kernel(ctx: KernelContext) -> Kernel:
+    pool = _pool(ctx)
+    front = not pool.windows.data_format.endswith("C")
+
+    def kernel(sizes: Any, back: Any) -> Any:
+        shape = ints(sizes)
+        _check_rank(pool, shape)
+        if min(shape) < 0:
+            raise InvalidArgumentError(f"sizes of images are at least 0, got {list(shape)}")
+        _check_shape("the gradient", back.shape, pool.output_dims(shape, InvalidArgumentError))
+        if not back.size:
+            return np.zeros(shape, back.dtype)
+        inner = (shape[0], *shape[2:], shape[1]) if front else shape
+        return pool.outer(averaged_back(inner, pool.inner(back), pool.sliding(inner)))
+
+    return halves_widened(kernel, ctx.outputs[0].dtype)
+
+
+# Elements per microsecond that numpy compares or adds from strided views, and a call of the kernel.
+_SPEED = 500.0
+_CALL = 20.0
+
+
+def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
+    """The window is not known here; its elements cover the images about once or more."""
+    return _CALL + 2 * max(elements(s) for s in (*inputs, *outputs)) / _SPEED
+
+
+# -- gradients -----------------------------------------------------------------------------------
+
+
+def _max_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None]
+    return [make_one(f"{op.type}Grad", [op.inputs[0], op.outputs[0], grad], _own(op))]
+
+
+def _own(op: Operation) -> dict[str, Any]:
+    return {key: op.attrs[key] for key in _SHARED + _EXPLICIT if key in op.attrs}
+
+
+def _max_back_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    """Through the gradient alone: where the maxima are does not change by little."""
+    if grad is None:
+        return [None, None, None]
+    images, result, _ = op.inputs
+    other = op.type.removesuffix("Grad") if op.type.endswith("GradGrad") else f"{op.type}Grad"
+    through = make_one(other, [images, result, grad], _own(op))
+    return [zeros_like(images), zeros_like(result), through]
+
+
+def _average_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None]
+    return [make_one(f"{op.type}Grad", [shape_tensor(op.inputs[0]), grad], _own(op))]
+
+
+def _average_back_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None, None]
+    return [None, make_one(op.type.removesuffix("Grad"), [grad], _own(op))]
+
+
+_SHARED = ("ksize", "strides", "padding", "data_format")
+_EXPLICIT = ("explicit_paddings",)
+
+
+def _register(name: str, infer: Any, kernel: Any, gradient: Gradient, explicit: bool) -> None:
+    attrs = {
+        "ksize": REQUIRED,
+        "strides": REQUIRED,
+        "padding": REQUIRED,
+        "data_format": "NDHWC" if "3D" in name else "NHWC",
+    }
+    if explicit:
+        attrs["explicit_paddings"] = ()
+    register(
+        OpDef(name=name, infer=infer, kernel=kernel, gradient=gradient, attrs=attrs, cost=_cost)
+    )
+
+
+for _axes in ("", "3D"):
+    _flat = not _axes
+    _register(f"MaxPool{_axes}", _infer_pool, _pool_kernel, _max_gradient, _flat)
+    for _suffix in ("Grad", "GradGrad"):
+        # MaxPoolGradGrad knows explicit paddings too, so that second derivatives are not lost there.
+        _register(
+            f"MaxPool{_axes}{_suffix}", _infer_max_back, _max_back_kernel, _max_back_gradient, _flat
+        )
+    _register(f"AvgPool{_axes}", _infer_pool, _pool_kernel, _average_gradient, False)
+    _register(
+        f"AvgPool{_axes}Grad",
+        _infer_average_back,
+        _average_back_kernel,
+        _average_back_gradient,
+        False,
+    )

@@ -1,0 +1,1 @@
+"""Gradients: the way back through a graph, and who may change it."""

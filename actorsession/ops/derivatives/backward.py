@@ -1,0 +1,266 @@
+"""The way back through a graph: from the gradients of some tensors to those of others.
+
+Owns the walk. It asks each op on a path to ``xs`` for its gradient; what ops do is known to their own files
+only. Called by ``gradients``, and by the gradients of loops and branches for their bodies.
+
+Building order is a topological order, so one pass over the operations from the last to the first
+meets each of them when all contributions to its outputs are there: no recursion, and no counting. A
+tensor is *connected* if a change of some ``x`` changes it differentiably; nothing else is visited.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from actorsession.graph.dtypes import DType, variant
+from actorsession.graph.function import FunctionBody
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Gradient
+from actorsession.ops.build import make_one
+from actorsession.ops.derivatives.registry import gradient_of, takes_slices
+from actorsession.ops.flow import control
+from actorsession.ops.flow.extensions import Construct, flush_constructs
+from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient, add_slices, to_dense
+from actorsession.ops.lists.sums import add_lists
+
+__all__ = [
+    "Backward", "beside", "carries_gradient", "connect", "extending", "gradients_within", "is_wanted",
+    "note_change", "sum_gradients",
+]  # fmt: skip
+
+# Ops whose gradient only passes on what it gets, so that slices need not be made dense for them.
+_PASSES_SLICES = frozenset({"ReadVariableOp", "Identity"})
+
+
+def beside(graph: Graph, op: Operation | None) -> contextlib.AbstractContextManager[None]:
+    """A block that builds where an operation is; what is inside a loop or branch is where that is."""
+    if op is None or graph.body_of(op) is not None:
+        return contextlib.nullcontext()
+    return graph.colocate_with(op)
+
+
+# -- which operations matter ---------------------------------------------------------------------
+
+
+def carries_gradient(dtype: DType) -> bool:
+    """Whether tensors of a dtype have gradients."""
+    # Handles carry that of the value behind them, lists those of their elements.
+    return dtype.kind in "fcrv"
+
+
+def connect(
+    ys: Sequence[Tensor],
+    xs: Iterable[Tensor],
+    stops: frozenset[Tensor],
+    within: Collection[Operation] | None = None,
+) -> tuple[set[Tensor], list[Operation]]:
+    """Finds what lies between ``xs`` and ``ys``.
+
+    Returns:
+        The tensors that depend on some ``x``, and the operations that pass gradients to them, in
+        building order.
+    """
+    connected = {x for x in xs if carries_gradient(x.dtype)}
+    path = []
+    for op in _upstream(ys, within):
+        if gradient_of(op) is NOT_DIFFERENTIABLE or connected.isdisjoint(op.inputs):
+            continue
+        reached = [t for t in op.outputs if carries_gradient(t.dtype) and t not in stops]
+        if reached:
+            connected.update(reached)
+            path.append(op)
+    return connected, path
+
+
+def _upstream(ys: Sequence[Tensor], within: Collection[Operation] | None) -> list[Operation]:
+    """All operations that ``ys`` take data from, in building order; only some of them if so asked."""
+    found = {y.op for y in ys if within is None or y.op in within}
+    waiting = list(found)
+    while waiting:
+        for tensor in waiting.pop().inputs:
+            if tensor.op not in found and (within is None or tensor.op in within):
+                found.add(tensor.op)
+                waiting.append(tensor.op)
+    return sorted(found, key=lambda op: op.number)
+
+
+# -- the way back --------------------------------------------------------------------------------
+
+
+class Backward:
+    """Gradients on their way back: contributions per tensor until its operation is passed."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        connected: set[Tensor],
+        stops: frozenset[Tensor],
+        colocate: bool,
+        gate: bool,
+    ) -> None:
+        self._graph = graph
+        self.connected = connected
+        self.stops = stops
+        self.colocate = colocate
+        self.gate = gate
+        self._parts: dict[Tensor, list[SparseGradient]] = {}
+
+    def run(
+        self,
+        ys: Sequence[Tensor],
+        starts: Sequence[SparseGradient],
+        path: Sequence[Operation],
+        xs: Sequence[Tensor],
+    ) -> list[SparseGradient | None]:
+        """Goes back from ``ys`` and gives what has gathered at each ``x``."""
+        for y, start in zip(ys, starts, strict=True):
+            if y in self.connected:
+                self.add(y, start)
+        for op in reversed(path):
+            self.through(op)
+        return [self.total(x) for x in xs]
+
+    def add(self, tensor: Tensor, grad: SparseGradient) -> None:
+        """Notes a contribution to the gradient of ``tensor``."""
+        self._parts.setdefault(tensor, []).append(grad)
+
+    def total(self, tensor: Tensor) -> SparseGradient | None:
+        """The sum of all contributions so far, built once."""
+        parts = self._parts.get(tensor)
+        if not parts:
+            return None
+        if len(parts) > 1:
+            with beside(self._graph, tensor.op if self.colocate else None):
+                parts[:] = [sum_gradients(parts)]
+        return parts[0]
+
+    def through(self, op: Operation) -> None:
+        """Passes the gradients of an operation's outputs on to its inputs.
+
+        Raises:
+            LookupError: if there are any and the operation has no gradient.
+        """
+        grads = [None if t in self.stops else self.total(t) for t in op.outputs]
+        if all(g is None for g in grads):
+            return
+        gradient = gradient_of(op)
+        if gradient is None:
+            raise LookupError(
+                f"no gradient is defined for operation {op.name!r} (op type {op.type}), built at "
+                f"{op.source or 'an unknown line'}; stop_gradient takes it as constant"
+            )
+        with (
+            beside(self._graph, op if self.colocate else None),
+            self._graph.name_scope(f"{op.name}_grad"),
+        ):
+            back = self._ask(op, gradient, grads)
+        for tensor, grad in zip(op.inputs, back, strict=True):
+            if grad is not None and tensor in self.connected:
+                self.add(tensor, grad)
+
+    def _ask(
+        self, op: Operation, gradient: Gradient, grads: Sequence[SparseGradient | None]
+    ) -> Sequence[SparseGradient | None]:
+        try:
+            if op.type not in _PASSES_SLICES and not takes_slices(gradient):
+                grads = [None if g is None else to_dense(g) for g in grads]
+            token = _ASKED.set(self)
+            try:
+                back: Sequence[Any] = gradient(op, *grads)
+            finally:
+                _ASKED.reset(token)
+            _check_answer(op, back)
+            gated = self.gate and sum(g is not None for g in back) > 1
+            return control.tuple_(back) if gated else back
+        except Exception as exc:
+            exc.add_note(
+                f"while building the gradient of operation {op.name!r} (op type {op.type}), "
+                f"built at {op.source or 'an unknown line'}"
+            )
+            raise
+
+
+def sum_gradients(parts: Sequence[SparseGradient]) -> SparseGradient:
+    """The sum of contributions to one gradient; slices if all are."""
+    slices = [p for p in parts if isinstance(p, IndexedSlices)]
+    if len(slices) == len(parts):
+        return add_slices(slices)
+    dense = [to_dense(p) for p in parts]
+    if dense[0].dtype is variant:
+        return add_lists(dense)
+    return make_one("AddN", dense)
+
+
+def _check_answer(op: Operation, back: Sequence[SparseGradient | None]) -> None:
+    if len(back) != len(op.inputs):
+        raise ValueError(
+            f"the gradient of {op.type} gave {len(back)} values for {len(op.inputs)} inputs"
+        )
+    for index, (tensor, grad) in enumerate(zip(op.inputs, back, strict=True)):
+        if grad is None or tensor.dtype.kind == "r":
+            continue
+        if grad.dtype is not tensor.dtype:
+            raise TypeError(
+                f"the gradient of {op.type} gave {grad.dtype.name} for input {index}, {tensor!r}"
+            )
+        if not grad.shape.is_compatible_with(tensor.shape):
+            raise ValueError(
+                f"the gradient of {op.type} gave shape {grad.shape} for input {index}, {tensor!r}"
+            )
+        if isinstance(grad, Tensor) and grad.shape.dims != tensor.shape.dims:
+            grad.set_shape(tensor.shape)
+
+
+# -- inside loops and branches ---------------------------------------------------------------------
+
+
+def gradients_within(
+    body: FunctionBody, ys: Sequence[Tensor], xs: Sequence[Tensor], grad_ys: Sequence[Tensor]
+) -> list[SparseGradient | None]:
+    """The gradients of results of a loop body or branch, built where the caller builds.
+
+    Args:
+        body: nothing that its operations read from outside is looked behind.
+        ys: the results.
+        xs: what it reads: parameters and captured tensors.
+        grad_ys: the gradient of each result.
+
+    Returns:
+        The gradient of each ``x``; ``None`` where no result depends on it.
+    """
+    asked = _ASKED.get()
+    connected, path = connect(ys, xs, asked.stops, frozenset(body.operations))
+    backward = Backward(body.graph, connected, asked.stops, asked.colocate, asked.gate)
+    return backward.run(ys, grad_ys, path, xs)
+
+
+def is_wanted(tensor: Tensor) -> bool:
+    """Whether the gradient of an input is of any use, for the gradient that asks while it is built."""
+    return tensor in _ASKED.get().connected
+
+
+def note_change(construct: Construct) -> None:
+    """Takes in that a gradient that is being built added something to a loop or branch."""
+    _CHANGED.get().append(construct)
+
+
+# What a gradient of a loop or branch that is being built needs to know of the whole.
+_ASKED: ContextVar[Backward] = ContextVar("actorsession_gradients_asked")
+_CHANGED: ContextVar[list[Construct]] = ContextVar("actorsession_constructs_changed")
+
+
+@contextlib.contextmanager
+def extending(graph: Graph) -> Iterator[None]:
+    """A block in which gradients may add to loops and branches; their nodes change when it ends."""
+    changed: list[Construct] = []
+    with graph.growing():
+        token = _CHANGED.set(changed)
+        try:
+            yield
+        finally:
+            _CHANGED.reset(token)
+            flush_constructs(changed)

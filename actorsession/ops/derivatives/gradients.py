@@ -1,0 +1,168 @@
+"""Symbolic differentiation: the graph that computes gradients of a graph.
+
+Owns ``gradients``: what is asked for, and what each walk starts with; ``backward`` walks. The gradient of a
+variable is that of all its reads, gathered at its handle.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.ops.arrays import fills
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.derivatives.backward import Backward, beside, connect, extending
+from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient
+from actorsession.ops.variables.variable import Variable
+
+__all__ = ["AggregationMethod", "UnconnectedGradients", "gradients"]
+
+
+class UnconnectedGradients(enum.Enum):
+    """What stands for the gradient of an ``x`` on which no ``y`` depends."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class AggregationMethod:
+    """How the contributions to a gradient are added up; the sums are the same by each."""
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+    METHODS = (ADD_N, EXPERIMENTAL_TREE, EXPERIMENTAL_ACCUMULATE_N)
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
+) -> list[Any]:
+    """Builds the derivatives of ``sum(ys)`` with respect to each ``x``.
+
+    Args:
+        ys: a tensor or a list of tensors.
+        xs: a tensor or variable, or a list of them.
+        grad_ys: what the gradient of each ``y`` starts from, of its dtype and shape; ones if left
+            out.
+        name: name scope of the new operations.
+        colocate_gradients_with_ops: whether each new operation is placed where the one is that it
+            belongs to.
+        gate_gradients: whether the gradients of one operation become usable all at once.
+        aggregation_method: one of ``AggregationMethod``; the sums are the same by each.
+        stop_gradients: tensors that are taken as constant: nothing flows through them.
+        unconnected_gradients: ``"none"`` or ``"zero"``: what is given for an ``x`` on which no
+            ``y`` depends. Paths through integers, comparisons and ``stop_gradient`` do not count.
+
+    Returns:
+        For each ``x`` a tensor of its dtype and shape, ``IndexedSlices`` where only some rows were
+        looked up, or ``None``.
+
+    Raises:
+        LookupError: if an operation on a path has no gradient.
+        ValueError: for another number of ``grad_ys`` than of ``ys``, a ``grad_y`` of impossible
+            shape, tensors of different graphs, or another ``aggregation_method``.
+        TypeError: for a ``grad_y`` of another dtype than its ``y``, complex ``ys`` without
+            ``grad_ys``, or ``xs`` that are no tensors.
+    """
+    unconnected = UnconnectedGradients(
+        getattr(unconnected_gradients, "value", unconnected_gradients)
+    )
+    if aggregation_method not in (None, *AggregationMethod.METHODS):
+        raise ValueError(
+            f"aggregation_method is one of {list(AggregationMethod.METHODS)}, got {aggregation_method!r:.100}"
+        )
+    targets = [convert_to_tensor(y) for y in _as_list(ys)]
+    sources = _as_list(xs)
+    points = [_point(x) for x in sources]
+    stops = frozenset(_point(t) for t in _as_list(stop_gradients))
+    graph = _one_graph([*targets, *points, *stops])
+    with graph.as_default(), graph.name_scope(name):
+        starts = _start_gradients(
+            graph, targets, _as_list(grad_ys), grad_ys is None, colocate_gradients_with_ops
+        )
+        connected, path = connect(targets, points, stops)
+        backward = Backward(graph, connected, stops, colocate_gradients_with_ops, gate_gradients)
+        with extending(graph):
+            found = backward.run(targets, starts, path, points)
+        if unconnected is UnconnectedGradients.ZERO:
+            return [_zeros(x) if g is None else g for x, g in zip(sources, found, strict=True)]
+        return list(found)
+
+
+# -- what was asked ------------------------------------------------------------------------------
+
+
+def _as_list(values: Any) -> list[Any]:
+    if values is None:
+        return []
+    return list(values) if isinstance(values, (list, tuple)) else [values]
+
+
+def _point(x: Any) -> Tensor:
+    """Where the gradient of ``x`` gathers: a variable's is that of its handle."""
+    if isinstance(x, Variable):
+        return x.handle
+    if isinstance(x, Tensor):
+        return x
+    raise TypeError(
+        "gradients are taken with respect to tensors and variables, "
+        f"got {type(x).__name__}: {x!r:.100}"
+    )
+
+
+def _one_graph(tensors: Sequence[Tensor]) -> Graph:
+    if not tensors:
+        raise ValueError("gradients needs at least one y or x")
+    graph = tensors[0].graph
+    for tensor in tensors:
+        if tensor.graph is not graph:
+            raise ValueError(f"{tensor!r} and {tensors[0]!r} belong to different graphs")
+    return graph
+
+
+def _start_gradients(
+    graph: Graph, ys: Sequence[Tensor], given: Sequence[Any], absent: bool, colocate: bool
+) -> list[SparseGradient]:
+    if not absent and len(given) != len(ys):
+        raise ValueError(f"got {len(given)} grad_ys for {len(ys)} ys; one is needed for each")
+    starts = []
+    for index, y in enumerate(ys):
+        grad = None if absent else given[index]
+        with beside(graph, y.op if colocate else None):
+            starts.append(_ones(y, index) if grad is None else _given_gradient(y, grad, index))
+    return starts
+
+
+def _ones(y: Tensor, index: int) -> Tensor:
+    if y.dtype.is_complex:
+        raise TypeError(f"y {y!r} is complex: its grad_ys must be given")
+    if not y.dtype.is_numeric:
+        raise TypeError(f"y {y!r} has dtype {y.dtype.name}, which has no gradient")
+    return fills.ones_like(y, name=f"grad_ys_{index}")
+
+
+def _given_gradient(y: Tensor, grad: Any, index: int) -> SparseGradient:
+    if not isinstance(grad, IndexedSlices):
+        grad = convert_to_tensor(grad, y.dtype, name=f"grad_ys_{index}", graph=y.graph)
+    if grad.dtype is not y.dtype:
+        raise TypeError(f"grad_ys[{index}] has dtype {grad.dtype.name}; {y!r} needs {y.dtype.name}")
+    if not grad.shape.is_compatible_with(y.shape):
+        raise ValueError(f"grad_ys[{index}] has shape {grad.shape}; {y!r} needs {y.shape}")
+    started: SparseGradient = grad
+    return started
+
+
+def _zeros(x: Tensor | Variable) -> Tensor:
+    return fills.zeros_like(x.value() if isinstance(x, Variable) else x)

@@ -1,0 +1,114 @@
+"""Which gradient an operation has: that of its type, or one registered under a name by the user.
+
+An operation type says itself what its gradient is (``OpDef.gradient``). Users add gradients of types that
+have none, and others by names, which operations take from ``Graph.gradient_override_map`` or from
+``custom_gradient``. Called by ``gradients``.
+
+The user's gradients are called as TensorFlow calls them: they get zeros where nothing depends on an output,
+and give one value, or a list of one for each input.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from actorsession.graph.operation import Operation
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Gradient, is_registered, lookup
+from actorsession.graph.scopes import GRADIENT_NAME
+from actorsession.graph.source import user_line
+from actorsession.ops.arrays.fills import zeros_like
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.indexed_slices import IndexedSlices
+
+__all__ = ["NoGradient", "NotDifferentiable", "RegisterGradient", "gradient_of", "takes_slices"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_NAMED: dict[str, Gradient] = {}
+_LINES: dict[str, str] = {}
+
+
+class RegisterGradient:
+    """A decorator that registers the gradient of an operation type, or one under a name of its own.
+
+    The function takes the operation and the gradient of each output, and gives the gradient of each input:
+    a value or ``None`` for one input, a list of them for several.
+
+    Args:
+        op_type: the type or name.
+
+    Raises:
+        TypeError: if it is no string.
+        KeyError: from the decorator, if it has a gradient already.
+    """
+
+    def __init__(self, op_type: str) -> None:
+        self._name = _checked(op_type)
+
+    def __call__(self, f: F) -> F:
+        """Registers ``f`` and returns it."""
+        _add(self._name, _as_gradient(f))
+        return f
+
+
+def NotDifferentiable(op_type: str) -> None:
+    """Registers that nothing flows back through an operation type; see ``RegisterGradient``."""
+    _add(_checked(op_type), NOT_DIFFERENTIABLE)
+
+
+NoGradient = NotDifferentiable
+
+
+def _checked(op_type: Any) -> str:
+    if not isinstance(op_type, str):
+        raise TypeError(f"op_type must be a string, got {op_type!r:.100}")
+    return op_type
+
+
+def _add(name: str, gradient: Gradient) -> None:
+    known = is_registered(name) and lookup(name).gradient is not None
+    if known or name in _NAMED:
+        where = f" at {_LINES[name]}" if name in _LINES else ""
+        raise KeyError(f"a gradient of {name!r} is registered already{where}")
+    _NAMED[name] = gradient
+    _LINES[name] = user_line()
+
+
+def gradient_of(op: Operation) -> Gradient | None:
+    """The gradient of an operation; ``None`` if there is none."""
+    name = op.attrs.get(GRADIENT_NAME)
+    if name is not None:
+        return op.graph.gradient_functions.get(name) or _NAMED.get(name) or _of_type(name)
+    found = op.op_def.gradient
+    return _NAMED.get(op.type) if found is None and _NAMED else found
+
+
+def _of_type(name: str) -> Gradient | None:
+    """The gradient of an operation type that a map names in place of another's."""
+    return lookup(name).gradient if is_registered(name) else None
+
+
+def takes_slices(gradient: Gradient) -> bool:
+    """Whether a gradient is the user's, who gets slices as they are."""
+    return hasattr(gradient, "__wrapped__")
+
+
+def _as_gradient(function: Callable[..., Any]) -> Gradient:
+    """A function of the user's as ``OpDef.gradient`` has it."""
+
+    @functools.wraps(function)
+    def gradient(op: Operation, *grads: Any) -> Sequence[Any]:
+        given = [
+            zeros_like(t) if g is None and t.dtype.kind in "fc" else g
+            for t, g in zip(op.outputs, grads, strict=True)
+        ]
+        answer = function(op, *given)
+        back = list(answer) if isinstance(answer, (list, tuple)) else [answer]
+        return [
+            g if g is None or isinstance(g, IndexedSlices) else convert_to_tensor(g, graph=op.graph)
+            for g in back
+        ]
+
+    return gradient

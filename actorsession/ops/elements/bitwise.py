@@ -1,0 +1,154 @@
+"""Integers as rows of bits: the namespace ``bitwise``, and Python's ``&``, ``|``, ``^`` and ``~``.
+
+On bools those operators are the logical ones, as in TensorFlow. Nothing flows back through any op
+here. A shift by less than 0 or by the width of the type or more is as one by the nearest number of
+places that the type has, as TensorFlow does it on CPUs; in C it would be undefined.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import uint8
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor, register_overload
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.ops.elements.comparison import logical_and, logical_not, logical_or, logical_xor
+from actorsession.ops.operands import binary, check_dtype, infer_like, register_binary, unary
+
+__all__ = [
+    "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "population_count",
+    "right_shift",
+]  # fmt: skip
+
+
+def bitwise_and(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Bits that are set in both integers, with broadcasting."""
+    return binary("BitwiseAnd", x, y, name)
+
+
+def bitwise_or(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Bits that are set in either integer, with broadcasting."""
+    return binary("BitwiseOr", x, y, name)
+
+
+def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Bits that are set in exactly one of two integers, with broadcasting."""
+    return binary("BitwiseXor", x, y, name)
+
+
+def invert(x: Any, name: str | None = None) -> Tensor:
+    """All bits of each integer turned round."""
+    return unary("Invert", x, name)
+
+
+def left_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """The bits of ``x`` moved ``y`` places up, with broadcasting; what is moved out is lost.
+
+    Args:
+        x: integers.
+        y: how far, of the same dtype; brought to 0 or the width of the type less 1 if outside.
+        name: wanted name.
+    """
+    return binary("LeftShift", x, y, name)
+
+
+def right_shift(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """The bits of ``x`` moved ``y`` places down, with broadcasting; the sign stays.
+
+    Arguments as ``left_shift``.
+    """
+    return binary("RightShift", x, y, name)
+
+
+def population_count(x: Any, name: str | None = None) -> Tensor:
+    """The number of bits that are set in each integer, as uint8."""
+    return unary("PopulationCount", x, name)
+
+
+def _shift_kernel(function: Kernel) -> Callable[[KernelContext], Kernel]:
+    def kernel(ctx: KernelContext) -> Kernel:
+        dtype = ctx.inputs[0].dtype
+        low, high = dtype.np_dtype.type(0), dtype.np_dtype.type(dtype.itemsize * 8 - 1)
+        return lambda x, y: function(x, np.minimum(np.maximum(y, low), high))
+
+    return kernel
+
+
+def _count_kernel(ctx: KernelContext) -> Kernel:
+    # numpy counts the bits of the absolute value of a signed integer.
+    unsigned = np.dtype(f"u{ctx.inputs[0].dtype.itemsize}")
+    return lambda x: np.bitwise_count(x.view(unsigned))
+
+
+def _infer_count(ctx: InferContext) -> list[TensorSpec]:
+    check_dtype(ctx, "iu")
+    return [TensorSpec(uint8, ctx.inputs[0].shape)]
+
+
+def _register_operator(name: str, function: Kernel, sign: str) -> None:
+    register_binary(name, "iu", lambda ctx: function, NOT_DIFFERENTIABLE, f"({{0}} {sign} {{1}})")
+
+
+_register_operator("BitwiseAnd", operator.and_, "&")
+_register_operator("BitwiseOr", operator.or_, "|")
+_register_operator("BitwiseXor", operator.xor, "^")
+register_binary("LeftShift", "iu", _shift_kernel(np.left_shift), NOT_DIFFERENTIABLE)
+register_binary("RightShift", "iu", _shift_kernel(np.right_shift), NOT_DIFFERENTIABLE)
+register(
+    OpDef(
+        name="Invert",
+        infer=infer_like("iu"),
+        kernel=lambda ctx: operator.invert,
+        gradient=NOT_DIFFERENTIABLE,
+        emit=lambda ctx, args: f"(~{args[0]})",
+    )
+)
+register(
+    OpDef(
+        name="PopulationCount",
+        infer=_infer_count,
+        kernel=_count_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+    )
+)
+
+
+# -- operators -----------------------------------------------------------------------------------
+
+
+def _of_either(
+    symbol: str,
+    logical: Callable[..., Tensor],
+    bits: Callable[..., Tensor],
+    *operands: Any,
+) -> Tensor:
+    """A Python operator, which bools and integers share."""
+    tensor = next(v._as_graph_element() for v in operands if hasattr(v, "_as_graph_element"))
+    if symbol == "invert":
+        return (logical if tensor.dtype.is_bool else bits)(*operands)
+    if tensor.dtype.is_bool:
+        return logical(*operands, name=symbol)
+    with tensor.graph.name_scope(symbol):
+        return bits(*operands)
+
+
+for _symbol, _logical, _bits in (
+    ("and", logical_and, bitwise_and),
+    ("or", logical_or, bitwise_or),
+    ("xor", logical_xor, bitwise_xor),
+    ("invert", logical_not, invert),
+):
+    register_overload(_symbol, functools.partial(_of_either, _symbol, _logical, _bits))

@@ -1,0 +1,193 @@
+"""Comparisons, logic and predicates; what chooses by them stands in ``selection``.
+
+Each op stands here whole: shape function, kernel, gradient and the function that users call.
+Nothing flows back through a comparison. Python's ``&``, ``|``, ``^`` and ``~``, which integers have
+too, are defined in ``bitwise``. ``==`` on tensors stays identity, as in TensorFlow 1;
+``equal`` builds the op.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import bool_
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor, register_overload
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, OpDef, register
+from actorsession.ops.build import convert_all
+from actorsession.ops.elements.selection import where, where_v2
+from actorsession.ops.operands import binary, check_dtype, compare, infer_like, unary
+from actorsession.ops.shape_operands import boxed
+
+__all__ = [
+    "equal", "greater", "greater_equal", "is_finite", "is_inf", "is_nan", "less", "less_equal",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "where",
+    "where_v2",
+]  # fmt: skip
+
+
+# -- comparisons ---------------------------------------------------------------------------------
+
+
+def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Whether ``x == y``, element by element with broadcasting; any dtype."""
+    return binary("Equal", x, y, name)
+
+
+def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Whether ``x != y``, element by element with broadcasting; any dtype."""
+    return binary("NotEqual", x, y, name)
+
+
+def less(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Whether ``x < y``, element by element with broadcasting."""
+    return binary("Less", x, y, name)
+
+
+def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Whether ``x <= y``, element by element with broadcasting."""
+    return binary("LessEqual", x, y, name)
+
+
+def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Whether ``x > y``, element by element with broadcasting."""
+    return binary("Greater", x, y, name)
+
+
+def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Whether ``x >= y``, element by element with broadcasting."""
+    return binary("GreaterEqual", x, y, name)
+
+
+def _register_comparison(
+    name: str,
+    kinds: str,
+    symbol: str,
+    function: Kernel,
+    attrs: Mapping[str, Any] | None = None,
+) -> None:
+    """Registers a comparison; ``function`` is Python's operator, which ``symbol`` writes inline."""
+
+    def of_strings(x: Any, y: Any) -> Any:
+        # Plain bytes of rank 0 compare to a Python bool, and numpy would strip their trailing
+        # zeros.
+        return np.asarray(function(boxed(x), boxed(y)), np.bool_)
+
+    register(
+        OpDef(
+            name=name,
+            infer=compare(kinds),
+            kernel=lambda ctx: of_strings if ctx.inputs[0].dtype.kind == "s" else function,
+            gradient=NOT_DIFFERENTIABLE,
+            attrs=attrs or {},
+            emit=lambda ctx, args: (
+                None if ctx.inputs[0].dtype.kind == "s" else f"({args[0]} {symbol} {args[1]})"
+            ),
+        )
+    )
+
+
+# TensorFlow writes this attribute into graphs; shapes that do not fit are an error here either way.
+_SHAPES = {"incompatible_shape_error": True}
+
+_register_comparison("Equal", "biufcs", "==", operator.eq, _SHAPES)
+_register_comparison("NotEqual", "biufcs", "!=", operator.ne, _SHAPES)
+_register_comparison("Less", "iuf", "<", operator.lt)
+_register_comparison("LessEqual", "iuf", "<=", operator.le)
+_register_comparison("Greater", "iuf", ">", operator.gt)
+_register_comparison("GreaterEqual", "iuf", ">=", operator.ge)
+
+
+# -- logic ---------------------------------------------------------------------------------------
+
+
+def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Whether both are true, element by element with broadcasting."""
+    return binary("LogicalAnd", x, y, name)
+
+
+def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Whether either is true, element by element with broadcasting."""
+    return binary("LogicalOr", x, y, name)
+
+
+def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Tensor:
+    """Whether exactly one is true, element by element with broadcasting."""
+    left, right = convert_all([x, y], bool_)
+    return not_equal(left, right, name or "LogicalXor")
+
+
+def logical_not(x: Any, name: str | None = None) -> Tensor:
+    """Whether each element is false."""
+    return unary("LogicalNot", x, name)
+
+
+def _register_logic(name: str, infer: Any, function: Kernel, form: str) -> None:
+    register(
+        OpDef(
+            name=name,
+            infer=infer,
+            kernel=lambda ctx: function,
+            gradient=NOT_DIFFERENTIABLE,
+            emit=lambda ctx, args: form.format(*args),
+        )
+    )
+
+
+# The bitwise operators: on bools they are the logical ones, and those have no operators.
+_register_logic("LogicalAnd", compare("b"), operator.and_, "({0} & {1})")
+_register_logic("LogicalOr", compare("b"), operator.or_, "({0} | {1})")
+_register_logic("LogicalNot", infer_like("b"), operator.invert, "(~{0})")
+
+
+# -- predicates ----------------------------------------------------------------------------------
+
+
+def is_nan(x: Any, name: str | None = None) -> Tensor:
+    """Whether each element is not a number."""
+    return unary("IsNan", x, name)
+
+
+def is_inf(x: Any, name: str | None = None) -> Tensor:
+    """Whether each element is positive or negative infinity."""
+    return unary("IsInf", x, name)
+
+
+def is_finite(x: Any, name: str | None = None) -> Tensor:
+    """Whether each element is neither infinite nor NaN."""
+    return unary("IsFinite", x, name)
+
+
+def _infer_predicate(ctx: InferContext) -> list[TensorSpec]:
+    check_dtype(ctx, "f")
+    return [TensorSpec(bool_, ctx.inputs[0].shape)]
+
+
+def _register_predicate(name: str, function: Kernel) -> None:
+    register(
+        OpDef(
+            name=name,
+            infer=_infer_predicate,
+            kernel=lambda ctx: function,
+            gradient=NOT_DIFFERENTIABLE,
+        )
+    )
+
+
+_register_predicate("IsNan", np.isnan)
+_register_predicate("IsInf", np.isinf)
+_register_predicate("IsFinite", np.isfinite)
+
+# -- operators -----------------------------------------------------------------------------------
+
+for _name, _function in {
+    "lt": less,
+    "le": less_equal,
+    "gt": greater,
+    "ge": greater_equal,
+}.items():
+    register_overload(_name, _function)

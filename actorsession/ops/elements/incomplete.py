@@ -1,0 +1,213 @@
+"""The incomplete gamma and beta functions; all of them need scipy.
+
+Owns ``IgammaGradA`` too, the derivative of the incomplete gamma function by its parameter, which
+scipy does not have: a power series, term by term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, float32, float64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    Gradient,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape, merge_all, unknown_shape
+from actorsession.ops.broadcasting import sum_to_operands, summed
+from actorsession.ops.build import convert_all, make_one
+from actorsession.ops.elements.elementwise import exp, log
+from actorsession.ops.elements.gamma_functions import lgamma
+from actorsession.ops.elements.quotients import xlog1py, xlogy
+from actorsession.ops.operands import binary, check_dtype, infer_same
+from actorsession.ops.scipy_kernels import (
+    cost_of_each,
+    in_own_dtype,
+    require_scipy,
+    scipy_function,
+    scipy_kernel,
+)
+
+__all__ = ["betainc", "igamma", "igammac"]
+
+
+def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """The lower regularised incomplete gamma function, with broadcasting.
+
+    Args:
+        a: parameters above 0, a floating type.
+        x: where, at least 0, the same dtype.
+        name: wanted name.
+
+    Raises:
+        ImportError: without scipy.
+    """
+    return binary("Igamma", a, x, name)
+
+
+def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """``1 - igamma(a, x)``, exact also for large ``x``. Arguments as ``igamma``."""
+    return binary("Igammac", a, x, name)
+
+
+def betainc(a: Any, b: Any, x: Any, name: str | None = None) -> Tensor:
+    """The regularised incomplete beta function, element by element.
+
+    Args:
+        a: first parameters above 0, float32 or float64.
+        b: second parameters above 0; each argument is a scalar or has the shape of the others.
+        x: where, in [0, 1].
+        name: wanted name.
+
+    Raises:
+        ImportError: without scipy.
+        ValueError: if two shapes contradict each other.
+    """
+    return make_one("Betainc", convert_all([a, b, x]), name=name)
+
+
+# -- the incomplete gamma function -----------------------------------------------------------------
+
+# The terms fall once their number passes x - a; so many are enough for parameters up to a million.
+_MOST_TERMS = 20_000
+
+
+def _slope_by_parameter(a: Any, x: Any) -> Any:
+    """The derivative of ``igamma`` by ``a``, in float64.
+
+    The function is ``f * s`` with ``f = x**a * exp(-x) / gamma(a + 1)`` and ``s`` the sum over n of
+    ``t(n) = x**n / ((a + 1) ... (a + n))``. The derivative of ``t(n)`` is ``-t(n) * h(n)``, ``h(n)``
+    the sum of ``1 / (a + k)`` for k to n. Where ``x`` is so large that the function is 1, it is 0.
+    """
+    gammaln, psi = scipy_function("gammaln"), scipy_function("psi")
+    assert gammaln is not None
+    assert psi is not None
+    a, x = np.broadcast_arrays(np.float64(a), np.float64(x))
+    inside = (a > 0) & (x > 0) & np.isfinite(x) & (x < a + 12 * np.sqrt(a) + 800)
+    p, z = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
+    term, total = np.ones_like(p), np.ones_like(p)
+    harmonic, slope = np.zeros_like(p), np.zeros_like(p)
+    for n in range(1, _MOST_TERMS):
+        term *= z / (p + n)
+        harmonic += 1 / (p + n)
+        total += term
+        slope += term * harmonic
+        if np.all(term * harmonic <= 1e-17 * (slope + total)):
+            break
+    factor = np.exp(p * np.log(z) - z - gammaln(p + 1))
+    out = np.where(inside, factor * (total * (np.log(z) - psi(p + 1)) - slope), 0.0)
+    return np.where((a > 0) & (x >= 0), out, np.nan)[()]
+
+
+def _grad_a_kernel(ctx: KernelContext) -> Kernel:
+    return in_own_dtype(ctx, _slope_by_parameter)
+
+
+def _positive_kernel(name: str) -> Callable[[KernelContext], Kernel]:
+    """A function of scipy, but NaN where the parameter is not above 0, as in TensorFlow."""
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        function, nan = scipy_kernel(ctx, name), ctx.inputs[0].dtype.np_dtype.type(np.nan)
+        return lambda a, x: np.where(a > 0, function(a, x), nan)[()]
+
+    return kernel
+
+
+def _igamma_back(a: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
+    by_x = exp(-x + (a - 1) * log(x) - lgamma(a))
+    return make_one("IgammaGradA", [a, x]) * grad, by_x * grad
+
+
+def _igammac_back(a: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
+    return _igamma_back(a, x, z, -grad)
+
+
+def _infer_binary(ctx: InferContext) -> Sequence[TensorSpec]:
+    require_scipy(ctx.op)
+    return infer_same("f")(ctx)
+
+
+def _register_binary(name: str, kernel: Any, gradient: Gradient | None, cost: float = 0.1) -> None:
+    register(
+        OpDef(
+            name=name,
+            infer=_infer_binary,
+            kernel=kernel,
+            gradient=gradient,
+            cost=cost_of_each(cost),
+        )
+    )
+
+
+_register_binary("Igamma", _positive_kernel("gammainc"), summed(_igamma_back))
+_register_binary("Igammac", _positive_kernel("gammaincc"), summed(_igammac_back))
+# Nor has TensorFlow a gradient of this.
+_register_binary("IgammaGradA", _grad_a_kernel, None, cost=1.5)
+
+
+# -- the incomplete beta function ------------------------------------------------------------------
+
+
+def _infer_betainc(ctx: InferContext) -> list[TensorSpec]:
+    require_scipy(ctx.op)
+    dtype: DType = check_dtype(ctx, "f")
+    if dtype not in (float32, float64):
+        raise TypeError(f"{ctx.op} takes float32 or float64; got {dtype.name}")
+    shapes = [spec.shape for spec in ctx.inputs]
+    large = [shape for shape in shapes if shape.rank != 0]
+    if not large:
+        return [TensorSpec(dtype, TensorShape([]))]
+    try:
+        merged = merge_all(large)
+    except ValueError:
+        raise ValueError(
+            f"Betainc takes scalars and tensors of one shape; got {', '.join(map(str, shapes))}"
+        ) from None
+    # A tensor of unknown rank may be a scalar beside a larger one.
+    known = any(shape.rank is not None for shape in large)
+    return [TensorSpec(dtype, merged if known else unknown_shape)]
+
+
+def _betainc_kernel(ctx: KernelContext) -> Kernel:
+    function = scipy_kernel(ctx, "betainc")
+    nan = ctx.inputs[0].dtype.np_dtype.type(np.nan)
+
+    def betainc(*values: Any) -> Any:
+        if len({v.shape for v in values if v.ndim}) > 1:
+            found = ", ".join(str(list(v.shape)) for v in values)
+            raise InvalidArgumentError(
+                f"Betainc takes scalars and tensors of one shape; got {found}"
+            )
+        a, b, _ = values
+        return np.where((a > 0) & (b > 0), function(*values), nan)[()]
+
+    return betainc
+
+
+def _betainc_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    """As in TensorFlow, by ``x`` alone."""
+    a, b, x = op.inputs
+    log_beta = lgamma(a) + lgamma(b) - lgamma(a + b)
+    by_x = exp(xlog1py(b - 1, -x) + xlogy(a - 1, x) - log_beta)
+    return [None, None, sum_to_operands(x, op.outputs[0], by_x * grad, None)[0]]
+
+
+register(
+    OpDef(
+        name="Betainc",
+        infer=_infer_betainc,
+        kernel=_betainc_kernel,
+        gradient=_betainc_gradient,
+        cost=cost_of_each(0.1),
+    )
+)

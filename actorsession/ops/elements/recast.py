@@ -1,0 +1,162 @@
+"""Other readings of a tensor's elements: the same bits as another type, or the nearest value of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.complex_numbers import complex as complex_
+from actorsession.ops.elements.complex_numbers import imag, real
+
+__all__ = ["bitcast", "saturate_cast"]
+
+
+# -- bitcast -------------------------------------------------------------------------------------
+
+
+def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
+    """The same bytes as elements of another type, in the order of this machine.
+
+    Args:
+        input: numbers.
+        type: the new type; of a smaller one there is a further axis at the end, and for a larger
+            one the last axis has as many elements as make one of it.
+        name: wanted name.
+
+    Raises:
+        ValueError: if the last axis has another length.
+        TypeError: for bools and strings.
+    """
+    return make_one("Bitcast", [convert_to_tensor(input)], {"type": as_dtype(type)}, name)
+
+
+def _infer_bitcast(ctx: InferContext) -> list[TensorSpec]:
+    source, target = ctx.inputs[0].dtype, as_dtype(ctx.attrs["type"])
+    for dtype in (source, target):
+        if not dtype.is_numeric:
+            raise TypeError(f"Bitcast reads and makes numbers; got {dtype.name}")
+    shape = ctx.inputs[0].shape
+    if shape.rank is None:
+        return [TensorSpec(target, unknown_shape)]
+    if source.itemsize == target.itemsize:
+        return [TensorSpec(target, shape)]
+    if source.itemsize > target.itemsize:
+        return [TensorSpec(target, shape.concatenate([source.itemsize // target.itemsize]))]
+    ratio = target.itemsize // source.itemsize
+    if shape.rank == 0 or shape[-1] not in (None, ratio):
+        raise ValueError(_wrong_length(source, target, str(shape)))
+    return [TensorSpec(target, TensorShape(shape[:-1]))]
+
+
+def _wrong_length(source: DType, target: DType, shape: str) -> str:
+    ratio = target.itemsize // source.itemsize
+    return (
+        f"Bitcast of {source.name} to {target.name} makes one element of {ratio}: the last axis "
+        f"has that length; got shape {shape}"
+    )
+
+
+def _bitcast_kernel(ctx: KernelContext) -> Kernel:
+    source, target = ctx.inputs[0].dtype, ctx.outputs[0].dtype
+    ratio = target.itemsize // source.itemsize
+
+    def bitcast(x: Any) -> Any:
+        given: Array = np.ascontiguousarray(x).reshape(np.shape(x))
+        if ratio > 1:
+            if not given.ndim or given.shape[-1] != ratio:
+                raise InvalidArgumentError(_wrong_length(source, target, str(list(given.shape))))
+            dims: tuple[int, ...] = given.shape[:-1]
+        elif ratio == 1:
+            dims = given.shape
+        else:
+            dims = (*given.shape, source.itemsize // target.itemsize)
+        return given.reshape(-1).view(target.np_dtype).reshape(dims)
+
+    return bitcast
+
+
+register(
+    OpDef(
+        name="Bitcast",
+        infer=_infer_bitcast,
+        kernel=_bitcast_kernel,
+        attrs={"type": REQUIRED},
+        aliases=True,
+    )
+)
+
+
+# -- saturate_cast -------------------------------------------------------------------------------
+
+
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """The same values with another element type; those outside its range become its ends.
+
+    Args:
+        value: numbers.
+        dtype: the new type; of complex numbers only the real part goes into a real one.
+        name: wanted name.
+
+    Raises:
+        TypeError: for bools and strings.
+    """
+    given, wanted = convert_to_tensor(value), as_dtype(dtype)
+    for found in (given.dtype, wanted):
+        if not found.is_numeric:
+            raise TypeError(f"saturate_cast converts numbers; {found.name} has no range")
+    with given.graph.name_scope(name or "saturate_cast") as scope:
+        if given.dtype.is_complex and wanted.is_complex:
+            first, second = (_clamped(t, _part_dtype(wanted)) for t in (real(given), imag(given)))
+            return cast(complex_(first, second), wanted, scope)
+        return cast(_clamped(real(given), _part_dtype(wanted)), wanted, scope)
+
+
+def _part_dtype(dtype: DType) -> DType:
+    return as_dtype(f"float{dtype.itemsize * 4}") if dtype.is_complex else dtype
+
+
+def _clamped(value: Tensor, wanted: DType) -> Tensor:
+    (low, high), (lowest, highest) = _range(value.dtype), _range(wanted)
+    if low >= lowest and high <= highest:
+        return value
+    ends = [
+        convert_to_tensor(_nearest(max(low, lowest), value.dtype, up=True), graph=value.graph),
+        convert_to_tensor(_nearest(min(high, highest), value.dtype, up=False), graph=value.graph),
+    ]
+    return make_one("ClipByValue", [value, *ends], name="clamp")
+
+
+def _range(dtype: DType) -> tuple[int, int]:
+    """The least and the largest finite value, exactly: all of them are integers."""
+    if dtype.is_integer:
+        info = np.iinfo(dtype.np_dtype)
+        return int(info.min), int(info.max)
+    finfo: Any = ml_dtypes.finfo
+    limit = int(float(finfo(dtype.np_dtype).max))
+    return -limit, limit
+
+
+def _nearest(number: int, dtype: DType, *, up: bool) -> Array:
+    """The value of ``dtype`` that is nearest to an integer and not beyond it."""
+    made = np.array(number, dtype.np_dtype)
+    if dtype.is_floating and (float(made) < number if up else float(made) > number):
+        made = np.nextafter(made, np.zeros((), dtype.np_dtype))
+    return np.asarray(made)

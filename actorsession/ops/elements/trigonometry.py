@@ -1,0 +1,104 @@
+"""Inverse circular functions, and hyperbolic functions with their inverses, element by element.
+
+Each op stands here whole; ``sin``, ``cos`` and ``tan`` are in ``elementwise``, ``tanh`` in
+``activations``. Gradients are written with operators on tensors; complex arguments are conjugated
+in them, as in TensorFlow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Kernel, OpDef, register
+from actorsession.ops.broadcasting import summed
+from actorsession.ops.elements.elementwise import conj, reciprocal, sqrt, square
+from actorsession.ops.operands import binary, infer_like, register_binary, unary
+
+__all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "sinh"]
+
+
+def acos(x: Any, name: str | None = None) -> Tensor:
+    """The angle in [0, pi] whose cosine is ``x``; NaN outside [-1, 1]."""
+    return unary("Acos", x, name)
+
+
+def asin(x: Any, name: str | None = None) -> Tensor:
+    """The angle in [-pi/2, pi/2] whose sine is ``x``; NaN outside [-1, 1]."""
+    return unary("Asin", x, name)
+
+
+def atan(x: Any, name: str | None = None) -> Tensor:
+    """The angle in [-pi/2, pi/2] whose tangent is ``x``."""
+    return unary("Atan", x, name)
+
+
+def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
+    """The angle of the point (``x``, ``y``), in [-pi, pi], with broadcasting.
+
+    Args:
+        y: second coordinate, a real floating type.
+        x: first coordinate, the same dtype.
+        name: wanted name.
+    """
+    return binary("Atan2", y, x, name)
+
+
+def sinh(x: Any, name: str | None = None) -> Tensor:
+    """The hyperbolic sine, element by element."""
+    return unary("Sinh", x, name)
+
+
+def cosh(x: Any, name: str | None = None) -> Tensor:
+    """The hyperbolic cosine, element by element."""
+    return unary("Cosh", x, name)
+
+
+def asinh(x: Any, name: str | None = None) -> Tensor:
+    """The inverse hyperbolic sine, element by element."""
+    return unary("Asinh", x, name)
+
+
+def acosh(x: Any, name: str | None = None) -> Tensor:
+    """The inverse hyperbolic cosine, element by element; NaN below 1."""
+    return unary("Acosh", x, name)
+
+
+def atanh(x: Any, name: str | None = None) -> Tensor:
+    """The inverse hyperbolic tangent, element by element; NaN outside [-1, 1]."""
+    return unary("Atanh", x, name)
+
+
+def _register(
+    name: str, function: Kernel, back: Callable[[Tensor, Tensor, Tensor], Tensor]
+) -> None:
+    """Registers an op; ``back`` takes conjugated argument and result, and the gradient."""
+
+    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+        return [back(conj(op.inputs[0]), conj(op.outputs[0]), grad)]
+
+    register(
+        OpDef(name=name, infer=infer_like("fc"), kernel=lambda ctx: function, gradient=gradient)
+    )
+
+
+_register("Acos", np.arccos, lambda x, y, grad: -grad / sqrt(1 - square(x)))
+_register("Asin", np.arcsin, lambda x, y, grad: grad / sqrt(1 - square(x)))
+_register("Atan", np.arctan, lambda x, y, grad: grad / (1 + square(x)))
+_register("Sinh", np.sinh, lambda x, y, grad: grad * cosh(x))
+_register("Cosh", np.cosh, lambda x, y, grad: grad * sinh(x))
+# From the result: the root of x * x + 1 would overflow for large arguments.
+_register("Asinh", np.arcsinh, lambda x, y, grad: grad / cosh(y))
+_register("Acosh", np.arccosh, lambda x, y, grad: grad / sinh(y))
+_register("Atanh", np.arctanh, lambda x, y, grad: grad * reciprocal(1 - square(x)))
+
+
+def _atan2_back(y: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
+    share = grad / (square(y) + square(x))
+    return x * share, -y * share
+
+
+register_binary("Atan2", "f", lambda ctx: np.arctan2, summed(_atan2_back))

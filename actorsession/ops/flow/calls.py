@@ -1,0 +1,271 @@
+"""Calls of functions: the op types, how a call comes to be, and its gradient.
+
+A call has the body of its function as its attribute ``f``, and the function's name in the graph's library
+as ``_function``. The planner writes the body in the place of the call. ``PartitionedCall`` and
+``StatefulPartitionedCall`` are TensorFlow 2's types of a call; ``RemoteCall`` runs on a device of its own;
+``SymbolicGradient`` calls the gradient of a function, which computes the function again. Called by
+``functions`` and ``functional``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from actorsession.errors import InternalError
+from actorsession.graph.dtypes import resource
+from actorsession.graph.function import (
+    ARGUMENT,
+    CALL,
+    CALLS,
+    CONSTRUCTS,
+    REMOTE_CALL,
+    STATEFUL_CALL,
+    SYMBOLIC_GRADIENT,
+    FunctionDef,
+)
+from actorsession.graph.graph import Graph
+from actorsession.graph.library import LibraryFunction
+from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    lookup,
+    register,
+)
+from actorsession.ops.arrays import fills
+from actorsession.ops.build import make_one
+from actorsession.ops.derivatives.gradients import gradients
+from actorsession.ops.flow.constructs import ConstructBuilder
+from actorsession.ops.indexed_slices import to_dense
+
+__all__ = ["call", "gradient_call", "instantiate", "specialised"]
+
+
+# -- the ops -------------------------------------------------------------------------------------
+
+
+def _infer_call(ctx: InferContext) -> list[TensorSpec]:
+    function: FunctionDef = ctx.attrs["f"]
+    return list(function.output_specs())
+
+
+def _compiled(ctx: KernelContext) -> Kernel:
+    raise InternalError(f"{ctx.name!r} has no kernel: a {ctx.op} is compiled with its function")
+
+
+# -- calling -------------------------------------------------------------------------------------
+
+
+def call(
+    op_type: str,
+    function: LibraryFunction,
+    leading: Sequence[Tensor],
+    arguments: Sequence[Tensor],
+    graph: Graph,
+    name: str | None = None,
+) -> Operation:
+    """Adds a call.
+
+    Args:
+        op_type: one of ``CALLS``.
+        function: the function.
+        leading: inputs of the call before the function's.
+        arguments: inputs of the function, of its dtypes.
+        graph: the graph.
+        name: wanted name; the function's if left out.
+
+    Raises:
+        ValueError: if the function cannot take arguments of these shapes.
+    """
+    inputs = [*arguments, *function.captures]
+    body = specialised(function.definition, [t.spec for t in inputs], function.name)
+    attrs: dict[str, Any] = {"f": body, "_function": function.name}
+    if function.groups:
+        attrs["_class"] = function.groups
+    with graph.control_dependencies(function.before):
+        return graph.create_op(op_type, [*leading, *inputs], attrs, name or function.name)
+
+
+def specialised(
+    function: FunctionDef, inputs: Sequence[TensorSpec], name: str = "the function"
+) -> FunctionDef:
+    """A function as it is for arguments of which more is known.
+
+    Args:
+        function: the function.
+        inputs: static types of its inputs and captures.
+        name: what messages call it.
+
+    Raises:
+        ValueError: if it cannot take them.
+    """
+    if tuple(inputs) == function.arguments:
+        return function
+    try:
+        merged = tuple(map(_merged, function.arguments, inputs))
+        nodes = tuple(_inferred(function.nodes, merged))
+    except ValueError as exc:
+        raise ValueError(f"{name!r} cannot take arguments of these shapes: {exc}") from exc
+    own = len(function.inputs)
+    return replace(function, inputs=merged[:own], captures=merged[own:], nodes=nodes)
+
+
+def _merged(known: TensorSpec, more: TensorSpec) -> TensorSpec:
+    return TensorSpec(known.dtype, known.shape.merge_with(more.shape))
+
+
+def _inferred(nodes: Iterable[NodeDef], arguments: Sequence[TensorSpec]) -> Iterator[NodeDef]:
+    """The nodes with what follows for their outputs from what is known of the arguments."""
+    specs = {(ARGUMENT, k): spec for k, spec in enumerate(arguments)}
+    constants: dict[tuple[str, int], Array] = {}
+    for node in nodes:
+        inputs = tuple([specs[ref] for ref in node.inputs])
+        if node.op in CALLS:
+            body = specialised(node.attrs["f"], inputs[CALLS[node.op] :], node.name)
+            node = replace(node, attrs={**node.attrs, "f": body}, outputs=body.output_specs())
+        elif node.op not in CONSTRUCTS:
+            known = tuple([constants.get(ref) for ref in node.inputs])
+            context = InferContext(node.op, inputs, node.attrs, known)
+            definition = lookup(node.op)
+            found = definition.infer(context)
+            node = replace(node, outputs=tuple(map(_merged, node.outputs, found)))
+            value = None if definition.static_value is None else definition.static_value(context)
+            if value is not None:
+                constants[node.name, 0] = value
+        for k, spec in enumerate(node.outputs):
+            specs[node.name, k] = spec
+        yield node
+
+
+def instantiate(function: FunctionDef, arguments: Sequence[Tensor], graph: Graph) -> list[Tensor]:
+    """Builds the nodes of a function anew, under the present scopes.
+
+    Args:
+        function: the function.
+        arguments: what stands for its inputs and captures.
+        graph: the graph.
+
+    Returns:
+        Its results.
+    """
+    made = {(ARGUMENT, k): tensor for k, tensor in enumerate(arguments)}
+    ops: dict[str, Operation] = {}
+    for node in function.nodes:
+        op = _built(node, [made[ref] for ref in node.inputs], ops, graph)
+        ops[node.name] = op
+        made.update({(node.name, k): tensor for k, tensor in enumerate(op.outputs)})
+    return [made[ref] for ref in function.outputs]
+
+
+def _built(
+    node: NodeDef, inputs: Sequence[Tensor], ops: Mapping[str, Operation], graph: Graph
+) -> Operation:
+    name = node.name.rsplit("/", 1)[-1]
+    before = [ops[producer] for producer in node.control_inputs]
+    where = graph.device(node.device) if node.device else contextlib.nullcontext()
+    with graph.control_dependencies(before), where:
+        return graph.create_op(node.op, inputs, node.attrs, name)
+
+
+# -- gradients -----------------------------------------------------------------------------------
+
+
+def _gradient(op: Operation, *grads: Tensor | None) -> Sequence[Tensor | None]:
+    leading = CALLS[op.type]
+    known = op.graph.library.get(op.attrs.get("_function", ""))
+    if known is None or known.gradient is None or op.type == SYMBOLIC_GRADIENT:
+        with op.graph.device(op.device if op.type == REMOTE_CALL else ""):
+            back = gradient_call(op.attrs["f"], op.inputs[leading:], grads, op.graph)
+        return [*[None] * leading, *back]
+    given = [
+        fills.zeros_like(output) if grad is None and output.dtype.kind in "fc" else grad
+        for output, grad in zip(op.outputs, grads, strict=True)
+    ]
+    answer = known.gradient(op, *given)
+    found = list(answer) if isinstance(answer, (list, tuple)) else [answer]
+    # What the user's function says nothing about is what the body captures.
+    return [*[None] * leading, *found, *[None] * (len(op.inputs) - leading - len(found))]
+
+
+def gradient_call(
+    function: FunctionDef,
+    inputs: Sequence[Tensor],
+    grads: Sequence[Tensor | None],
+    graph: Graph,
+    name: str = SYMBOLIC_GRADIENT,
+) -> list[Tensor | None]:
+    """Builds a call of the gradient of a function, which computes the function again for it.
+
+    Args:
+        function: the function.
+        inputs: what stands for its inputs and captures.
+        grads: the gradients of its results; ``None`` for those that nothing depends on.
+        graph: the graph.
+        name: wanted name of the call.
+
+    Returns:
+        The gradient of each input; ``None`` where no result depends on it.
+    """
+    with (
+        graph.as_default(),
+        graph.name_scope(name) as scope,
+        ConstructBuilder(graph, scope, is_loop=False) as builder,
+    ):
+        body = builder.function()
+        with body.building():
+            found = _gradients_inside(function, inputs, grads, graph)
+        results = [g for g in found if g is not None]
+        if not results:
+            graph.forget(body)
+            return list(found)
+        op = builder.construct(SYMBOLIC_GRADIENT, [], ("f",), [body], [results])
+    outputs = iter(op.outputs)
+    return [None if g is None else next(outputs) for g in found]
+
+
+def _gradients_inside(
+    function: FunctionDef,
+    inputs: Sequence[Tensor],
+    grads: Sequence[Tensor | None],
+    graph: Graph,
+) -> list[Tensor | None]:
+    # A value that is passed twice has a gradient for each time. A handle cannot be copied: the first
+    # place where it is passed gets all of it.
+    points = [t if t.dtype is resource else make_one("Identity", [t]) for t in inputs]
+    ys = instantiate(function, points, graph)
+    wanted = [(y, g) for y, g in zip(ys, grads, strict=True) if g is not None]
+    if not wanted:
+        return [None] * len(points)
+    found = gradients([y for y, _ in wanted], points, [g for _, g in wanted], stop_gradients=points)
+    seen: set[Tensor] = set()
+    back: list[Tensor | None] = []
+    for point, grad in zip(points, found, strict=True):
+        back.append(None if grad is None or point in seen else to_dense(grad))
+        seen.add(point)
+    return back
+
+
+def _register(op_type: str) -> None:
+    register(
+        OpDef(
+            name=op_type,
+            infer=_infer_call,
+            kernel=_compiled,
+            gradient=_gradient,
+            attrs={"f": REQUIRED},
+            stateful=True,  # its function may be
+            aliases=True,  # a function may give back what it got
+        )
+    )
+
+
+for _op_type in (CALL, STATEFUL_CALL, REMOTE_CALL, SYMBOLIC_GRADIENT):
+    _register(_op_type)

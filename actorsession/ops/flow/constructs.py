@@ -1,0 +1,179 @@
+"""What loops and branches are made of: the op types ``While`` and ``If``, and how their nodes come to be.
+
+The functions of a construct stand in its attributes (see ``graph/function``); the planner compiles them
+into Python's ``while`` and ``if``. Called by ``control_flow`` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from actorsession.errors import InternalError
+from actorsession.graph.dtypes import bool_, resource
+from actorsession.graph.function import IF, MAX_LOOPS, MAX_NESTING, WHILE, FunctionBody, FunctionDef
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    REQUIRED,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.scopes import scope_of
+from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops.flow.extensions import Construct, common_shape
+
+__all__ = ["GRADIENTS", "ConstructBuilder", "as_predicate", "as_value", "check_no_resource"]
+
+
+# -- the ops -------------------------------------------------------------------------------------
+
+
+def _infer_while(ctx: InferContext) -> list[TensorSpec]:
+    body: FunctionDef = ctx.attrs["body"]
+    return list(body.inputs)
+
+
+def _infer_if(ctx: InferContext) -> list[TensorSpec]:
+    branches: list[FunctionDef] = [ctx.attrs["then_branch"], ctx.attrs["else_branch"]]
+    pairs = zip(*[branch.output_specs() for branch in branches], strict=True)
+    return [TensorSpec(a.dtype, common_shape(a.shape, b.shape)) for a, b in pairs]
+
+
+def _compiled(ctx: KernelContext) -> Kernel:
+    raise InternalError(f"{ctx.name!r} has no kernel: a {ctx.op} is compiled with its functions")
+
+
+# By operation type; put here by ``control_flow``, because they build such nodes themselves.
+GRADIENTS: dict[str, Callable[..., Sequence[Any]]] = {}
+
+
+def _gradient(op: Operation, *grads: Tensor | None) -> Sequence[Any]:
+    return GRADIENTS[op.type](op, *grads)
+
+
+def _register(name: str, infer: Callable[[InferContext], list[TensorSpec]], *keys: str) -> None:
+    register(
+        OpDef(
+            name=name,
+            infer=infer,
+            kernel=_compiled,
+            gradient=_gradient,
+            attrs=dict.fromkeys(keys, REQUIRED),
+            stateful=True,  # its functions may be
+            aliases=True,  # a loop that runs no iteration gives back what it got
+        )
+    )
+
+
+_register(WHILE, _infer_while, "cond", "body")
+_register(IF, _infer_if, "then_branch", "else_branch")
+
+
+# -- values --------------------------------------------------------------------------------------
+
+
+def as_predicate(value: Any, graph: Graph, what: str) -> Tensor:
+    """A value as a bool scalar.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for nothing, or a shape that can be no scalar's.
+    """
+    if value is None:
+        raise ValueError(f"{what} is a bool scalar, got None")
+    found = convert_to_tensor(value, graph=graph)
+    if found.dtype is not bool_:
+        raise TypeError(f"{what} is a bool scalar, got {found.dtype.name}: {found!r}")
+    if found.shape.rank not in (None, 0):
+        raise ValueError(f"{what} is a bool scalar, got one of shape {found.shape}: {found!r}")
+    return found
+
+
+def as_value(leaf: Any, graph: Graph) -> Tensor:
+    """What a function returned as a tensor; an operation as one that is there when it has run."""
+    if leaf is None:
+        raise ValueError("None is no value that a loop body or branch can return")
+    if isinstance(leaf, Operation):
+        done = constant(True, graph=graph)
+        with graph.control_dependencies([leaf]):
+            return make_one("Identity", [done], graph=graph)
+    return convert_to_tensor(leaf, graph=graph)
+
+
+def check_no_resource(tensor: Tensor, what: str) -> None:
+    """Refuses a resource handle with TypeError: it cannot go from iteration to iteration."""
+    if tensor.dtype is resource:
+        raise TypeError(f"{what} a resource handle, {tensor!r}: read the variable instead")
+
+
+# -- nodes ---------------------------------------------------------------------------------------
+
+
+class ConstructBuilder:
+    """What a construct is made of: its functions, and in the end its node.
+
+    A context manager: when the block around it fails, the graph forgets what its functions have built.
+
+    Args:
+        graph: the graph.
+        scope: its name scope.
+        is_loop: whether it is a loop.
+
+    Raises:
+        ValueError: if it is nested deeper than can be compiled.
+    """
+
+    def __init__(self, graph: Graph, scope: str, *, is_loop: bool) -> None:
+        self.graph = graph
+        self.scope = scope
+        self.is_loop = is_loop
+        self._bodies: list[FunctionBody] = []
+        outer, depth, loops = scope_of(graph).body, 1, int(is_loop)
+        while outer is not None:
+            depth, loops, outer = depth + 1, loops + outer.is_loop, outer.outer
+        if loops > MAX_LOOPS or depth > MAX_NESTING:
+            raise ValueError(
+                f"{scope!r} would be inside {loops - is_loop} loops, {depth - 1} loops and conds "
+                f"altogether; at most {MAX_LOOPS} and {MAX_NESTING} can be inside each other"
+            )
+
+    def __enter__(self) -> ConstructBuilder:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            for body in self._bodies:
+                self.graph.forget(body)
+
+    def function(self) -> FunctionBody:
+        """A function of the construct, to be built."""
+        body = FunctionBody(self.graph, self.scope.rstrip("/"), is_loop=self.is_loop)
+        self._bodies.append(body)
+        return body
+
+    def construct(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor],
+        keys: Sequence[str],
+        bodies: Sequence[FunctionBody],
+        results: Sequence[Sequence[Tensor]],
+    ) -> Operation:
+        """Adds the node, which has the name of the scope."""
+        both = list(zip(bodies, results, strict=True))
+        captures = list(dict.fromkeys([t for b, out in both for t in b.captured(out)]))
+        before = list(dict.fromkeys([op for b, out in both for op in b.waits_for(out)]))
+        tied = {group for b, out in both for group in b.tied_to(out)}
+        functions = [b.define(out, captures) for b, out in both]
+        attrs: dict[str, Any] = dict(zip(keys, functions, strict=True))
+        if tied:
+            attrs["_class"] = tuple(sorted(tied))
+        with self.graph.control_dependencies(before):
+            op = self.graph.create_op(op_type, [*inputs, *captures], attrs, self.scope)
+        self.graph.constructs[op] = Construct(op, keys, bodies, results, len(inputs))
+        return op

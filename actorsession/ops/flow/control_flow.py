@@ -1,0 +1,318 @@
+"""Loops and branches: ``while_loop`` and ``cond``.
+
+Bodies are built once, from the user's functions, and stand in their attributes as functions (see
+``graph/function``); the planner compiles them into Python's ``while`` and ``if``. Names follow
+TensorFlow 1: what is built in a body is named under the construct, ``while/add``, and each result is an
+operation of its own, ``while/Exit``, ``while/Exit_1`` or ``cond/Merge``, so that a run that fetches one
+loop variable computes only what that one needs.
+
+A construct runs whole on one device: where it asks, or where what its body asks for, and wherever the
+variables live that its body touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.function import IF, WHILE, FunctionBody
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
+from actorsession.ops.elements.arithmetic import add
+from actorsession.ops.elements.comparison import less, logical_and
+from actorsession.ops.flow.branch_gradients import if_gradient
+from actorsession.ops.flow.constructs import (
+    GRADIENTS,
+    ConstructBuilder,
+    as_predicate,
+    as_value,
+    check_no_resource,
+)
+from actorsession.ops.flow.loop_gradients import while_gradient
+from actorsession.ops.structures import about_leaves, check_same_structure, flatten, is_nested, pack
+
+__all__ = ["cond", "while_loop"]
+
+GRADIENTS.update({IF: if_gradient, WHILE: while_gradient})
+
+
+# -- cond ----------------------------------------------------------------------------------------
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: Callable[[], Any] | None = None,
+    fn2: Callable[[], Any] | None = None,
+) -> Any:
+    """The results of ``true_fn`` if ``pred`` is true, else those of ``false_fn``.
+
+    Only what the functions build runs or not by ``pred``; what was built before always runs.
+
+    Args:
+        pred: a bool scalar.
+        true_fn: builds a structure of values; called once, now. An operation stands for ``True`` once
+            it has run.
+        false_fn: builds a structure of the same form and dtypes.
+        strict: whether a list or tuple of one value stays one.
+        name: wanted name; ``cond`` if left out.
+        fn1: older name of ``true_fn``.
+        fn2: older name of ``false_fn``.
+
+    Returns:
+        The structure, of tensors.
+
+    Raises:
+        TypeError: if ``pred`` is a Python bool or no bool tensor, an argument is no function, or the
+            results differ in dtype or in the types of their sequences.
+        ValueError: if ``pred`` can be no scalar, or the results differ in structure or are none.
+    """
+    true_fn, false_fn = _either(true_fn, fn1, "true_fn"), _either(false_fn, fn2, "false_fn")
+    for function, argument in ((true_fn, "true_fn"), (false_fn, "false_fn")):
+        if not callable(function):
+            raise TypeError(f"cond: {argument} must be callable, got {function!r:.100}")
+    assert true_fn is not None
+    assert false_fn is not None
+    if isinstance(pred, bool):
+        raise TypeError(f"cond: pred must not be a Python bool, got {pred}: use if instead")
+    graph = graph_of(pred)
+    with (
+        graph.as_default(),
+        graph.name_scope(name or "cond") as scope,
+        ConstructBuilder(graph, scope, is_loop=False) as builder,
+    ):
+        predicate = as_predicate(pred, graph, "cond: pred")
+        structures, bodies, results = [], [], []
+        for function, argument in ((true_fn, "true_fn"), (false_fn, "false_fn")):
+            body = builder.function()
+            with body.building():
+                returned = _branch_results(function(), f"cond: {argument}", strict)
+                results.append([as_value(leaf, graph) for leaf in flatten(returned)])
+            structures.append(returned)
+            bodies.append(body)
+        _check_branches(structures, results)
+        op = builder.construct(IF, [predicate], ("then_branch", "else_branch"), bodies, results)
+        merged = [make_one("Identity", [t], name="Merge") for t in op.outputs]
+    return pack(structures[0], merged)
+
+
+def _branch_results(returned: Any, what: str, strict: bool) -> Any:
+    if returned is None or not flatten(returned):
+        raise ValueError(f"{what} must return at least one value, got {returned!r}")
+    if not strict and type(returned) in (list, tuple) and len(returned) == 1:
+        return returned[0]
+    return returned
+
+
+def _either(function: Any, older: Any, name: str) -> Any:
+    if older is None:
+        return function
+    if function is not None:
+        raise TypeError(f"cond: {name} and its older name cannot both be given")
+    return older
+
+
+def _check_branches(structures: Sequence[Any], results: Sequence[Sequence[Tensor]]) -> None:
+    check_same_structure(structures[0], structures[1], "the results of true_fn and false_fn")
+    for first, second in zip(*results, strict=True):
+        if first.dtype is not second.dtype:
+            raise TypeError(
+                f"true_fn and false_fn must return the same dtypes: {first!r} and {second!r}"
+            )
+        check_no_resource(first, "cond returns")
+
+
+# -- while_loop ----------------------------------------------------------------------------------
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: Any = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Repeats ``body`` while ``cond`` is true.
+
+    Args:
+        cond: from the loop variables to a bool scalar; called once, now.
+        body: from the loop variables to their next values, in the same structure; called once, now.
+        loop_vars: a list, tuple or named tuple of first values, which may be structures themselves.
+        shape_invariants: what is known of the shape of each variable in all iterations, a structure like
+            ``loop_vars`` of ``TensorShape``; those of the first values if left out.
+        parallel_iterations: accepted for TensorFlow's sake, at least 1; iterations follow each other.
+        back_prop: accepted for TensorFlow's sake.
+        swap_memory: accepted for TensorFlow's sake.
+        name: wanted name; ``while`` if left out.
+        maximum_iterations: an int scalar: the loop ends after so many iterations whatever ``cond`` says.
+        return_same_structure: whether a single value is returned in the list of the loop variables.
+
+    Returns:
+        The last values in the structure of ``loop_vars``; a single one without its list.
+
+    Raises:
+        TypeError: if an argument is no function, a variable changes its dtype, the condition is no bool,
+            or structures differ in the types of their sequences.
+        ValueError: if there are no loop variables, structures differ, or a variable changes its shape
+            although no shape invariant allows it.
+    """
+    for function, argument in ((cond, "cond"), (body, "body")):
+        if not callable(function):
+            raise TypeError(f"while_loop: {argument} must be callable, got {function!r:.100}")
+    if not isinstance(parallel_iterations, (int, np.integer)) or parallel_iterations < 1:
+        raise TypeError(
+            f"while_loop: parallel_iterations is a positive integer, got {parallel_iterations!r:.100}"
+        )
+    if not isinstance(loop_vars, (list, tuple)):
+        raise TypeError(
+            f"while_loop: loop_vars is a list, tuple or named tuple, got {type(loop_vars).__name__}"
+        )
+    if not flatten(loop_vars):
+        raise ValueError("while_loop: loop_vars must be provided: a loop without any never ends")
+    graph = graph_of(*flatten(loop_vars), maximum_iterations)
+    with graph.as_default(), graph.name_scope(name or "while") as scope:
+        loop = _Loop(graph, scope, loop_vars, shape_invariants, maximum_iterations)
+        with loop.builder:
+            exits = loop.build(cond, body)
+    if len(loop_vars) == len(exits) == 1 and not return_same_structure:
+        return pack(loop_vars[0], exits)
+    return pack(loop_vars, exits)
+
+
+class _Loop:
+    """A loop while it is built.
+
+    Args:
+        graph: the graph.
+        scope: the loop's name scope.
+        loop_vars: the first values.
+        invariants: see ``while_loop``.
+        maximum: the largest number of iterations, if there is one.
+    """
+
+    def __init__(
+        self, graph: Graph, scope: str, loop_vars: Any, invariants: Any, maximum: Any
+    ) -> None:
+        self.graph = graph
+        self.loop_vars = loop_vars
+        self.builder = ConstructBuilder(graph, scope, is_loop=True)
+        self.first = [convert_to_tensor(leaf, graph=graph) for leaf in flatten(loop_vars)]
+        for tensor in self.first:
+            check_no_resource(tensor, "while_loop: a loop variable is")
+        self.shapes = self._invariants(invariants)
+        self.maximum = None if maximum is None else _maximum(maximum, graph)
+        if self.maximum is not None:  # another variable, in front of the user's
+            zero = constant(0, self.maximum.dtype, name="iteration_counter", graph=graph)
+            self.first.insert(0, zero)
+            self.shapes.insert(0, scalar_shape)
+
+    def _invariants(self, given: Any) -> list[TensorShape]:
+        if given is None:
+            return [tensor.shape for tensor in self.first]
+        said = about_leaves(self.loop_vars, given, "loop_vars and shape_invariants")
+        shapes = []
+        for tensor, leaf in zip(self.first, said, strict=True):
+            if leaf is not None and not isinstance(leaf, TensorShape):
+                raise TypeError(
+                    "while_loop: shape_invariants has a TensorShape, or None for the shape that the "
+                    f"variable enters with, for each loop variable; got {leaf!r:.100}"
+                )
+            shape = tensor.shape if leaf is None else leaf
+            if not _allows(shape, tensor.shape):
+                raise ValueError(
+                    f"while_loop: {tensor!r} enters the loop with shape {tensor.shape}; its shape "
+                    f"invariant {shape} does not allow that"
+                )
+            shapes.append(shape)
+        return shapes
+
+    def build(self, cond: Callable[..., Any], body: Callable[..., Any]) -> list[Tensor]:
+        """Builds the functions and the node around them; gives the user's variables after the loop."""
+        counted = int(self.maximum is not None)
+        test, turn = self.builder.function(), self.builder.function()
+        with test.building():
+            goes_on = self._condition(cond, self._enter(test))
+        with turn.building():
+            values = self._next_values(body, self._enter(turn))
+        op = self.builder.construct(
+            WHILE, self.first, ("cond", "body"), [test, turn], [[goes_on], values]
+        )
+        return [make_one("Identity", [t], name="Exit") for t in op.outputs[counted:]]
+
+    def _enter(self, function: FunctionBody) -> list[Tensor]:
+        """The tensors that stand for the loop variables in a function."""
+        for tensor, shape in zip(self.first, self.shapes, strict=True):
+            attrs = {"dtype": tensor.dtype, "shape": shape}
+            function.parameters.append(make_one("Placeholder", (), attrs, "Identity", self.graph))
+        return list(function.parameters)
+
+    def _condition(self, cond: Callable[..., Any], variables: list[Tensor]) -> Tensor:
+        counter = variables.pop(0) if self.maximum is not None else None
+        answer = cond(*pack(self.loop_vars, variables))
+        goes_on = as_predicate(answer, self.graph, "while_loop: the result of cond")
+        if counter is None:
+            return goes_on
+        return logical_and(less(counter, self.maximum), goes_on)
+
+    def _next_values(self, body: Callable[..., Any], variables: list[Tensor]) -> list[Tensor]:
+        counter = variables.pop(0) if self.maximum is not None else None
+        returned = body(*pack(self.loop_vars, variables))
+        if len(self.loop_vars) == 1 and not is_nested(returned):
+            returned = [returned]
+        check_same_structure(
+            self.loop_vars, returned, "loop_vars and the result of body", same_types=False
+        )
+        values = [as_value(leaf, self.graph) for leaf in flatten(returned)]
+        if counter is not None:
+            values.insert(0, add(counter, 1))
+        for first, shape, value in zip(self.first, self.shapes, values, strict=True):
+            _check_next(first, shape, value)
+        return values
+
+
+def _check_next(first: Tensor, shape: TensorShape, value: Tensor) -> None:
+    if value.dtype is not first.dtype:
+        raise TypeError(
+            f"while_loop: {first!r} enters the loop with dtype {first.dtype.name} and has "
+            f"{value.dtype.name} after one iteration"
+        )
+    if not _allows(shape, value.shape):
+        raise ValueError(
+            f"while_loop: {first!r} enters the loop with shape {first.shape} and has shape {value.shape} "
+            f"after one iteration, where {shape} is expected. To let the shape vary, give "
+            "shape_invariants with a less specific one"
+        )
+
+
+def _allows(declared: TensorShape, shape: TensorShape) -> bool:
+    """Whether each value of static shape ``shape`` has the shape ``declared``."""
+    if declared.dims is None:
+        return True
+    if shape.dims is None or len(shape.dims) != len(declared.dims):
+        return False
+    return all(d is None or d == s for d, s in zip(declared.dims, shape.dims, strict=True))
+
+
+def _maximum(value: Any, graph: Graph) -> Tensor:
+    found = convert_to_tensor(value, name="maximum_iterations", graph=graph)
+    if not found.dtype.is_integer:
+        raise TypeError(
+            f"while_loop: maximum_iterations is an integer scalar, got {found.dtype.name}"
+        )
+    if found.shape.rank not in (None, 0):
+        raise ValueError(
+            f"while_loop: maximum_iterations is a scalar, got one of shape {found.shape}"
+        )
+    return found

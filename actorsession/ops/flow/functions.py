@@ -1,0 +1,395 @@
+"""``Defun``: Python functions as named functions of a graph.
+
+What a ``Defun`` decorates is called once for each list of argument dtypes and graph: what it builds
+becomes a function of the graph's library, and each call of it a node with that body. Tensors of the
+graph that it uses beside its arguments are captured. What it builds that changes state runs in each
+call, whatever is asked of the results, in the order in which it was built.
+"""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any, TypeAlias
+
+from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.function import (
+    CALL,
+    CALLS,
+    CONSTRUCTS,
+    STATEFUL_CALL,
+    FunctionBody,
+    FunctionDef,
+)
+from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.library import LibraryFunction
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import lookup
+from actorsession.graph.scopes import entered, scope_of
+from actorsession.graph.shape import TensorShape, as_shape
+from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.flow.calls import call
+from actorsession.ops.flow.constructs import ConstructBuilder, as_value
+from actorsession.ops.flow.effects import is_stateful, with_effects
+
+__all__ = ["DefinedFunction", "Defun", "OverloadedFunction"]
+
+# The functions that are being built, outermost first.
+_BUILDING: ContextVar[tuple[DefinedFunction, ...]] = ContextVar("actorsession_defuns", default=())
+
+
+class Defun:
+    """Decorates a Python function that builds a part of a graph; calls of it become calls in the graph.
+
+    Args:
+        *input_types: dtypes of the arguments; without any they are those of each call.
+        func_name: name of the function in the graph; the Python function's if left out.
+        grad_func: a defined function from the inputs and the gradients of the outputs to those of the
+            inputs.
+        python_grad_func: a Python function from the call and the gradients of its outputs to those of
+            its inputs.
+        out_names: names of the results, accepted for TensorFlow's sake.
+        shape_func: from the call to the static shapes of its outputs.
+        **kwargs: other options of TensorFlow's, accepted for its sake.
+    """
+
+    def __init__(
+        self,
+        *input_types: Any,
+        func_name: str | None = None,
+        grad_func: Any = None,
+        python_grad_func: Callable[..., Any] | None = None,
+        out_names: Sequence[str] | None = None,
+        shape_func: Callable[[Operation], Sequence[Any]] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self._input_types = [as_dtype(dtype) for dtype in input_types]
+        self._options: dict[str, Any] = {
+            "func_name": func_name, "grad_func": grad_func, "python_grad_func": python_grad_func,
+            "shape_func": shape_func,
+        }  # fmt: skip
+
+    def __call__(self, func: Callable[..., Any]) -> Any:
+        """The function that is called in place of ``func``.
+
+        Raises:
+            ValueError: if it is no function of positional arguments, or of another number of them.
+        """
+        if not callable(func):
+            raise ValueError(f"function {func!r:.100} must be callable")
+        least, most = _argument_counts(func)
+        count = len(self._input_types)
+        if not self._input_types and most != 0:
+            return OverloadedFunction(func, least, most, self._options)
+        if count < least or (most is not None and count > most):
+            raise ValueError(
+                f"{_name_of(func)!r} takes {_range(least, most)} arguments; {count} dtypes are given"
+            )
+        return DefinedFunction(func, self._input_types, **self._options)
+
+
+def _argument_counts(func: Callable[..., Any]) -> tuple[int, int | None]:
+    spec = inspect.getfullargspec(func)
+    if spec.varkw or spec.defaults or spec.kwonlyargs:
+        raise ValueError(
+            f"functions with defaults or keyword arguments are not supported: {func!r:.100}"
+        )
+    count = len(spec.args) - inspect.ismethod(func)
+    return count, None if spec.varargs else count
+
+
+def _range(least: int, most: int | None) -> str:
+    return f"{least} or more" if most is None else str(least)
+
+
+def _name_of(func: Callable[..., Any]) -> str:
+    name: str = getattr(func, "__name__", type(func).__name__)
+    return "lambda" if name == "<lambda>" else name
+
+
+class DefinedFunction:
+    """A Python function with the dtypes of its arguments, defined in each graph that calls it.
+
+    Args:
+        func: the Python function.
+        input_types: dtypes of its arguments.
+        func_name: see ``Defun``.
+        grad_func: see there.
+        python_grad_func: see there.
+        shape_func: see there.
+    """
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        input_types: Sequence[DType],
+        func_name: str | None = None,
+        grad_func: Any = None,
+        python_grad_func: Callable[..., Any] | None = None,
+        shape_func: Callable[[Operation], Sequence[Any]] | None = None,
+    ) -> None:
+        self._func = func
+        self._input_types = tuple(input_types)
+        self._wanted_name = func_name or _name_of(func)
+        self._grad_func = grad_func
+        self._python_grad_func = python_grad_func
+        self._shape_func = shape_func
+        self._known: weakref.WeakKeyDictionary[Graph, list[_Definition]] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    # -- what it is ----------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """Its name in the default graph, where it is defined if it was not."""
+        return self.in_graph(get_default_graph()).name
+
+    @property
+    def definition(self) -> FunctionDef:
+        """Its body in the default graph."""
+        return self.in_graph(get_default_graph()).definition
+
+    @property
+    def captured_inputs(self) -> list[Tensor]:
+        """The tensors of the default graph that its body reads beside its arguments."""
+        return list(self.in_graph(get_default_graph()).captures)
+
+    @property
+    def declared_input_types(self) -> tuple[DType, ...]:
+        """The dtypes of its arguments."""
+        return self._input_types
+
+    @property
+    def stateful_ops(self) -> list[tuple[str, str]]:
+        """Name and type of each operation of its body that has state."""
+        return [
+            (node.name, node.op)
+            for node in self.definition.nodes
+            if node.op not in CONSTRUCTS and lookup(node.op).stateful
+        ]
+
+    @property
+    def python_grad_func(self) -> Callable[..., Any] | None:
+        """The Python function that builds its gradient, if there is one."""
+        return self._python_grad_func
+
+    @property
+    def grad_func_name(self) -> str | None:
+        """The name of the function that is its gradient, if there is one."""
+        return None if self._grad_func is None else self._grad_func.name
+
+    def set_grad_func(self, grad_func: DefinedFunction) -> None:
+        """Makes another function its gradient, for calls that are built from now on.
+
+        Raises:
+            ValueError: if it has one already.
+        """
+        if self._grad_func is not None and self._grad_func is not grad_func:
+            raise ValueError(f"{self._wanted_name!r} has a gradient function already")
+        self._grad_func = grad_func
+
+    def add_to_graph(self, g: Graph) -> None:
+        """Defines it in a graph."""
+        self.in_graph(g)
+
+    # -- calls ---------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Builds a call.
+
+        Args:
+            *args: the arguments.
+            **kwargs: ``name``, the wanted name of the call.
+
+        Returns:
+            The result, a tuple of several, or the operation of a function that returns none.
+
+        Raises:
+            ValueError: for another number of arguments, or one of another dtype or an impossible shape.
+            RecursionError: if the function is being built just now.
+        """
+        name = kwargs.pop("name", None)
+        if kwargs:
+            raise ValueError(f"unknown keyword arguments: {sorted(kwargs)}; there is name")
+        graph = graph_of(*args)
+        function = self.in_graph(graph)
+        inputs = self.converted(args, graph)
+        op = call(STATEFUL_CALL if function.stateful else CALL, function, (), inputs, graph, name)
+        return self.results(op)
+
+    def converted(self, args: Sequence[Any], graph: Graph) -> list[Tensor]:
+        """Arguments as tensors of the declared dtypes."""
+        wanted = self._input_types
+        if len(args) != len(wanted):
+            raise ValueError(
+                f"{self._wanted_name!r}: expected {len(wanted)} arguments, got {len(args)}"
+            )
+        return [
+            _argument(arg, dtype, f"argument {k} of {self._wanted_name!r}", graph)
+            for k, (arg, dtype) in enumerate(zip(args, wanted, strict=True))
+        ]
+
+    def results(self, op: Operation) -> Any:
+        """What a call gives its caller."""
+        if self._shape_func is not None:
+            for output, shape in zip(op.outputs, self._shape_func(op), strict=False):
+                output.set_shape(as_shape(shape))
+        if not self._gives(op.graph):
+            return op
+        return op.outputs[0] if len(op.outputs) == 1 else tuple(op.outputs)
+
+    def _gives(self, graph: Graph) -> bool:
+        """Whether it returns anything: one that does not has a result that says that it ran."""
+        return any(known.returns for known in self._known.get(graph, ()))
+
+    # -- definitions ---------------------------------------------------------------------------
+
+    def in_graph(self, graph: Graph) -> LibraryFunction:
+        """The function in the library of a graph, defined if it was not."""
+        home = scope_of(graph).body
+        for known in self._known.get(graph, ()):
+            if known.home is None or known.home.encloses(home):
+                return known.function
+        if self in _BUILDING.get():
+            raise RecursionError(
+                f"{self._wanted_name!r} calls itself: what a graph calls is written out in the place of "
+                "the call, so no function can be inside itself; use while_loop"
+            )
+        token = _BUILDING.set((*_BUILDING.get(), self))
+        try:
+            made = self._define(graph, home)
+        finally:
+            _BUILDING.reset(token)
+        graph.library.add(made.function)
+        self._known.setdefault(graph, []).append(made)
+        return made.function
+
+    def _define(self, graph: Graph, home: FunctionBody | None) -> _Definition:
+        name = graph.library.unique_name(self._wanted_name)
+        # As in a graph of its own: nothing that surrounds the first call is part of the function.
+        around = entered(graph, name=name, devices=(), control=(), colocation=())
+        with around, graph.as_default(), ConstructBuilder(graph, name, is_loop=False) as builder:
+            body = builder.function()
+            with body.building():
+                results = self._built(body, graph)
+                returns = bool(results)
+                results = with_effects(body, results, graph)
+            captures = body.captured(results)
+            operations = body.needed(results)
+            function = LibraryFunction(
+                name,
+                body.define(results, captures),
+                tuple(captures),
+                tuple(body.waits_for(results)),
+                tuple(sorted(body.tied_to(results))),
+                any(is_stateful(op) for op in operations),
+                self._gradient(),
+            )
+        return _Definition(function, home if _inside(captures, graph) else None, returns)
+
+    def _built(self, body: FunctionBody, graph: Graph) -> list[Tensor]:
+        names = _parameter_names(self._func, len(self._input_types))
+        for dtype, name in zip(self._input_types, names, strict=True):
+            attrs = {"dtype": dtype, "shape": TensorShape(None)}
+            body.parameters.append(make_one("Placeholder", (), attrs, name, graph))
+        returned = self._func(*body.parameters)
+        if returned is None:
+            return []
+        values = list(returned) if isinstance(returned, (list, tuple)) else [returned]
+        if any(value is None for value in values):
+            raise ValueError(f"function {self._wanted_name!r} cannot return None among its results")
+        return [as_value(value, graph) for value in values]
+
+    def _gradient(self) -> Callable[..., Any] | None:
+        if self._python_grad_func is not None:
+            return self._python_grad_func
+        if self._grad_func is None:
+            return None
+        return lambda op, *grads: self._grad_func(*op.inputs[CALLS[op.type] :], *grads)
+
+
+class _Definition:
+    """A function in one graph.
+
+    Args:
+        function: the function.
+        home: the body that it can be called in, if it captures something of that.
+        returns: whether it returns anything.
+    """
+
+    def __init__(self, function: LibraryFunction, home: FunctionBody | None, returns: bool) -> None:
+        self.function = function
+        self.home = home
+        self.returns = returns
+
+
+class OverloadedFunction:
+    """A Python function that is defined anew for each list of argument dtypes.
+
+    Args:
+        func: the Python function.
+        least: how many arguments it takes at least.
+        most: and at most.
+        options: see ``Defun``.
+    """
+
+    def __init__(
+        self, func: Callable[..., Any], least: int, most: int | None, options: dict[str, Any]
+    ) -> None:
+        self._func = func
+        self._least = least
+        self._most = most
+        self._options = options
+        self._overloads: dict[tuple[DType, ...], DefinedFunction] = {}
+
+    def instantiate(self, input_types: Sequence[Any]) -> DefinedFunction:
+        """The function for arguments of these dtypes.
+
+        Raises:
+            ValueError: if it takes another number of arguments.
+        """
+        key = tuple([as_dtype(dtype) for dtype in input_types])
+        if len(key) < self._least or (self._most is not None and len(key) > self._most):
+            raise ValueError(
+                f"{_name_of(self._func)!r}: expected {_range(self._least, self._most)} arguments, got "
+                f"{len(key)}"
+            )
+        if key not in self._overloads:
+            options = dict(self._options)
+            if options["func_name"] is not None:
+                options["func_name"] = "_".join([options["func_name"], *[d.name for d in key]])
+            self._overloads[key] = DefinedFunction(self._func, key, **options)
+        return self._overloads[key]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Builds a call; see ``DefinedFunction``."""
+        graph = graph_of(*args)
+        inputs = [convert_to_tensor(arg, graph=graph) for arg in args]
+        return self.instantiate([t.dtype for t in inputs])(*inputs, **kwargs)
+
+
+Function: TypeAlias = DefinedFunction | OverloadedFunction
+
+
+# -- parts ---------------------------------------------------------------------------------------
+
+
+def _parameter_names(func: Callable[..., Any], count: int) -> list[str]:
+    spec = inspect.getfullargspec(func)
+    own = spec.args[int(inspect.ismethod(func)) :]
+    return [*own, *[f"{spec.varargs}_{k}" for k in range(count - len(own))]]
+
+
+def _argument(value: Any, dtype: DType, what: str, graph: Graph) -> Tensor:
+    try:
+        return convert_to_tensor(value, dtype, graph=graph)
+    except TypeError as exc:
+        raise ValueError(f"{what} is of {dtype.name}: {exc}") from exc
+
+
+def _inside(tensors: Sequence[Tensor], graph: Graph) -> bool:
+    """Whether any tensor is of a loop body, branch or function."""
+    return any(graph.construct_of(tensor) is not None for tensor in tensors)

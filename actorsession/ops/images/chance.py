@@ -1,0 +1,167 @@
+"""Images changed by chance, as training does it: flips, colours, crops.
+
+Composed of random numbers and the functions of ``image_colours`` and ``image_geometry``, which are drawn anew
+in each step. Seeds are those of all random ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import int32
+from actorsession.graph.operation import Tensor
+from actorsession.graph.static import get_static_value
+from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.arrays.slicing import slice_
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.elements.comparison import less
+from actorsession.ops.elements.selection import where_v2
+from actorsession.ops.flow.control_flow import cond
+from actorsession.ops.images.colours import (
+    adjust_brightness,
+    adjust_contrast,
+    adjust_hue,
+    adjust_saturation,
+)
+from actorsession.ops.images.geometry import flip_left_right, flip_up_down, image_rank
+from actorsession.ops.random import random_uniform
+
+__all__ = [
+    "random_brightness", "random_contrast", "random_crop", "random_flip_left_right",
+    "random_flip_up_down", "random_hue", "random_saturation",
+]  # fmt: skip
+
+
+def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
+    """An image with left and right exchanged, or as it is, with equal chance; each of a batch for itself.
+
+    Args:
+        image: of rank 3 or 4.
+        seed: of the random numbers.
+    """
+    return _flipped(image, flip_left_right, seed, "random_flip_left_right")
+
+
+def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
+    """An image upside down, or as it is; as ``random_flip_left_right``."""
+    return _flipped(image, flip_up_down, seed, "random_flip_up_down")
+
+
+def _flipped(image: Any, flip: Callable[[Any], Tensor], seed: int | None, name: str) -> Tensor:
+    value = convert_to_tensor(image)
+    with value.graph.as_default(), value.graph.name_scope(name):
+        if image_rank(value, 3, 4) == 3:
+            chosen = less(random_uniform([], 0, 1.0, seed=seed), 0.5)
+            flipped: Tensor = cond(chosen, lambda: flip(value), lambda: value)
+        else:
+            many = less(random_uniform(shape(value)[:1], 0, 1.0, seed=seed), 0.5)
+            flipped = where_v2(reshape(many, [-1, 1, 1, 1]), flip(value), value)
+        flipped.set_shape(value.shape)
+        return flipped
+
+
+def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+    """``adjust_brightness`` by a number in ``[-max_delta, max_delta)``.
+
+    Args:
+        image: pixels.
+        max_delta: at least 0.
+        seed: of the random numbers.
+
+    Raises:
+        ValueError: for a ``max_delta`` below 0.
+    """
+    if max_delta < 0:
+        raise ValueError("max_delta must be non-negative.")
+    value = convert_to_tensor(image)
+    with value.graph.as_default():
+        return adjust_brightness(value, random_uniform([], -max_delta, max_delta, seed=seed))
+
+
+def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+    """``adjust_hue`` by a number in ``[-max_delta, max_delta)``.
+
+    Args:
+        image: RGB pixels.
+        max_delta: in [0, 0.5].
+        seed: of the random numbers.
+
+    Raises:
+        ValueError: for another ``max_delta``.
+    """
+    if max_delta > 0.5:
+        raise ValueError("max_delta must be <= 0.5.")
+    if max_delta < 0:
+        raise ValueError("max_delta must be non-negative.")
+    value = convert_to_tensor(image)
+    with value.graph.as_default():
+        return adjust_hue(value, random_uniform([], -max_delta, max_delta, seed=seed))
+
+
+def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """``adjust_contrast`` by a number in ``[lower, upper)``.
+
+    Args:
+        image: pixels.
+        lower: at least 0.
+        upper: above ``lower``.
+        seed: of the random numbers.
+
+    Raises:
+        ValueError: for other bounds.
+    """
+    return _between(adjust_contrast, image, lower, upper, seed)
+
+
+def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """``adjust_saturation`` by a number in ``[lower, upper)``; as ``random_contrast``."""
+    return _between(adjust_saturation, image, lower, upper, seed)
+
+
+def _between(
+    adjust: Callable[[Any, Any], Tensor], image: Any, lower: float, upper: float, seed: int | None
+) -> Tensor:
+    if upper <= lower:
+        raise ValueError("upper must be > lower.")
+    if lower < 0:
+        raise ValueError("lower must be non-negative.")
+    value = convert_to_tensor(image)
+    with value.graph.as_default():
+        return adjust(value, random_uniform([], lower, upper, seed=seed))
+
+
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """A part of a tensor at a random place.
+
+    Args:
+        value: of any rank.
+        size: shape of the part, int32.
+        seed: of the random numbers.
+        name: wanted name.
+
+    Returns:
+        The part. InvalidArgumentError at run time if ``size`` is larger than ``value``.
+
+    Raises:
+        ValueError: if that is known while the graph is built.
+    """
+    whole = convert_to_tensor(value)
+    with whole.graph.as_default(), whole.graph.name_scope(name or "random_crop") as scope:
+        wanted = convert_to_tensor(size, int32, "size", graph=whole.graph)
+        known, dims = get_static_value(wanted), whole.shape.dims
+        if known is not None and dims is not None:
+            fits = len(known) == len(dims) and all(
+                d is None or n <= d for n, d in zip(known, dims, strict=True)
+            )
+            if not fits:
+                raise ValueError(
+                    f"Need value.shape >= size, got {whole.shape} and {known.tolist()}"
+                )
+        extent = shape(whole)
+        limit = extent - wanted + 1
+        drawn = random_uniform(shape(extent), 0, np.iinfo(np.int32).max, int32, seed=seed)
+        return slice_(whole, drawn % limit, wanted, scope)

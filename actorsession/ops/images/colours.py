@@ -1,0 +1,361 @@
+"""The colours of images: RGB and HSV, brightness, contrast, hue, saturation, gamma, dtypes of pixels.
+
+Colours are the last axis. Floating pixels are meant to lie between 0 and 1, integers fill their type.
+``RGBToHSV``, ``HSVToRGB`` and the ``Adjust...`` ops stand here whole; nothing flows back through them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype, bfloat16, float16, float32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.static import get_static_value
+from actorsession.ops.arrays.array import identity
+from actorsession.ops.arrays.dimensions import rank, shape
+from actorsession.ops.arrays.fills import ones
+from actorsession.ops.arrays.joining import concat
+from actorsession.ops.arrays.layout import tile
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.elements.arithmetic import maximum
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.elementwise import rsqrt, sqrt, square
+from actorsession.ops.elements.recast import saturate_cast
+from actorsession.ops.reductions.reduction import reduce_mean, reduce_prod, reduce_sum
+
+__all__ = [
+    "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue", "adjust_saturation",
+    "convert_image_dtype", "grayscale_to_rgb", "hsv_to_rgb", "per_image_standardization",
+    "rgb_to_grayscale", "rgb_to_hsv",
+]  # fmt: skip
+
+# What the three colours weigh in the eye.
+_LUMA = (0.2989, 0.5870, 0.1140)
+
+
+# -- dtypes ----------------------------------------------------------------------------------------
+
+
+def convert_image_dtype(
+    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
+) -> Tensor:
+    """An image with pixels of another dtype, scaled to the range that pixels of it have.
+
+    Args:
+        image: pixels.
+        dtype: wanted dtype.
+        saturate: whether values beyond the range of an integer type become its ends.
+        name: wanted name.
+    """
+    value, wanted = convert_to_tensor(image), as_dtype(dtype)
+    recast = saturate_cast if saturate else cast
+    if value.dtype is wanted:
+        return identity(value, name)
+    with value.graph.name_scope(name or "convert_image") as scope:
+        if value.dtype.is_floating and wanted.is_floating:
+            return cast(value, wanted, scope)
+        if value.dtype.is_floating:
+            most = np.iinfo(wanted.np_dtype).max + 0.5
+            return recast(value * most, wanted, scope)
+        if wanted.is_floating:
+            return cast(value, wanted) * (1.0 / np.iinfo(value.dtype.np_dtype).max)
+        source, target = (int(np.iinfo(t.np_dtype).max) for t in (value.dtype, wanted))
+        if source > target:
+            return recast(value // ((source + 1) // (target + 1)), wanted, scope)
+        return recast(value, wanted) * ((target + 1) // (source + 1))
+
+
+def _as_floats(image: Tensor) -> Tensor:
+    return image if image.dtype in (float16, float32) else convert_image_dtype(image, float32)
+
+
+# -- brightness and contrast -----------------------------------------------------------------------
+
+
+def adjust_brightness(image: Any, delta: Any) -> Tensor:
+    """An image with ``delta`` added to each pixel, counted as of floating pixels.
+
+    Args:
+        image: pixels of any dtype, which the result has too.
+        delta: a scalar, in (-1, 1) as a rule.
+    """
+    value = convert_to_tensor(image)
+    with value.graph.name_scope("adjust_brightness"):
+        floats = value if value.dtype.is_floating else convert_image_dtype(value, float32)
+        change = cast(convert_to_tensor(delta, graph=value.graph), floats.dtype)
+        return convert_image_dtype(floats + change, value.dtype, saturate=True)
+
+
+def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
+    """Images in which pixels are ``contrast_factor`` times as far from the mean of their channel.
+
+    Args:
+        images: shape ``[..., height, width, channels]``.
+        contrast_factor: a scalar.
+
+    Raises:
+        ValueError: for a rank below 3.
+    """
+    value = convert_to_tensor(images)
+    with value.graph.name_scope("adjust_contrast"):
+        factor = convert_to_tensor(contrast_factor, float32, "contrast_factor", graph=value.graph)
+        adjusted = make_one("AdjustContrastv2", [_as_floats(value), factor])
+        return convert_image_dtype(adjusted, value.dtype, saturate=True)
+
+
+def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
+    """``gain * image ** gamma``, counted as of floating pixels.
+
+    Args:
+        image: pixels of any dtype, which the result has too.
+        gamma: a number, at least 0.
+        gain: a number.
+
+    Raises:
+        ValueError: for a ``gamma`` below 0.
+    """
+    value = convert_to_tensor(image)
+    with value.graph.name_scope("adjust_gamma"):
+        known = get_static_value(gamma) if isinstance(gamma, Tensor) else gamma
+        if known is not None and known < 0:
+            raise ValueError(f"Gamma should be a non-negative real number, got {known}")
+        floats = _as_floats(value)
+        return convert_image_dtype(gain * floats**gamma, value.dtype, saturate=True)
+
+
+def per_image_standardization(image: Any) -> Tensor:
+    """Images with mean 0 and variance 1 each, float32 (or float16, if they were).
+
+    The deviation counts as ``1 / sqrt(pixels)`` at least, so that an image of one colour becomes 0.
+
+    Args:
+        image: shape ``[..., height, width, channels]``.
+
+    Raises:
+        ValueError: for a rank below 3.
+    """
+    value = convert_to_tensor(image)
+    with value.graph.name_scope("per_image_standardization") as scope:
+        _check_rank(value, 3)
+        floats = value if value.dtype in (float16, float32) else cast(value, float32)
+        count = reduce_prod(shape(value)[-3:])
+        middle = reduce_mean(floats, [-1, -2, -3], keepdims=True)
+        centred = floats - middle
+        deviation = sqrt(reduce_mean(square(centred), [-1, -2, -3], keepdims=True))
+        least = rsqrt(cast(count, floats.dtype))
+        return make_one("RealDiv", [centred, maximum(deviation, least)], None, scope)
+
+
+def _check_rank(value: Tensor, least: int) -> None:
+    if value.shape.rank is not None and value.shape.rank < least:
+        raise ValueError(
+            f"'image' (shape {value.shape}) must be at least {least}-dimensional."
+        )  # fmt: skip
+
+
+# -- colours ---------------------------------------------------------------------------------------
+
+
+def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
+    """Images in shades of grey, with one channel.
+
+    Args:
+        images: the last axis is red, green and blue.
+        name: wanted name.
+    """
+    value = convert_to_tensor(images)
+    with value.graph.name_scope(name or "rgb_to_grayscale"):
+        floats = convert_image_dtype(value, float32)
+        grey = reduce_sum(floats * np.array(_LUMA, np.float32), -1, keepdims=True)
+        return convert_image_dtype(grey, value.dtype)
+
+
+def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
+    """Images of one channel with three equal ones.
+
+    Args:
+        images: the last axis has extent 1.
+        name: wanted name.
+
+    Raises:
+        ValueError: for another extent.
+    """
+    value = convert_to_tensor(images)
+    with value.graph.name_scope(name or "grayscale_to_rgb"):
+        _check_rank(value, 1)
+        known = value.shape.rank
+        if known is not None and value.shape[-1] not in (None, 1):
+            raise ValueError(f"a grey image has one channel, got shape {value.shape}")
+        if known is not None:
+            return tile(value, [1] * (known - 1) + [3])
+        return tile(value, concat([ones([rank(value) - 1], "int32"), [3]], 0))
+
+
+def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
+    """Colours as hue, saturation and value, between 0 and 1.
+
+    Args:
+        images: floating; the last axis is red, green and blue.
+        name: wanted name.
+    """
+    return make_one("RGBToHSV", [convert_to_tensor(images)], None, name)
+
+
+def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
+    """Colours as red, green and blue; the inverse of ``rgb_to_hsv``."""
+    return make_one("HSVToRGB", [convert_to_tensor(images)], None, name)
+
+
+def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
+    """Colours with ``delta`` added to their hue, which goes round at 1.
+
+    Args:
+        image: RGB pixels of any dtype.
+        delta: a scalar.
+        name: wanted name.
+    """
+    return _adjusted("AdjustHue", "adjust_hue", image, delta, "delta", name)
+
+
+def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
+    """Colours ``saturation_factor`` times as saturated.
+
+    Args:
+        image: RGB pixels of any dtype.
+        saturation_factor: a scalar.
+        name: wanted name.
+    """
+    return _adjusted(
+        "AdjustSaturation", "adjust_saturation", image, saturation_factor, "scale", name
+    )  # fmt: skip
+
+
+def _adjusted(
+    op_type: str, scope: str, image: Any, by: Any, called: str, name: str | None
+) -> Tensor:
+    value = convert_to_tensor(image)
+    with value.graph.name_scope(name or scope):
+        change = convert_to_tensor(by, float32, called, graph=value.graph)
+        adjusted = make_one(op_type, [_as_floats(value), change])
+        return convert_image_dtype(adjusted, value.dtype)
+
+
+# -- op types --------------------------------------------------------------------------------------
+
+
+def _infer_colours(ctx: InferContext) -> list[TensorSpec]:
+    spec = ctx.inputs[0]
+    if not spec.dtype.is_floating:
+        raise TypeError(f"{ctx.op} takes floating types; got {spec.dtype.name}")
+    dims = spec.shape.dims
+    least = 1 if ctx.op in ("RGBToHSV", "HSVToRGB") else 3
+    coloured = ctx.op != "AdjustContrastv2"
+    if dims is not None and (len(dims) < least or (coloured and dims[-1] not in (None, 3))):
+        raise ValueError(
+            f"{ctx.op}: images have rank {least} at least{' and 3 colours' * coloured}, got shape "
+            f"{spec.shape}"
+        )
+    if len(ctx.inputs) > 1:
+        by = ctx.inputs[1]
+        if by.dtype is not float32:
+            raise TypeError(f"{ctx.op}: input 1 is float32, got {by.dtype.name}")
+        if by.shape.rank not in (None, 0):
+            raise ValueError(f"{ctx.op}: input 1 is a scalar, got shape {by.shape}")
+    return [spec]
+
+
+def _check_colours(images: Any, by: Sequence[Any], op: str, least: int, coloured: bool) -> None:
+    if images.ndim < least or (coloured and images.shape[-1] != 3):
+        raise InvalidArgumentError(
+            f"{op}: images have rank {least} at least{' and 3 colours' * coloured}, got shape "
+            f"{list(images.shape)}"
+        )
+    if any(np.ndim(b) for b in by):
+        raise InvalidArgumentError(f"{op}: input 1 is a scalar, got shape {list(by[0].shape)}")
+
+
+def _to_hsv(images: Any) -> Any:
+    most, least = images.max(-1), images.min(-1)
+    span = most - least
+    red, green, blue = np.moveaxis(images, -1, 0)
+    out = np.empty_like(images)
+    with np.errstate(all="ignore"):
+        sixth = 1 / (6 * span)
+        of_others = np.where(
+            green == most, (blue - red) * sixth + 2 / 6, (red - green) * sixth + 4 / 6
+        )
+        hue = np.where(red == most, (green - blue) * sixth, of_others)
+        hue = np.where(span > 0, hue, 0)
+        out[..., 0] = np.where(hue < 0, hue + 1, hue)
+        out[..., 1] = np.where(most > 0, span / most, 0)
+    out[..., 2] = most
+    return out
+
+
+def _to_rgb(images: Any) -> Any:
+    hue, saturation, value = np.moveaxis(images, -1, 0)
+    six = hue * 6
+    pure = np.stack(
+        [np.abs(six - 3) - 1, 2 - np.abs(six - 2), 2 - np.abs(six - 4)], -1
+    )  # fmt: skip
+    np.clip(pure, 0, 1, out=pure)
+    out = (1 - saturation)[..., None] + saturation[..., None] * pure
+    out *= value[..., None]
+    return out.astype(images.dtype, copy=False)
+
+
+def _turned(images: Any, delta: Any) -> Any:
+    hsv = _to_hsv(images)
+    hsv[..., 0] = np.mod(hsv[..., 0] + delta, 1)
+    return _to_rgb(hsv)
+
+
+def _saturated(images: Any, factor: Any) -> Any:
+    hsv = _to_hsv(images)
+    hsv[..., 1] = np.clip(hsv[..., 1] * factor, 0, 1)
+    return _to_rgb(hsv)
+
+
+def _contrasted(images: Any, factor: Any) -> Any:
+    middle = images.mean((-3, -2), keepdims=True) if images.size else np.zeros_like(images)
+    return (images - middle) * factor + middle
+
+
+def _kernel(function: Callable[..., Any], least: int, coloured: bool = True) -> Any:
+    def kernel(ctx: KernelContext) -> Kernel:
+        dtype = ctx.outputs[0].dtype
+        # Half-precision pixels are worked out in float32, as in TensorFlow.
+        wide = np.dtype(np.float32) if dtype in (float16, bfloat16) else dtype.np_dtype
+
+        def computed(images: Any, *by: Any) -> Any:
+            _check_colours(images, by, ctx.op, least, coloured)
+            return function(images.astype(wide), *by).astype(dtype.np_dtype, copy=False)
+
+        return computed
+
+    return kernel
+
+
+for _name, _function, _least, _coloured in (
+    ("RGBToHSV", _to_hsv, 1, True), ("HSVToRGB", _to_rgb, 1, True), ("AdjustHue", _turned, 3, True),
+    ("AdjustSaturation", _saturated, 3, True), ("AdjustContrastv2", _contrasted, 3, False),
+):  # fmt: skip
+    register(
+        OpDef(
+            name=_name, infer=_infer_colours, kernel=_kernel(_function, _least, _coloured),
+            gradient=NOT_DIFFERENTIABLE if _name == "HSVToRGB" else None,
+        )
+    )  # fmt: skip

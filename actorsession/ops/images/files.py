@@ -1,0 +1,278 @@
+"""Images as PNG and JPEG files: op types over Pillow, which is an extra.
+
+Pillow is imported when a kernel is made, never with the package; a node that needs it says so when it is
+built. JPEG allows decoders to round differently, so pixels may differ from TensorFlow's by a few levels.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype, string, uint8
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.text.kernels import one_string, require_string
+
+__all__ = ["decode_jpeg", "decode_png", "encode_jpeg", "encode_png"]
+
+# What Pillow calls pixels of so many channels.
+_MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
+_CHANNELS = {"DecodePng": (0, 1, 3, 4), "DecodeJpeg": (0, 1, 3), "EncodePng": (1, 2, 3, 4),
+             "EncodeJpeg": (1, 3)}  # fmt: skip
+
+
+@functools.cache
+def _installed() -> bool:
+    try:
+        import PIL  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def _require_pillow(op: str) -> None:
+    if not _installed():
+        raise ImportError(f"{op} is done by Pillow: pip install 'actorsession[image]'")
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def decode_png(
+    contents: Any, channels: int = 0, dtype: Any = uint8, name: str | None = None
+) -> Tensor:
+    """The pixels of a PNG file.
+
+    Args:
+        contents: what is in the file, a string scalar.
+        channels: how many channels are wanted: 1, 3 or 4; those of the file for 0.
+        dtype: uint8.
+        name: wanted name.
+
+    Returns:
+        uint8 of shape ``[height, width, channels]``. InvalidArgumentError at run time for what is no image.
+
+    Raises:
+        ImportError: without Pillow.
+        ValueError: for another number of channels.
+        TypeError: for another dtype.
+    """
+    attrs = {"channels": int(channels or 0), "dtype": as_dtype(dtype)}
+    return make_one("DecodePng", [convert_to_tensor(contents, string)], attrs, name)
+
+
+def decode_jpeg(
+    contents: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """The pixels of a JPEG file.
+
+    Args:
+        contents: what is in the file, a string scalar.
+        channels: how many channels are wanted: 1 or 3; those of the file for 0.
+        ratio: 1, 2, 4 or 8: how many times smaller the image is made.
+        fancy_upscaling: taken for compatibility; Pillow decides.
+        try_recover_truncated: taken for compatibility; what is cut off is an error.
+        acceptable_fraction: taken for compatibility.
+        dct_method: taken for compatibility.
+        name: wanted name.
+
+    Returns:
+        uint8 of shape ``[height, width, channels]``. InvalidArgumentError at run time for what is no image.
+
+    Raises:
+        ImportError: without Pillow.
+        ValueError: for another number of channels, or another ratio.
+    """
+    del fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
+    attrs = {"channels": int(channels or 0), "ratio": int(ratio)}
+    return make_one("DecodeJpeg", [convert_to_tensor(contents, string)], attrs, name)
+
+
+def _check_channels(ctx: InferContext, found: int) -> None:
+    if found not in _CHANNELS[ctx.op]:
+        raise ValueError(
+            f"{ctx.op}: channels are {', '.join(map(str, _CHANNELS[ctx.op]))}, got {found}"
+        )
+
+
+def _infer_decode(ctx: InferContext) -> list[TensorSpec]:
+    _require_pillow(ctx.op)
+    require_string(ctx, 0, rank=0)
+    channels = ctx.attrs["channels"]
+    _check_channels(ctx, channels)
+    if as_dtype(ctx.attrs.get("dtype", uint8)) is not uint8:
+        raise TypeError(f"{ctx.op}: dtype is uint8, got {as_dtype(ctx.attrs['dtype']).name}")
+    if ctx.attrs.get("ratio", 1) not in (1, 2, 4, 8):
+        raise ValueError(f"{ctx.op}: ratio is 1, 2, 4 or 8, got {ctx.attrs['ratio']}")
+    return [TensorSpec(uint8, TensorShape([None, None, channels or None]))]
+
+
+def _decode_kernel(ctx: KernelContext) -> Kernel:
+    _require_pillow(ctx.op)
+    from PIL import Image, UnidentifiedImageError
+
+    channels, ratio = ctx.attrs["channels"], ctx.attrs.get("ratio", 1)
+
+    def decoded(contents: Any) -> Any:
+        try:
+            # Both ops read both formats, as TensorFlow's do.
+            with Image.open(io.BytesIO(one_string(contents)), formats=("PNG", "JPEG")) as file:
+                image = file.reduce(ratio) if ratio > 1 else file
+                mode = _MODES[channels] if channels else _mode_of(image)
+                pixels = np.array(image.convert(mode), np.uint8)
+        except (
+            UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError,
+            Image.DecompressionBombWarning,
+        ) as error:  # fmt: skip
+            raise InvalidArgumentError(f"{ctx.op}: no PNG or JPEG image: {error}") from None
+        return pixels.reshape(*pixels.shape[:2], -1)
+
+    return decoded
+
+
+def _mode_of(image: Any) -> str:
+    """The mode of 8-bit pixels that has the channels of a file."""
+    if image.mode in ("L", "LA", "RGB", "RGBA"):
+        return str(image.mode)
+    if image.mode == "P":
+        return "RGBA" if "transparency" in image.info else "RGB"
+    return "L" if image.mode in ("1", "I", "I;16") else "RGB"
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
+    """An image as a PNG file.
+
+    Args:
+        image: uint8 of shape ``[height, width, channels]``, with 1 to 4 channels.
+        compression: 0 to 9; the usual one for -1.
+        name: wanted name.
+
+    Raises:
+        ImportError: without Pillow.
+        ValueError: for another shape.
+    """
+    return make_one(
+        "EncodePng", [convert_to_tensor(image)], {"compression": int(compression)}, name
+    )
+
+
+def encode_jpeg(
+    image: Any,
+    format: str = "",
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """An image as a JPEG file.
+
+    Args:
+        image: uint8 of shape ``[height, width, channels]``, with 1 or 3 channels.
+        format: ``grayscale``, ``rgb``, or empty for what the channels say.
+        quality: 0 to 100.
+        progressive: whether it can be shown before all of it is there.
+        optimize_size: whether time is spent to make it smaller.
+        name: wanted name.
+
+    Raises:
+        ImportError: without Pillow.
+        ValueError: for another shape, format or quality.
+    """
+    attrs = {
+        "format": format, "quality": int(quality), "progressive": bool(progressive),
+        "optimize_size": bool(optimize_size),
+    }  # fmt: skip
+    return make_one("EncodeJpeg", [convert_to_tensor(image)], attrs, name)
+
+
+def _infer_encode(ctx: InferContext) -> list[TensorSpec]:
+    _require_pillow(ctx.op)
+    spec = ctx.inputs[0]
+    if spec.dtype is not uint8:
+        raise TypeError(f"{ctx.op}: pixels are uint8, got {spec.dtype.name}")
+    if spec.shape.rank not in (None, 3):
+        raise ValueError(f"{ctx.op}: an image has rank 3, got shape {spec.shape}")
+    channels = spec.shape.with_rank(3)[2]
+    if channels is not None:
+        _check_channels(ctx, channels)
+    if not 0 <= ctx.attrs.get("quality", 95) <= 100:
+        raise ValueError(f"{ctx.op}: quality is 0 to 100, got {ctx.attrs['quality']}")
+    if ctx.attrs.get("format", "") not in ("", "grayscale", "rgb"):
+        raise ValueError(
+            f"{ctx.op}: format is grayscale, rgb or empty, got {ctx.attrs['format']!r}"
+        )
+    return [TensorSpec(string, scalar_shape)]
+
+
+def _options(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """What Pillow is told about a file to write."""
+    if "compression" in attrs:
+        known = attrs["compression"]
+        return {"format": "PNG", **({} if known < 0 else {"compress_level": known})}
+    return {
+        "format": "JPEG", "quality": attrs["quality"], "progressive": attrs["progressive"],
+        "optimize": attrs["optimize_size"],
+    }  # fmt: skip
+
+
+def _encode_kernel(ctx: KernelContext) -> Kernel:
+    _require_pillow(ctx.op)
+    from PIL import Image
+
+    options = _options(ctx.attrs)
+    wanted = {"": None, "grayscale": 1, "rgb": 3}[ctx.attrs.get("format", "")]
+
+    def encoded(pixels: Any) -> bytes:
+        channels = pixels.shape[2] if pixels.ndim == 3 else 0
+        if channels not in _CHANNELS[ctx.op] or wanted not in (None, channels) or not pixels.size:
+            raise InvalidArgumentError(
+                f"{ctx.op}: an image has height, width and {wanted or _CHANNELS[ctx.op]} channels, got "
+                f"shape {list(pixels.shape)}"
+            )
+        flat = np.ascontiguousarray(pixels[:, :, 0] if channels == 1 else pixels)
+        file = io.BytesIO()
+        Image.fromarray(flat).save(file, **options)
+        return file.getvalue()
+
+    return encoded
+
+
+for _name, _infer, _kernel, _attrs in (
+    ("DecodePng", _infer_decode, _decode_kernel, {"channels": 0, "dtype": uint8}),
+    ("DecodeJpeg", _infer_decode, _decode_kernel, {"channels": 0, "ratio": 1}),
+    ("EncodePng", _infer_encode, _encode_kernel, {"compression": -1}),
+    ("EncodeJpeg", _infer_encode, _encode_kernel,
+     {"format": "", "quality": 95, "progressive": False, "optimize_size": False}),
+):  # fmt: skip
+    register(
+        OpDef(
+            name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE,
+            attrs=dict(_attrs),
+        )
+    )  # fmt: skip

@@ -1,0 +1,374 @@
+"""Sums of products by labels of axes, as Einstein wrote them: ``ij,jk->ik``.
+
+Owns the op ``Einsum`` of one or two operands; the function ``einsum`` takes more, and multiplies them one
+after the other. Two operands become one product of matrices: labels of one operand alone are summed first,
+labels of both and of the result count the batch, and the rest are rows, columns, and what is summed over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import bfloat16, float16
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import Dim, TensorShape, broadcast_shapes, unknown_shape
+from actorsession.ops.arrays.dimensions import shape_tensor
+from actorsession.ops.arrays.fills import fill
+from actorsession.ops.arrays.joining import stack
+from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.broadcasting import broadcast_gradient_args
+from actorsession.ops.build import convert_all, make_one
+from actorsession.ops.elements.elementwise import conj
+from actorsession.ops.linear.subscripts import DOT, DOTS, Equation, parsed
+from actorsession.ops.operands import check_dtype, scalar_like
+from actorsession.ops.shape_operands import elements
+
+__all__ = ["einsum"]
+
+
+def einsum(equation: str, *inputs: Any, optimize: Any = None, name: str | None = None) -> Tensor:
+    """The sum of products of entries that an equation of subscripts describes.
+
+    Args:
+        equation: subscripts of the operands, split by commas, then ``->`` and those of the result. A
+            label twice in one operand takes its diagonal; ``...`` stands for any axes, which broadcast.
+            Without an arrow the result has the labels that occur once, in alphabetical order.
+        *inputs: the operands, of one dtype.
+        optimize: accepted for TensorFlow's sake.
+        name: wanted name.
+
+    Raises:
+        ValueError: if it is no equation, or does not fit the operands.
+    """
+    labels, output = parsed(equation)
+    if len(labels) != len(inputs):
+        raise ValueError(
+            f"einsum: {equation!r} is for {len(labels)} operands, and {len(inputs)} were given"
+        )
+    if any(count > 1 for count in Counter(output).values()):
+        raise ValueError(f"einsum: a label occurs twice in the result of {equation!r}")
+    operands = convert_all(inputs)
+    with operands[0].graph.name_scope(name or "einsum"):
+        found, mine = operands[0], labels[0]
+        if len(operands) == 1:
+            return _einsum(Equation((mine,), output), [found])
+        for number, (operand, theirs) in enumerate(zip(operands[1:], labels[1:], strict=True), 2):
+            later = set(output).union(*labels[number:])
+            both = mine + theirs
+            kept = "".join(dict.fromkeys(c for c in both if c in later))
+            last = number == len(operands)
+            between = output if last else kept
+            found = _einsum(Equation((mine, theirs), between), [found, operand])
+            mine = between
+        return found
+
+
+def _einsum(equation: Equation, operands: Sequence[Tensor]) -> Tensor:
+    left, right = ",".join(equation.inputs), equation.output
+    text = f"{left}->{right}".replace(DOT, DOTS)
+    return make_one("Einsum", operands, {"equation": text, "N": len(operands)})
+
+
+# -- static types --------------------------------------------------------------------------------
+
+
+def _infer(ctx: InferContext) -> list[TensorSpec]:
+    dtype = check_dtype(ctx, "iufc")
+    labels, output = parsed(ctx.attrs["equation"])
+    if len(labels) != len(ctx.inputs) or len(labels) > 2:
+        raise ValueError(f"Einsum takes one or two operands as its equation says, got {labels}")
+    sizes: dict[str, Dim] = {}
+    dots: TensorShape = TensorShape([])
+    for part, spec in zip(labels, ctx.inputs, strict=True):
+        mine = _static_sizes(part, spec.shape, ctx.attrs["equation"])
+        dots = broadcast_shapes(dots, mine[0])
+        for label, size in mine[1]:
+            known = sizes.get(label)
+            if known is not None and size is not None and known != size:
+                raise ValueError(
+                    f"Einsum {ctx.attrs['equation']!r}: label {label!r} counts {known} and {size}; "
+                    f"shapes {', '.join(str(s.shape) for s in ctx.inputs)}"
+                )
+            sizes[label] = size if known is None else known
+    if DOT not in output and dots.rank not in (None, 0):
+        raise ValueError(
+            f"Einsum {ctx.attrs['equation']!r}: the operands have axes for '...', so the result needs it"
+        )
+    result = TensorShape([])
+    for label in output:
+        result = result.concatenate(dots if label == DOT else TensorShape([sizes[label]]))
+    return [TensorSpec(dtype, result)]
+
+
+def _static_sizes(
+    part: str, shape: TensorShape, equation: str
+) -> tuple[TensorShape, list[tuple[str, Dim]]]:
+    """The axes of an ellipsis, and the size of each label."""
+    named = len(part.replace(DOT, ""))
+    if shape.dims is None:
+        unknown = unknown_shape if DOT in part else TensorShape([])
+        return unknown, [(c, None) for c in part if c != DOT]
+    rank = len(shape.dims)
+    if rank < named or (rank > named and DOT not in part):
+        raise ValueError(
+            f"Einsum {equation!r}: {named} labels {'or more axes ' if DOT in part else ''}do not fit "
+            f"shape {shape}"
+        )
+    start = part.find(DOT)
+    if start < 0:
+        return TensorShape([]), list(zip(part, shape.dims, strict=True))
+    end = start + rank - named
+    plain = shape.dims[:start] + shape.dims[end:]
+    return TensorShape(shape.dims[start:end]), list(zip(part.replace(DOT, ""), plain, strict=True))
+
+
+# -- kernel --------------------------------------------------------------------------------------
+
+# Axes of an ellipsis are labelled by negative numbers, counted from the end; others by their letters.
+_Labels = tuple[str | int, ...]
+
+
+def _spread(part: str, x: Array, equation: str) -> _Labels:
+    """A label for each axis."""
+    named = len(part.replace(DOT, ""))
+    extra = x.ndim - named
+    if extra < 0 or (extra and DOT not in part):
+        raise InvalidArgumentError(
+            f"Einsum {equation!r}: {named} labels do not fit shape {list(x.shape)}"
+        )
+    start = part.find(DOT)
+    if start < 0:
+        return tuple(part)
+    return (*part[:start], *range(-extra, 0), *part[start + 1 :])
+
+
+def _sizes(parts: Sequence[tuple[_Labels, Array]], equation: str) -> dict[str | int, int]:
+    sizes: dict[str | int, int] = {}
+    for labels, x in parts:
+        for label, size in zip(labels, x.shape, strict=True):
+            known = sizes.setdefault(label, size)
+            if known != size:
+                if not isinstance(label, int) or 1 not in (known, size):
+                    raise InvalidArgumentError(
+                        f"Einsum {equation!r}: label {label!r} counts {known} and {size}; shapes "
+                        f"{', '.join(str(list(x.shape)) for _, x in parts)}"
+                    )
+                sizes[label] = known * size
+    return sizes
+
+
+def _diagonal(labels: _Labels, x: Array) -> tuple[_Labels, Array]:
+    """A view with one axis for each label."""
+    different = tuple(dict.fromkeys(labels))
+    if len(different) == len(labels):
+        return labels, x
+    strides = [
+        sum(stride for mine, stride in zip(labels, x.strides, strict=True) if mine == label)
+        for label in different
+    ]
+    shape = [x.shape[labels.index(label)] for label in different]
+    return different, np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
+
+
+def _without(labels: _Labels, x: Array, kept: set[str | int]) -> tuple[_Labels, Array]:
+    """Sums over the labels that nothing else has."""
+    gone = tuple(axis for axis, label in enumerate(labels) if label not in kept)
+    if not gone:
+        return labels, x
+    return tuple(label for label in labels if label in kept), x.sum(gone, dtype=x.dtype)
+
+
+def _arranged(labels: _Labels, x: Array, wanted: Sequence[str | int]) -> Array:
+    """Axes in another order, with length 1 where a label is missing."""
+    present = [labels.index(label) for label in wanted if label in labels]
+    turned = x.transpose(present)
+    index = tuple(slice(None) if label in labels else None for label in wanted)
+    return turned[index]
+
+
+def _product(
+    left: tuple[_Labels, Array],
+    right: tuple[_Labels, Array],
+    output: Sequence[str | int],
+    sizes: Mapping[str | int, int],
+) -> tuple[_Labels, Array]:
+    (mine, x), (theirs, y) = left, right
+    out = set(output)
+    # Of an ellipsis, one operand may have length 1 where the other has more: those axes are batch.
+    batch = [c for c in output if isinstance(c, int) or (c in mine and c in theirs)]
+    inner = [c for c in mine if c in theirs and c not in out]
+    rows = [c for c in output if c in mine and c not in batch]
+    columns = [c for c in output if c in theirs and c not in batch and c not in rows]
+    a, b = (
+        _arranged(mine, x, [*batch, *rows, *inner]),
+        _arranged(theirs, y, [*batch, *inner, *columns]),
+    )
+
+    def count(group: Sequence[str | int]) -> int:
+        return math.prod(sizes[c] for c in group)
+
+    heads = len(batch)
+    a = a.reshape(*a.shape[:heads], count(rows), count(inner))
+    b = b.reshape(*b.shape[:heads], count(inner), count(columns))
+    found = np.matmul(a, b)
+    shape = [sizes[c] for c in (*batch, *rows, *columns)]
+    return (*batch, *rows, *columns), found.reshape(shape)
+
+
+def _doubled(labels: _Labels, x: Array, output: Sequence[str | int]) -> Array:
+    """The result in its order; a label that it has twice makes a diagonal, zero beside it."""
+    different = tuple(dict.fromkeys(output))
+    x = _arranged(labels, x, different)
+    if len(different) == len(output):
+        return x
+    sizes = dict(zip(different, x.shape, strict=True))
+    out = np.zeros([sizes[c] for c in output], x.dtype)
+    strides = [
+        sum(stride for label, stride in zip(output, out.strides, strict=True) if label == c)
+        for c in different
+    ]
+    np.lib.stride_tricks.as_strided(out, x.shape, strides)[...] = x
+    return out
+
+
+def _kernel(ctx: KernelContext) -> Kernel:
+    equation = str(ctx.attrs["equation"])
+    subscripts, output = parsed(equation)
+    dtype = ctx.outputs[0].dtype
+    narrow = dtype in (float16, bfloat16)
+
+    def einsum(*operands: Any) -> Any:
+        arrays = [np.asarray(x, np.float32) if narrow else np.asarray(x) for x in operands]
+        parts = [
+            (_spread(part, x, equation), x) for part, x in zip(subscripts, arrays, strict=True)
+        ]
+        sizes = _sizes(parts, equation)
+        dots = sorted(c for c in sizes if isinstance(c, int))
+        if dots and DOT not in output:
+            raise InvalidArgumentError(
+                f"Einsum {equation!r}: the operands have axes for '...', so the result needs it"
+            )
+        wanted = [c for part in output for c in (dots if part == DOT else [part])]
+        parts = [_diagonal(labels, x) for labels, x in parts]
+        others = [set(wanted) | set(labels) for labels, _ in reversed(parts)]
+        if len(parts) == 1:
+            others = [set(wanted)]
+        parts = [_without(labels, x, kept) for (labels, x), kept in zip(parts, others, strict=True)]
+        different = list(dict.fromkeys(wanted))
+        found = parts[0] if len(parts) == 1 else _product(parts[0], parts[1], different, sizes)
+        result = _doubled(found[0], found[1], wanted).astype(dtype.np_dtype, copy=False)
+        shared = any(np.may_share_memory(result, np.asarray(x)) for x in operands)
+        return result.copy() if shared or not result.flags.writeable else result
+
+    return einsum
+
+
+# -- gradient ------------------------------------------------------------------------------------
+
+
+def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    subscripts, output = parsed(str(op.attrs["equation"]))
+    if len(subscripts) == 1:
+        return [_by_operand(subscripts[0], op.inputs[0], output, grad, [], [])]
+    (x, y), (mine, theirs) = op.inputs, subscripts
+    found = [
+        _by_operand(mine, x, output, grad, [theirs], [conj(y)]),
+        _by_operand(theirs, y, output, grad, [mine], [conj(x)]),
+    ]
+    if DOT not in mine and DOT not in theirs:
+        return found
+    axes = broadcast_gradient_args(_dots_shape(mine, x), _dots_shape(theirs, y))
+    return [
+        _summed_dots(value, operand, part, over)
+        for value, operand, part, over in zip(found, (x, y), subscripts, axes, strict=True)
+    ]
+
+
+def _by_operand(
+    part: str,
+    operand: Tensor,
+    output: str,
+    grad: Tensor,
+    other_labels: list[str],
+    others: list[Tensor],
+) -> Tensor:
+    """The gradient by an operand, with the ellipsis of the result."""
+    dots = DOT if DOT in output else ""
+    known = set(output).union(*other_labels) - {DOT}
+    named = part.replace(DOT, "")
+    kept = "".join(c for c in named if c in known)
+    found = _einsum(Equation((output, *other_labels), dots + kept), [grad, *others])
+    missing = [c for c in dict.fromkeys(named) if c not in known]
+    wanted = part if DOT in part else dots + part
+    if not missing and wanted == dots + kept:
+        return found
+    # What was summed away comes back by ones of its length; a repeated label makes a diagonal.
+    free = "".join(dict.fromkeys(kept))
+    if free != kept:
+        found = _einsum(Equation((output, *other_labels), dots + free), [grad, *others])
+    if not missing:
+        return _einsum(Equation((dots + free,), wanted), [found])
+    ones = _ones_of(operand, part, missing)
+    return _einsum(Equation((dots + free, "".join(missing)), wanted), [found, ones])
+
+
+def _axis_of(part: str, label: str) -> int:
+    """Where a label is: from the front before an ellipsis, from the end after it."""
+    place = part.index(label)
+    return place if DOT not in part[:place] else place - len(part)
+
+
+def _ones_of(operand: Tensor, part: str, labels: Sequence[str]) -> Tensor:
+    dims = shape_tensor(operand)
+    count = [dims[_axis_of(part, label)] for label in labels]
+    return fill(stack(count), scalar_like(1, operand))
+
+
+def _dots_shape(part: str, operand: Tensor) -> Tensor:
+    dims = shape_tensor(operand)
+    if DOT not in part:
+        return dims[:0]
+    start = part.index(DOT)
+    end = start + 1 - len(part)
+    return dims[start:end] if end else dims[start:]
+
+
+def _summed_dots(value: Tensor, operand: Tensor, part: str, axes: Tensor) -> Tensor:
+    """Sums the axes of an ellipsis along which the operand was repeated."""
+    start = max(part.find(DOT), 0)
+    summed = make_one("Sum", [value, axes + start], {"keep_dims": False})
+    return reshape(summed, shape_tensor(operand))
+
+
+def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
+    # As if what is summed over were as long as the square root of the smaller operand.
+    inner = math.sqrt(min(elements(spec) for spec in inputs))
+    return 10.0 + 0.0005 * elements(outputs[0]) * inner
+
+
+register(
+    OpDef(
+        name="Einsum",
+        infer=_infer,
+        kernel=_kernel,
+        gradient=_gradient,
+        attrs={"equation": REQUIRED, "N": 1},
+        cost=_cost,
+    )
+)

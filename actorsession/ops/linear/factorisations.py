@@ -1,0 +1,297 @@
+"""Factors of matrices: Cholesky's, those of elimination with pivots, and an orthogonal and a triangular one.
+
+All work on batches. ``numpy.linalg`` has no elimination that gives its factors, so ``Lu`` eliminates column
+by column, for the whole batch at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from actorsession.graph.dtypes import as_dtype, int32, int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import Dim
+from actorsession.ops.arrays.dimensions import shape_tensor
+from actorsession.ops.arrays.fills import ones_like, zeros_like
+from actorsession.ops.arrays.gather import one_hot
+from actorsession.ops.arrays.joining import concat
+from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.elementwise import conj
+from actorsession.ops.linear.diagonals import matrix_band_part
+from actorsession.ops.linear.matmul import matmul
+from actorsession.ops.linear.matrices import (
+    adjoint,
+    cubic_cost,
+    lower_part,
+    matrix_dtype,
+    matrix_kernel,
+    require_square,
+    split_shape,
+)
+from actorsession.ops.linear.matrix_diagonals import matrix_diag_part, matrix_set_diag
+from actorsession.ops.linear.solving import matrix_triangular_solve
+
+__all__ = ["Lu", "Qr", "cholesky", "lu", "qr"]
+
+
+class Qr(NamedTuple):
+    """What ``qr`` gives.
+
+    Attributes:
+        q: matrices with orthonormal columns.
+        r: upper triangular matrices.
+    """
+
+    q: Tensor
+    r: Tensor
+
+
+class Lu(NamedTuple):
+    """What ``lu`` gives.
+
+    Attributes:
+        lu: the two factors in one: below the diagonal that whose diagonal is 1, the other above.
+        p: the row of the matrix that each row of their product is.
+    """
+
+    lu: Tensor
+    p: Tensor
+
+
+def cholesky(input: Any, name: str | None = None) -> Tensor:
+    """The lower triangular ``c`` with ``c @ adjoint(c) = input``.
+
+    Args:
+        input: self-adjoint positive definite matrices, of which the lower triangle is read.
+        name: wanted name.
+    """
+    return make_one("Cholesky", [convert_to_tensor(input)], None, name)
+
+
+def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
+    """Matrices as products of one with orthonormal columns and an upper triangular one.
+
+    Args:
+        input: matrices, in the last two axes.
+        full_matrices: whether the first factor is square; else it has no more columns than needed.
+        name: wanted name.
+    """
+    attrs = {"full_matrices": full_matrices}
+    return Qr(*make("Qr", [convert_to_tensor(input)], attrs, name).outputs)
+
+
+def lu(input: Any, output_idx_type: Any = int32, name: str | None = None) -> Lu:
+    """Matrices, with their rows exchanged, as products of a lower and an upper triangular one.
+
+    Args:
+        input: square invertible matrices, in the last two axes.
+        output_idx_type: int32 or int64, the dtype of the permutation.
+        name: wanted name.
+    """
+    attrs = {"output_idx_type": as_dtype(output_idx_type)}
+    return Lu(*make("Lu", [convert_to_tensor(input)], attrs, name).outputs)
+
+
+# -- Cholesky ------------------------------------------------------------------------------------
+
+
+def _infer_cholesky(ctx: InferContext) -> list[TensorSpec]:
+    dtype, (batch, rows) = matrix_dtype(ctx), require_square(ctx)
+    return [TensorSpec(dtype, batch.concatenate([rows, rows]))]
+
+
+def _cholesky_kernel(ctx: KernelContext) -> Kernel:
+    return matrix_kernel(ctx, np.linalg.cholesky, "self-adjoint and positive definite")
+
+
+def _halved(x: Tensor) -> Tensor:
+    """The lower triangle, with half of the diagonal."""
+    return lower_part(matrix_set_diag(x, matrix_diag_part(x) * 0.5))
+
+
+def _cholesky_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    factor = op.outputs[0]
+    middle = _halved(matmul(factor, grad, adjoint_a=True))
+    # inverse(factor)^H @ middle @ inverse(factor), by two solutions.
+    left = matrix_triangular_solve(factor, middle, adjoint=True)
+    both = adjoint(matrix_triangular_solve(factor, adjoint(left), adjoint=True))
+    return [(both + adjoint(both)) * 0.5]
+
+
+register(
+    OpDef(
+        name="Cholesky",
+        infer=_infer_cholesky,
+        kernel=_cholesky_kernel,
+        gradient=_cholesky_gradient,
+        cost=cubic_cost,
+    )
+)
+
+
+# -- Qr ------------------------------------------------------------------------------------------
+
+
+def _least(left: Dim, right: Dim) -> Dim:
+    if left is None or right is None:
+        return 0 if 0 in (left, right) else None
+    return min(left, right)
+
+
+def _infer_qr(ctx: InferContext) -> list[TensorSpec]:
+    dtype, (batch, rows, columns) = matrix_dtype(ctx), split_shape(ctx)
+    inner = rows if ctx.attrs["full_matrices"] else _least(rows, columns)
+    return [
+        TensorSpec(dtype, batch.concatenate([rows, inner])),
+        TensorSpec(dtype, batch.concatenate([inner, columns])),
+    ]
+
+
+def _qr_kernel(ctx: KernelContext) -> Kernel:
+    mode: Any = "complete" if ctx.attrs["full_matrices"] else "reduced"
+    return matrix_kernel(
+        ctx, lambda x: tuple(np.linalg.qr(x, mode)), "of finite numbers", square=False
+    )
+
+
+def _qr_gradient(
+    op: Operation, by_q: Tensor | None, by_r: Tensor | None
+) -> Sequence[Tensor | None]:
+    q, r = op.outputs
+    by_q = zeros_like(q) if by_q is None else by_q
+    by_r = zeros_like(r) if by_r is None else by_r
+    dims = op.inputs[0].shape.dims
+    rows, columns = (None, None) if dims is None else dims[-2:]
+    known = rows is not None and columns is not None
+    if known and rows > columns and op.attrs["full_matrices"]:  # type: ignore[operator]
+        raise NotImplementedError(
+            f"the gradient of qr with full_matrices needs as many columns as rows or more, got shape "
+            f"{op.inputs[0].shape}"
+        )
+    if known and rows >= columns:  # type: ignore[operator]
+        return [_deep_qr_gradient(q, r, by_q, by_r)]
+    # The first columns of a wide matrix decide on q; the others follow as q @ the rest of r.
+    count = shape_tensor(q)[-1]
+    rest, by_rest = op.inputs[0][..., count:], by_r[..., count:]
+    by_first = _deep_qr_gradient(
+        q, r[..., :count], by_q + matmul(rest, by_rest, adjoint_b=True), by_r[..., :count]
+    )
+    return [concat([by_first, matmul(q, by_rest)], -1)]
+
+
+def _deep_qr_gradient(q: Tensor, r: Tensor, by_q: Tensor, by_r: Tensor) -> Tensor:
+    def over_r(x: Tensor) -> Tensor:
+        """``x`` times the adjoint of the inverse of ``r``."""
+        return adjoint(matrix_triangular_solve(r, adjoint(x), lower=False))
+
+    turn = matmul(q, by_q, adjoint_a=True)
+    stretch = matmul(r, by_r, adjoint_b=True)
+    both = lower_part((turn - adjoint(turn)) + (stretch - adjoint(stretch)))
+    inside = matmul(q, by_r + over_r(both))
+    outside = over_r(by_q - matmul(q, turn))
+    if q.dtype.is_complex:
+        # The diagonal of r is real, which real matrices need not be told.
+        odd = turn - adjoint(stretch)
+        inside = inside + over_r(matmul(q, matrix_set_diag(zeros_like(odd), _odd_diagonal(odd))))
+    return inside + outside
+
+
+def _odd_diagonal(odd: Tensor) -> Tensor:
+    diagonal = matrix_diag_part(odd)
+    return (conj(diagonal) - diagonal) * 0.5
+
+
+register(
+    OpDef(
+        name="Qr",
+        infer=_infer_qr,
+        kernel=_qr_kernel,
+        gradient=_qr_gradient,
+        attrs={"full_matrices": False},
+        cost=cubic_cost,
+    )
+)
+
+
+# -- Lu ------------------------------------------------------------------------------------------
+
+
+def _infer_lu(ctx: InferContext) -> list[TensorSpec]:
+    dtype, (batch, rows) = matrix_dtype(ctx), require_square(ctx)
+    index = as_dtype(ctx.attrs["output_idx_type"])
+    if index not in (int32, int64):
+        raise TypeError(f"Lu: output_idx_type is int32 or int64, got {index.name}")
+    return [
+        TensorSpec(dtype, batch.concatenate([rows, rows])),
+        TensorSpec(index, batch.concatenate([rows])),
+    ]
+
+
+def eliminated(x: Array) -> tuple[Array, Array]:
+    """The two factors of a batch in one array, and their permutations.
+
+    Raises:
+        LinAlgError: if a matrix is not invertible.
+    """
+    size = x.shape[-1]
+    found = np.array(x.reshape(math.prod(x.shape[:-2]), size, size))
+    order = np.tile(np.arange(size), (len(found), 1))
+    every = np.arange(len(found))
+    for k in range(size):
+        pivot = k + np.argmax(np.abs(found[:, k:, k]), axis=1)
+        for array in (found, order):
+            array[every, pivot], array[:, k] = array[:, k].copy(), array[every, pivot]
+        head = found[:, k, k]
+        if not (head != 0).all() or np.isnan(head).any():
+            raise np.linalg.LinAlgError("singular")
+        found[:, k + 1 :, k] /= head[:, None]
+        found[:, k + 1 :, k + 1 :] -= found[:, k + 1 :, k, None] * found[:, k, None, k + 1 :]
+    return found.reshape(x.shape), order.reshape(x.shape[:-1])
+
+
+def _lu_kernel(ctx: KernelContext) -> Kernel:
+    index = ctx.outputs[1].dtype.np_dtype
+
+    def factors(x: Array) -> tuple[Array, Array]:
+        found, order = eliminated(x)
+        return found, order.astype(index)
+
+    return matrix_kernel(ctx, factors, "invertible")
+
+
+def _lu_gradient(op: Operation, grad: Tensor | None, _: Tensor | None) -> Sequence[Tensor | None]:
+    if grad is None:
+        return [None]
+    both, order = op.outputs
+    upper = matrix_band_part(both, 0, -1)
+    below = both - upper
+    by_upper = matrix_band_part(grad, 0, -1)
+    left = matmul(below, grad - by_upper, adjoint_a=True)
+    # The unit diagonal of the lower factor adds the gradient itself.
+    left = left + (grad - by_upper)
+    right = matmul(by_upper, upper, adjoint_b=True)
+    middle = (left - matrix_band_part(left, 0, -1)) + matrix_band_part(right, 0, -1)
+    lower = matrix_set_diag(below, ones_like(matrix_diag_part(below)))
+    inner = matrix_triangular_solve(lower, middle, adjoint=True)
+    by_rows = adjoint(matrix_triangular_solve(upper, adjoint(inner), lower=False))
+    places = cast(one_hot(order, shape_tensor(both)[-1]), both.dtype)
+    return [matmul(places, by_rows, transpose_a=True)]
+
+
+register(
+    OpDef(
+        name="Lu",
+        infer=_infer_lu,
+        kernel=_lu_kernel,
+        gradient=_lu_gradient,
+        attrs={"output_idx_type": int32},
+        cost=cubic_cost,
+    )
+)

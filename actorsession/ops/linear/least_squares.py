@@ -1,0 +1,162 @@
+"""Least squares: what comes nearest to solving systems that have no solution, or many.
+
+Owns ``MatrixSolveLs``. The quick way solves the normal equations by Cholesky's factors, and squares the
+condition of the matrix; the slow way goes by singular values and also takes matrices without full rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import float64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.ops.arrays.dimensions import shape_tensor
+from actorsession.ops.arrays.fills import ones_like
+from actorsession.ops.build import convert_all, convert_to_tensor, make_one
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.comparison import greater_equal
+from actorsession.ops.flow.control_flow import cond
+from actorsession.ops.linear.factorisations import cholesky
+from actorsession.ops.linear.matmul import matmul
+from actorsession.ops.linear.matrices import (
+    adjoint_array,
+    check_rows,
+    cubic_cost,
+    matrix_dtype,
+    narrowed,
+    require_pairing,
+    split_shape,
+    widened,
+)
+from actorsession.ops.linear.matrix_diagonals import matrix_diag, matrix_diag_part
+from actorsession.ops.linear.solving import cholesky_solve
+
+__all__ = ["matrix_solve_ls"]
+
+
+def matrix_solve_ls(
+    matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
+) -> Tensor:
+    """The ``x`` for which ``matrix @ x`` comes nearest to ``rhs``; of several, the shortest.
+
+    Args:
+        matrix: matrices, in the last two axes.
+        rhs: right sides, as columns of matrices of the same batch.
+        l2_regularizer: how much the squared length of ``x`` counts; read only by the quick way.
+        fast: whether to solve the normal equations, which needs full rank; else singular values are
+            computed.
+        name: wanted name.
+    """
+    left, right = convert_all([matrix, rhs])
+    weight = convert_to_tensor(l2_regularizer, float64, graph=left.graph)
+    return make_one("MatrixSolveLs", [left, right, weight], {"fast": fast}, name)
+
+
+def _infer(ctx: InferContext) -> list[TensorSpec]:
+    dtype = matrix_dtype(ctx, [0, 1])
+    if ctx.inputs[2].dtype is not float64 or ctx.inputs[2].shape.rank not in (None, 0):
+        raise TypeError(
+            f"MatrixSolveLs takes a float64 scalar as l2_regularizer, got {ctx.inputs[2]}"
+        )
+    batch, rows, columns = split_shape(ctx)
+    theirs, count = require_pairing(ctx, rows)
+    try:
+        merged = batch.merge_with(theirs)
+    except ValueError:
+        raise ValueError(
+            f"MatrixSolveLs takes a matrix and right sides of one batch; got shapes "
+            f"{ctx.inputs[0].shape} and {ctx.inputs[1].shape}"
+        ) from None
+    return [TensorSpec(dtype, merged.concatenate([columns, count]))]
+
+
+def _normal_solution(a: Array, b: Array, weight: float) -> Array:
+    """Of the normal equations, or for a wide matrix of those of its shortest solution."""
+    deep, turned = a.shape[-2] >= a.shape[-1], adjoint_array(a)
+    gramian = turned @ a if deep else a @ turned
+    gramian = gramian + (weight * np.eye(gramian.shape[-1])).astype(gramian.dtype)
+    np.linalg.cholesky(gramian)  # refuses what has no full rank, which elimination may not notice
+    if deep:
+        return np.asarray(np.linalg.solve(gramian, turned @ b))
+    return np.asarray(turned @ np.linalg.solve(gramian, b))
+
+
+def _kernel(ctx: KernelContext) -> Kernel:
+    dtype, fast = ctx.inputs[0].dtype, bool(ctx.attrs["fast"])
+
+    def solve(matrix: Array, rhs: Array, weight: Any) -> Any:
+        check_rows("MatrixSolveLs", matrix, rhs)
+        left, right = widened(matrix, dtype), widened(rhs, dtype)
+        try:
+            if fast:
+                return narrowed(_normal_solution(left, right, float(weight)), dtype)
+            rank_limit = np.finfo(left.dtype).eps * max(matrix.shape[-2:])
+            return narrowed(np.linalg.pinv(left, rank_limit) @ right, dtype)
+        except np.linalg.LinAlgError as error:
+            raise InvalidArgumentError(
+                f"MatrixSolveLs: a matrix of shape {list(matrix.shape)} has not full rank; "
+                "fast=False takes such as well"
+            ) from error
+
+    return solve
+
+
+# -- gradient ------------------------------------------------------------------------------------
+
+
+def _gramian_factor(a: Tensor, weight: Tensor, deep: bool) -> Tensor:
+    gramian = matmul(a, a, adjoint_a=deep, adjoint_b=not deep)
+    unit = matrix_diag(ones_like(matrix_diag_part(gramian)))
+    return cholesky(gramian + cast(weight, a.dtype) * unit)
+
+
+def _deep_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
+    (a, b, weight), x = op.inputs, op.outputs[0]
+    z = cholesky_solve(_gramian_factor(a, weight, True), grad)
+    inner = matmul(x, z, adjoint_b=True)
+    both = inner + matmul(z, x, adjoint_b=True)
+    return [matmul(b, z, adjoint_b=True) - matmul(a, both), matmul(a, z)]
+
+
+def _wide_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
+    a, b, weight = op.inputs
+    factor = _gramian_factor(a, weight, False)
+    by_b = cholesky_solve(factor, matmul(a, grad))
+    inner = cholesky_solve(factor, b)
+    rest = grad - matmul(a, by_b, adjoint_a=True)
+    first = matmul(by_b, matmul(a, inner, adjoint_a=True), adjoint_b=True)
+    return [matmul(inner, rest, adjoint_b=True) - first, by_b]
+
+
+def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    if not op.attrs["fast"]:
+        raise ValueError("matrix_solve_ls has a gradient for fast=True only, as in TensorFlow")
+    dims = op.inputs[0].shape.dims
+    if dims is None or dims[-1] is None or dims[-2] is None:
+        rows, columns = (shape_tensor(op.inputs[0])[axis] for axis in (-2, -1))
+        found = cond(
+            greater_equal(rows, columns),
+            lambda: _deep_gradient(op, grad),
+            lambda: _wide_gradient(op, grad),
+        )
+        return [*found, None]
+    chosen = _deep_gradient if dims[-2] >= dims[-1] else _wide_gradient
+    return [*chosen(op, grad), None]
+
+
+register(
+    OpDef(
+        name="MatrixSolveLs",
+        infer=_infer,
+        kernel=_kernel,
+        gradient=_gradient,
+        attrs={"fast": True},
+        cost=cubic_cost,
+    )
+)

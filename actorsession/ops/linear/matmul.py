@@ -1,0 +1,276 @@
+"""Products of matrices, and of batches of them.
+
+Owns ``MatMul`` for two matrices and ``BatchMatMulV2``, which broadcasts leading dimensions.
+Transposed operands are views that BLAS reads as they lie, so no gradient needs an explicit
+transpose. Types that BLAS does not know are multiplied in float32 (16-bit floats) or by numpy's own
+loops (integers).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, bfloat16, float16
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor, register_overload
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import Dim, TensorShape, broadcast_shapes
+from actorsession.ops.broadcasting import sum_to_operands
+from actorsession.ops.build import convert_all, make_one
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.elementwise import conj
+from actorsession.ops.operands import check_dtype
+
+__all__ = ["matmul"]
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: Any = None,
+    grad_a: bool = False,
+    grad_b: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The matrix product ``a @ b`` of the last two dimensions; those before broadcast.
+
+    Args:
+        a: rank 2 or more.
+        b: the same dtype, rank 2 or more.
+        transpose_a: whether ``a`` is transposed first.
+        transpose_b: whether ``b`` is.
+        adjoint_a: whether ``a`` is transposed and conjugated first.
+        adjoint_b: whether ``b`` is.
+        a_is_sparse: accepted for TensorFlow's sake.
+        b_is_sparse: accepted for TensorFlow's sake.
+        output_type: element type of the result, in which the sums are formed; that of ``a`` if left out.
+        grad_a: accepted for TensorFlow's sake.
+        grad_b: accepted for TensorFlow's sake.
+        name: wanted name.
+
+    Raises:
+        ValueError: if both ``transpose`` and ``adjoint`` are asked for, or the shapes do not fit.
+    """
+    for transpose, adjoint, which in ((transpose_a, adjoint_a, "a"), (transpose_b, adjoint_b, "b")):
+        if transpose and adjoint:
+            raise ValueError(f"only one of transpose_{which} and adjoint_{which} can be true")
+    left, right = convert_all([a, b])
+    if output_type is not None:
+        left, right = cast(left, output_type), cast(right, output_type)
+    if left.shape.rank == 2 and right.shape.rank == 2:
+        left, right = (conj(left) if adjoint_a else left), (conj(right) if adjoint_b else right)
+        return _product(left, right, transpose_a or adjoint_a, transpose_b or adjoint_b, name)
+    left, right = (conj(left) if transpose_a else left), (conj(right) if transpose_b else right)
+    return _batch_product(left, right, transpose_a or adjoint_a, transpose_b or adjoint_b, name)
+
+
+def _product(
+    a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, name: str | None = None
+) -> Tensor:
+    attrs = {"transpose_a": transpose_a, "transpose_b": transpose_b}
+    return make_one("MatMul", [a, b], attrs, name)
+
+
+def _batch_product(
+    x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, name: str | None = None
+) -> Tensor:
+    return make_one("BatchMatMulV2", [x, y], {"adj_x": adj_x, "adj_y": adj_y}, name)
+
+
+# -- static types --------------------------------------------------------------------------------
+
+
+def _infer_matmul(ctx: InferContext) -> list[TensorSpec]:
+    dtype = check_dtype(ctx, "iufc")
+    turned = bool(ctx.attrs["transpose_a"]), bool(ctx.attrs["transpose_b"])
+    for spec in ctx.inputs:
+        if spec.shape.rank not in (None, 2):
+            raise ValueError(f"MatMul takes two matrices; got shape {spec.shape}")
+    return [TensorSpec(dtype, TensorShape(_product_dims(ctx, *turned)))]
+
+
+def _infer_batch_matmul(ctx: InferContext) -> list[TensorSpec]:
+    dtype = check_dtype(ctx, "iufc")
+    x, y = (s.shape for s in ctx.inputs)
+    for shape in (x, y):
+        if shape.rank is not None and shape.rank < 2:
+            raise ValueError(f"{ctx.op} takes matrices or batches of them; got shape {shape}")
+    matrix = _product_dims(ctx, bool(ctx.attrs["adj_x"]), bool(ctx.attrs["adj_y"]))
+    try:
+        if ctx.op == "BatchMatMul":  # the older one, which does not broadcast
+            batch = x[:-2].merge_with(y[:-2])
+        else:
+            batch = broadcast_shapes(x[:-2], y[:-2])
+    except ValueError:
+        raise ValueError(f"{ctx.op} cannot match the batches of shapes {x} and {y}") from None
+    return [TensorSpec(dtype, batch.concatenate(matrix))]
+
+
+def _product_dims(ctx: InferContext, turn_x: bool, turn_y: bool) -> list[Dim]:
+    """Rows and columns of the product of the last two dimensions."""
+    x, y = (s.shape for s in ctx.inputs)
+    rows, left = _turned(x, turn_x)
+    right, columns = _turned(y, turn_y)
+    if left is not None and right is not None and left != right:
+        how = f" (transposed: {turn_x}, {turn_y})" if turn_x or turn_y else ""
+        raise ValueError(
+            f"{ctx.op} cannot multiply shapes {x} and {y}{how}: the inner dimensions {left} and "
+            f"{right} must be equal"
+        )
+    return [rows, columns]
+
+
+def _turned(shape: TensorShape, turn: bool) -> tuple[Dim, Dim]:
+    if shape.dims is None:
+        return None, None
+    rows, columns = shape.dims[-2:]
+    return (columns, rows) if turn else (rows, columns)
+
+
+# -- kernels -------------------------------------------------------------------------------------
+
+
+def _multiplier(dtype: DType, product: Kernel) -> Kernel:
+    """``product`` for arrays of ``dtype``, by way of float32 if they have 16 bits."""
+    if dtype not in (float16, bfloat16):
+        return product
+    narrow = dtype.np_dtype
+
+    # numpy multiplies float16 element by element, and has no matrix product of bfloat16.
+    def widened(a: Array, b: Array) -> Any:
+        return product(a.astype(np.float32), b.astype(np.float32)).astype(narrow)
+
+    return widened
+
+
+def _matmul_kernel(ctx: KernelContext) -> Kernel:
+    turn_a, turn_b = bool(ctx.attrs["transpose_a"]), bool(ctx.attrs["transpose_b"])
+    multiply = _multiplier(ctx.inputs[0].dtype, np.dot)
+    known = all(spec.shape.is_fully_defined for spec in ctx.inputs)
+
+    def product(a: Array, b: Array) -> Any:
+        return multiply(a.T if turn_a else a, b.T if turn_b else b)
+
+    def checked(a: Array, b: Array) -> Any:
+        # np.dot would take vectors and batches too.
+        if a.ndim != 2 or b.ndim != 2 or a.shape[not turn_a] != b.shape[turn_b]:
+            raise InvalidArgumentError(
+                f"MatMul cannot multiply shapes {a.shape} and {b.shape} "
+                f"(transpose_a={turn_a}, transpose_b={turn_b})"
+            )
+        return product(a, b)
+
+    if not known:
+        return checked
+    return product if turn_a or turn_b else multiply
+
+
+def _batch_matmul_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.inputs[0].dtype
+    turn_x = _adjoint if ctx.attrs["adj_x"] else None
+    turn_y = _adjoint if ctx.attrs["adj_y"] else None
+    multiply, same_batch = _multiplier(dtype, np.matmul), ctx.op == "BatchMatMul"
+
+    def product(x: Array, y: Array) -> Any:
+        left = turn_x(x) if turn_x else x
+        right = turn_y(y) if turn_y else y
+        if left.ndim < 2 or right.ndim < 2 or left.shape[-1] != right.shape[-2]:
+            raise InvalidArgumentError(
+                f"{ctx.op} cannot multiply shapes {x.shape} and {y.shape} "
+                f"(adj_x={turn_x is not None}, adj_y={turn_y is not None})"
+            )
+        if same_batch and x.shape[:-2] != y.shape[:-2]:
+            raise InvalidArgumentError(
+                f"BatchMatMul takes two batches of one shape; got shapes {x.shape} and {y.shape}"
+            )
+        return multiply(left, right)
+
+    return product
+
+
+def _adjoint(x: Array) -> Array:
+    turned = np.swapaxes(x, -1, -2) if x.ndim > 1 else x
+    return np.conjugate(turned) if x.dtype.kind == "c" else turned
+
+
+# -- cost ----------------------------------------------------------------------------------------
+
+# Operations per microsecond: of OpenBLAS with the kernels that it chooses for an unknown processor,
+# and of numpy's integer loops. The order of magnitude decides where the product runs.
+_BLAS_SPEED = 50_000.0
+_INTEGER_SPEED = 500.0
+_CALL = 2.0
+
+
+def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
+    batch = max(1, outputs[0].shape[:-2].num_elements or 1)
+    x, y, z = (max(1, (s.shape.num_elements or 1) / batch) for s in (*inputs, *outputs))
+    # Of m*k, k*n and m*n elements: sqrt(x * y * z) is m * k * n, whatever was transposed.
+    speed = _INTEGER_SPEED if inputs[0].dtype.is_integer else _BLAS_SPEED
+    return _CALL + 2 * batch * math.sqrt(x * y * z) / speed
+
+
+# -- gradients -----------------------------------------------------------------------------------
+
+
+def _back(
+    multiply: Callable[[Tensor, Tensor, bool, bool], Tensor],
+    x: Tensor,
+    y: Tensor,
+    turn_x: bool,
+    turn_y: bool,
+    grad: Tensor,
+) -> tuple[Tensor, Tensor]:
+    """The gradients of a product, with the operands turned where the product had them or not."""
+    by_x = multiply(y, grad, turn_y, True) if turn_x else multiply(grad, y, False, not turn_y)
+    by_y = multiply(grad, x, True, turn_x) if turn_y else multiply(x, grad, not turn_x, False)
+    return by_x, by_y
+
+
+def _matmul_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    a, b = (conj(t) for t in op.inputs)
+    turned = op.attrs["transpose_a"], op.attrs["transpose_b"]
+    return _back(_product, a, b, *turned, grad)
+
+
+def _batch_matmul_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    x, y = op.inputs
+    by_x, by_y = _back(_batch_product, x, y, op.attrs["adj_x"], op.attrs["adj_y"], grad)
+    return sum_to_operands(x, y, by_x, by_y, trailing=2)
+
+
+register(
+    OpDef(
+        name="MatMul",
+        infer=_infer_matmul,
+        kernel=_matmul_kernel,
+        gradient=_matmul_gradient,
+        attrs={"transpose_a": False, "transpose_b": False},
+        cost=_cost,
+    )
+)
+for _name in ("BatchMatMul", "BatchMatMulV2"):  # the first is TensorFlow's older one
+    register(
+        OpDef(
+            name=_name,
+            infer=_infer_batch_matmul,
+            kernel=_batch_matmul_kernel,
+            gradient=_batch_matmul_gradient,
+            attrs={"adj_x": False, "adj_y": False},
+            cost=_cost,
+        )
+    )
+
+register_overload("matmul", functools.partial(matmul, name="matmul"))

@@ -1,0 +1,212 @@
+"""What ops on batches of matrices share: static shapes, checks at run time, and kernels of numpy.linalg.
+
+Called by the files of linear algebra. A matrix is the last two axes of a tensor; those before are the batch.
+A kernel made here computes 16-bit floats in float32, and turns numpy's refusal of a matrix into an
+InvalidArgumentError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, bfloat16, float16
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import Dim, TensorShape, unknown_shape
+from actorsession.ops.linear.diagonals import matrix_band_part
+from actorsession.ops.linear.transposition import matrix_transpose
+from actorsession.ops.operands import check_dtype
+from actorsession.ops.shape_operands import elements
+
+__all__ = [
+    "adjoint", "adjoint_array", "check_rows", "check_square", "cubic_cost", "lower_part",
+    "matrix_dtype", "matrix_kernel", "narrowed", "require_pairing", "require_square", "split_shape",
+    "widened",
+]  # fmt: skip
+
+# Microseconds for each n * n * n of a decomposition.
+_COST = 0.002
+
+
+# -- tensors -------------------------------------------------------------------------------------
+
+
+def adjoint(matrix: Any, name: str | None = None) -> Tensor:
+    """Matrices transposed, and conjugated where they are complex.
+
+    Args:
+        matrix: matrices, in the last two axes.
+        name: wanted name.
+
+    Raises:
+        ValueError: for a rank below 2.
+    """
+    return matrix_transpose(matrix, name or "adjoint", conjugate=True)
+
+
+def lower_part(matrix: Tensor) -> Tensor:
+    """The lower triangle, with the diagonal."""
+    return matrix_band_part(matrix, -1, 0)
+
+
+# -- static types --------------------------------------------------------------------------------
+
+
+def matrix_dtype(ctx: InferContext, indices: Sequence[int] | None = None) -> DType:
+    """The floating or complex dtype that the inputs share.
+
+    Raises:
+        TypeError: for another kind, or two dtypes.
+    """
+    return check_dtype(ctx, "fc", indices)
+
+
+def split_shape(ctx: InferContext, index: int = 0) -> tuple[TensorShape, Dim, Dim]:
+    """The batch of an operand, and the rows and columns of its matrices.
+
+    Raises:
+        ValueError: for a rank below 2.
+    """
+    shape = ctx.inputs[index].shape
+    if shape.dims is None:
+        return unknown_shape, None, None
+    if len(shape.dims) < 2:
+        raise ValueError(f"{ctx.op} takes matrices or batches of them; got shape {shape}")
+    rows, columns = shape.dims[-2:]
+    return shape[:-2], rows, columns
+
+
+def require_square(ctx: InferContext, index: int = 0) -> tuple[TensorShape, Dim]:
+    """The batch of an operand of square matrices, and their number of rows.
+
+    Raises:
+        ValueError: if they can never be square.
+    """
+    batch, rows, columns = split_shape(ctx, index)
+    if rows is not None and columns is not None and rows != columns:
+        raise ValueError(
+            f"{ctx.op} takes square matrices; got shape {ctx.inputs[index].shape}, of {rows} rows "
+            f"and {columns} columns"
+        )
+    return batch, columns if rows is None else rows
+
+
+def require_pairing(ctx: InferContext, rows: Dim) -> tuple[TensorShape, Dim]:
+    """The batch of the right sides (the second operand), and their number of columns.
+
+    Args:
+        ctx: what the shape function got.
+        rows: the number of rows that they must have.
+
+    Raises:
+        ValueError: if they have another.
+    """
+    batch, found, columns = split_shape(ctx, 1)
+    if rows is not None and found is not None and rows != found:
+        raise ValueError(
+            f"{ctx.op} takes a matrix and right sides of as many rows; got shapes "
+            f"{ctx.inputs[0].shape} and {ctx.inputs[1].shape}"
+        )
+    return batch, columns
+
+
+def cubic_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
+    """An estimate for what takes time in proportion to elements times rows."""
+    dims = inputs[0].shape.dims
+    return 10.0 + _COST * elements(inputs[0]) * ((dims[-2] if dims and len(dims) > 1 else 1) or 1)
+
+
+# -- kernels -------------------------------------------------------------------------------------
+
+
+def check_square(op: str, x: Array) -> None:
+    """Checks that an array is a batch of square matrices.
+
+    Raises:
+        InvalidArgumentError: if it is not.
+    """
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise InvalidArgumentError(f"{op} takes square matrices; got shape {list(x.shape)}")
+
+
+def check_rows(op: str, matrix: Array, rhs: Array, *, broadcast: bool = False) -> None:
+    """Checks that right sides fit their matrices.
+
+    Args:
+        op: who asks, for the message.
+        matrix: a batch of matrices.
+        rhs: a batch of right sides.
+        broadcast: whether the batches may differ as numpy broadcasts.
+
+    Raises:
+        InvalidArgumentError: if they do not.
+    """
+    fits = min(matrix.ndim, rhs.ndim) >= 2 and matrix.shape[-2] == rhs.shape[-2]
+    if fits and matrix.shape[:-2] != rhs.shape[:-2]:
+        fits = broadcast and _broadcasts(matrix.shape[:-2], rhs.shape[:-2])
+    if not fits:
+        raise InvalidArgumentError(
+            f"{op} takes a matrix and right sides of as many rows, in batches of one shape; got "
+            f"shapes {list(matrix.shape)} and {list(rhs.shape)}"
+        )
+
+
+def _broadcasts(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
+    try:
+        np.broadcast_shapes(left, right)
+    except ValueError:
+        return False
+    return True
+
+
+def adjoint_array(x: Array) -> Array:
+    """Matrices transposed and conjugated; a view where they are real."""
+    turned = np.swapaxes(x, -1, -2)
+    return np.conjugate(turned) if x.dtype.kind == "c" else turned
+
+
+def widened(x: Any, dtype: DType) -> Any:
+    """An array in a dtype that LAPACK knows."""
+    return x.astype(np.float32) if dtype in (float16, bfloat16) else x
+
+
+def narrowed(x: Any, dtype: DType) -> Any:
+    """A result in the dtype of the node."""
+    return x.astype(dtype.np_dtype, copy=False)
+
+
+def matrix_kernel(
+    ctx: KernelContext, function: Callable[..., Any], refusal: str, *, square: bool = True
+) -> Kernel:
+    """The kernel of an op of one batch of matrices.
+
+    Args:
+        ctx: what the kernel factory got.
+        function: from the array to the result, or a tuple of them.
+        refusal: what a matrix is not for which numpy finds no result.
+        square: whether only square matrices are taken.
+    """
+    op, dtype = ctx.op, ctx.inputs[0].dtype
+
+    def kernel(x: Array) -> Any:
+        if square:
+            check_square(op, x)
+        elif x.ndim < 2:
+            raise InvalidArgumentError(f"{op} takes matrices; got shape {list(x.shape)}")
+        try:
+            made = function(widened(x, dtype))
+        except np.linalg.LinAlgError as error:
+            raise InvalidArgumentError(
+                f"{op} takes matrices that are {refusal}; got one that is not, among "
+                f"shape {list(x.shape)}"
+            ) from error
+        if isinstance(made, tuple):
+            return tuple(part if part.dtype.kind == "i" else narrowed(part, dtype) for part in made)
+        return narrowed(made, dtype)
+
+    return kernel

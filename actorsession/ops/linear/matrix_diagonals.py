@@ -1,0 +1,354 @@
+"""Diagonals of many matrices at once: put into zeros, taken out, or set.
+
+Owns ``MatrixDiagV3``, ``MatrixDiagPartV3`` and ``MatrixSetDiagV3``. One diagonal is a vector in the last
+axis. Several, from ``k[1]`` above down to ``k[0]`` below, are rows of one width, the longest first to last;
+``align`` says at which end shorter ones are padded. A diagonal is a slice of the flattened matrix, so
+each is copied by one assignment.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import int32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import Dim, TensorShape, unknown_shape
+from actorsession.ops.arrays.fills import zeros_like
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.linear.diagonal_bands import Band, ErrorClass, check_ends, ends_of
+from actorsession.ops.shape_operands import constant_ints, ints, same_dtype
+
+__all__ = ["matrix_diag", "matrix_diag_part", "matrix_set_diag"]
+
+_ALIGNS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
+
+
+# -- what users call -------------------------------------------------------------------------------
+
+
+def matrix_diag(
+    diagonal: Any,
+    name: str = "diag",
+    k: Any = 0,
+    num_rows: Any = -1,
+    num_cols: Any = -1,
+    padding_value: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
+    """Matrices with the given diagonals.
+
+    Args:
+        diagonal: ``[..., length]`` for one diagonal, ``[..., number, length]`` for several.
+        name: wanted name.
+        k: which diagonal, 0 for the main one, positive above it; or the lowest and the highest of several.
+        num_rows: rows of a matrix; as few as the diagonals need if -1.
+        num_cols: columns of a matrix; likewise. With neither given the matrices are square.
+        padding_value: what stands outside the diagonals.
+        align: at which end diagonals above and below the main one stand in ``diagonal``, such as
+            ``RIGHT_LEFT``.
+
+    Raises:
+        ValueError: for shapes that can never fit, or an unknown ``align``.
+    """
+    value = convert_to_tensor(diagonal)
+    with value.graph.name_scope(name) as scope:
+        sizes = [
+            convert_to_tensor(size, int32, what, graph=value.graph)
+            for size, what in ((k, "k"), (num_rows, "num_rows"), (num_cols, "num_cols"))
+        ]
+        filler = _padding(padding_value, value)
+        return make_one("MatrixDiagV3", [value, *sizes, filler], {"align": align}, scope)
+
+
+def matrix_diag_part(
+    input: Any,
+    name: str = "diag_part",
+    k: Any = 0,
+    padding_value: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
+    """The diagonals of matrices: what undoes ``matrix_diag``; arguments as there.
+
+    Returns:
+        ``[..., length]`` for one diagonal, ``[..., number, length of the longest]`` for several, the
+        shorter ones padded with ``padding_value``.
+
+    Raises:
+        ValueError: for a diagonal that the matrices do not have, or an unknown ``align``.
+    """
+    value = convert_to_tensor(input)
+    with value.graph.name_scope(name) as scope:
+        which = convert_to_tensor(k, int32, "k", graph=value.graph)
+        inputs = [value, which, _padding(padding_value, value)]
+        return make_one("MatrixDiagPartV3", inputs, {"align": align}, scope)
+
+
+def matrix_set_diag(
+    input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
+) -> Tensor:
+    """Matrices with some diagonals replaced; arguments as ``matrix_diag``.
+
+    Raises:
+        ValueError: for a diagonal that the matrices do not have, shapes that can never fit, or an
+            unknown ``align``.
+    """
+    value = convert_to_tensor(input)
+    with value.graph.name_scope(name) as scope:
+        given = convert_to_tensor(diagonal, value.dtype, "diagonal", graph=value.graph)
+        which = convert_to_tensor(k, int32, "k", graph=value.graph)
+        return make_one("MatrixSetDiagV3", [value, given, which], {"align": align}, scope)
+
+
+def _padding(value: Any, beside: Tensor) -> Tensor:
+    """The padding in the dtype of the tensor beside it; TensorFlow's 0 stands for ``False`` as well."""
+    if not hasattr(value, "_as_graph_element"):
+        if beside.dtype.is_bool:
+            value = bool(value)
+        elif beside.dtype.kind == "s" and value == 0:
+            value = b""
+    return convert_to_tensor(value, beside.dtype, "padding_value", graph=beside.graph)
+
+
+# -- what shape functions and kernels share ----------------------------------------------------------
+
+
+def _check_align(ctx: InferContext) -> None:
+    if ctx.attrs["align"] not in _ALIGNS:
+        raise ValueError(
+            f"{ctx.op}: align is one of {', '.join(_ALIGNS)}; got {ctx.attrs['align']!r}"
+        )
+
+
+def _known_ends(ctx: InferContext, index: int) -> tuple[int, int] | None:
+    spec, k = ctx.inputs[index], constant_ints(ctx, index)
+    if spec.dtype is not int32:
+        raise TypeError(f"{ctx.op}: k is int32, got {spec.dtype.name}")
+    if spec.shape.rank not in (None, 0, 1):
+        raise ValueError(f"{ctx.op}: k is a scalar or a vector of two, got shape {spec.shape}")
+    return None if k is None else ends_of(ctx.op, k, ValueError)
+
+
+def _split_matrix(ctx: InferContext) -> tuple[TensorShape, Dim, Dim] | None:
+    """The batch, rows and columns of the first input, if its rank is known."""
+    shape = ctx.inputs[0].shape
+    if shape.rank is None:
+        return None
+    if shape.rank < 2:
+        raise ValueError(f"{ctx.op} takes matrices, got shape {shape}")
+    return TensorShape(shape[:-2]), shape[-2], shape[-1]
+
+
+# -- MatrixDiagV3 ----------------------------------------------------------------------------------
+
+
+def _extents(
+    op: str, ends: tuple[int, int], width: int, rows: int, columns: int, error: ErrorClass
+) -> tuple[int, int]:
+    """Rows and columns of matrices with diagonals of a width, where -1 leaves them open."""
+    least_rows, least_columns = width - min(ends[1], 0), width + max(ends[0], 0)
+    if rows == columns == -1:
+        side = max(least_rows, least_columns)
+        return side, side
+    found = least_rows if rows == -1 else rows, least_columns if columns == -1 else columns
+    fits = found[0] >= least_rows and found[1] >= least_columns
+    if not fits or (found[0] != least_rows and found[1] != least_columns):
+        raise error(
+            f"{op}: diagonals {ends[0]} to {ends[1]} of length {width} are those of matrices of "
+            f"{least_rows} rows or {least_columns} columns, got {rows} and {columns}"
+        )
+    return found
+
+
+def _check_count(op: str, ends: tuple[int, int], count: Dim, error: ErrorClass) -> None:
+    wanted = ends[1] - ends[0] + 1
+    if count not in (None, wanted):
+        raise error(f"{op}: {wanted} diagonals were announced, got {count}")
+
+
+def _infer_matrix_diag(ctx: InferContext) -> list[TensorSpec]:
+    _check_align(ctx)
+    same_dtype(ctx, 0, 4)
+    value, ends = ctx.inputs[0], _known_ends(ctx, 1)
+    rows, columns = constant_ints(ctx, 2), constant_ints(ctx, 3)
+    rank = value.shape.rank
+    if rank == 0:
+        raise ValueError("MatrixDiagV3: diagonals have rank at least 1, got a scalar")
+    if rank is None or ends is None:
+        return [TensorSpec(value.dtype, unknown_shape)]
+    several = ends[0] != ends[1]
+    if several:
+        if rank < 2:
+            raise ValueError(f"MatrixDiagV3: several diagonals take two axes, got {value.shape}")
+        _check_count(ctx.op, ends, value.shape[-2], ValueError)
+    batch, width = TensorShape(value.shape[: rank - 1 - several]), value.shape[-1]
+    if rows is None or columns is None or width is None:
+        return [TensorSpec(value.dtype, batch.concatenate([None, None]))]
+    extents = _extents(ctx.op, ends, width, rows[0], columns[0], ValueError)
+    return [TensorSpec(value.dtype, batch.concatenate(list(extents)))]
+
+
+def _matrix_diag_kernel(ctx: KernelContext) -> Kernel:
+    align, op = ctx.attrs["align"], ctx.op
+
+    def filled(x: Any, k: Any, num_rows: Any, num_cols: Any, filler: Any) -> Any:
+        ends = ends_of(op, ints(k), InvalidArgumentError)
+        several = ends[0] != ends[1]
+        if x.ndim < 1 + several:
+            raise InvalidArgumentError(f"{op}: diagonals have more axes than {list(x.shape)}")
+        if several:
+            _check_count(op, ends, x.shape[-2], InvalidArgumentError)
+        wanted = int(num_rows), int(num_cols)
+        rows, columns = _extents(op, ends, x.shape[-1], *wanted, InvalidArgumentError)
+        batch = x.shape[: x.ndim - 1 - several]
+        out = np.full([*batch, rows * columns], filler, x.dtype)
+        lines = x if several else x[..., None, :]
+        for row, place, cells in Band(rows, columns, *ends, align).diagonals():
+            out[..., cells] = lines[..., row, place]
+        return out.reshape(*batch, rows, columns)
+
+    return filled
+
+
+def _matrix_diag_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None] * 5
+    part = matrix_diag_part(grad, k=op.inputs[1], align=op.attrs["align"])
+    return [part, None, None, None, None]
+
+
+# -- MatrixDiagPartV3 ------------------------------------------------------------------------------
+
+
+def _infer_matrix_diag_part(ctx: InferContext) -> list[TensorSpec]:
+    _check_align(ctx)
+    same_dtype(ctx, 0, 2)
+    dtype, ends, parts = ctx.inputs[0].dtype, _known_ends(ctx, 1), _split_matrix(ctx)
+    if ends is None or parts is None:
+        return [TensorSpec(dtype, unknown_shape)]
+    return [TensorSpec(dtype, _band_shape(ctx, ends, *parts))]
+
+
+def _band_shape(
+    ctx: InferContext, ends: tuple[int, int], batch: TensorShape, rows: Dim, columns: Dim
+) -> TensorShape:
+    """The static shape of the diagonals of matrices."""
+    check_ends(ctx.op, ends, rows, columns, ValueError)
+    if rows is not None and columns is not None:
+        return batch.concatenate(Band(rows, columns, *ends, ctx.attrs["align"]).shape)
+    several = [] if ends[0] == ends[1] else [ends[1] - ends[0] + 1]
+    return batch.concatenate([*several, None])
+
+
+def _band_of(op: str, x: Any, k: Any, align: str) -> Band:
+    if x.ndim < 2:
+        raise InvalidArgumentError(f"{op} takes matrices, got shape {list(x.shape)}")
+    low, high = ends_of(op, ints(k), InvalidArgumentError)
+    rows, columns = x.shape[-2:]
+    check_ends(op, (low, high), rows, columns, InvalidArgumentError)
+    return Band(rows, columns, low, high, align)
+
+
+def _matrix_diag_part_kernel(ctx: KernelContext) -> Kernel:
+    align, op = ctx.attrs["align"], ctx.op
+
+    def taken(x: Any, k: Any, filler: Any) -> Any:
+        band = _band_of(op, x, k, align)
+        cells = x.reshape(*x.shape[:-2], band.rows * band.columns)
+        out = np.full([*x.shape[:-2], band.high - band.low + 1, band.width], filler, x.dtype)
+        for row, place, where in band.diagonals():
+            out[..., row, place] = cells[..., where]
+        return out.reshape(*x.shape[:-2], *band.shape)
+
+    return taken
+
+
+def _matrix_diag_part_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None, None, None]
+    zeros = zeros_like(op.inputs[0])
+    return [matrix_set_diag(zeros, grad, k=op.inputs[1], align=op.attrs["align"]), None, None]
+
+
+# -- MatrixSetDiagV3 -------------------------------------------------------------------------------
+
+
+def _infer_matrix_set_diag(ctx: InferContext) -> list[TensorSpec]:
+    _check_align(ctx)
+    same_dtype(ctx, 0, 1)
+    ends, parts, given = _known_ends(ctx, 2), _split_matrix(ctx), ctx.inputs[1].shape
+    value = ctx.inputs[0]
+    if ends is not None and parts is not None:
+        wanted = _band_shape(ctx, ends, *parts)
+        if not wanted.is_compatible_with(given):
+            raise ValueError(
+                f"{ctx.op}: diagonals {ends[0]} to {ends[1]} of {value.shape} have shape "
+                f"{wanted}, got {given}"
+            )
+        if given.rank is not None:
+            batch = parts[0].merge_with(given[: len(parts[0])])
+            return [TensorSpec(value.dtype, batch.concatenate(value.shape[-2:]))]
+    return [value]
+
+
+def _matrix_set_diag_kernel(ctx: KernelContext) -> Kernel:
+    align, op = ctx.attrs["align"], ctx.op
+
+    def replaced(x: Any, diagonal: Any, k: Any) -> Any:
+        band = _band_of(op, x, k, align)
+        if diagonal.shape != (*x.shape[:-2], *band.shape):
+            raise InvalidArgumentError(
+                f"{op}: diagonals {band.low} to {band.high} of a tensor of shape {list(x.shape)} have "
+                f"shape {[*x.shape[:-2], *band.shape]}, got {list(diagonal.shape)}"
+            )
+        out = np.array(x, order="C").reshape(*x.shape[:-2], band.rows * band.columns)
+        lines = diagonal if len(band.shape) == 2 else diagonal[..., None, :]
+        for row, place, cells in band.diagonals():
+            out[..., cells] = lines[..., row, place]
+        return out.reshape(x.shape)
+
+    return replaced
+
+
+def _matrix_set_diag_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None, None, None]
+    _, diagonal, k = op.inputs
+    align = op.attrs["align"]
+    rest = matrix_set_diag(grad, zeros_like(diagonal), k=k, align=align)
+    return [rest, matrix_diag_part(grad, k=k, align=align), None]
+
+
+_ALIGN = {"align": "RIGHT_LEFT"}
+
+register(
+    OpDef(
+        name="MatrixDiagV3",
+        infer=_infer_matrix_diag,
+        kernel=_matrix_diag_kernel,
+        gradient=_matrix_diag_gradient,
+        attrs=_ALIGN,
+    )
+)
+register(
+    OpDef(
+        name="MatrixDiagPartV3",
+        infer=_infer_matrix_diag_part,
+        kernel=_matrix_diag_part_kernel,
+        gradient=_matrix_diag_part_gradient,
+        attrs=_ALIGN,
+    )
+)
+register(
+    OpDef(
+        name="MatrixSetDiagV3",
+        infer=_infer_matrix_set_diag,
+        kernel=_matrix_set_diag_kernel,
+        gradient=_matrix_set_diag_gradient,
+        attrs=_ALIGN,
+    )
+)

@@ -1,0 +1,73 @@
+"""What small singular values are to be left out of: pseudo-inverses, and the rank of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import float32, int32
+from actorsession.graph.operation import Tensor
+from actorsession.ops.arrays.dimensions import shape_tensor
+from actorsession.ops.arrays.shape import expand_dims
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.comparison import greater
+from actorsession.ops.elements.selection import where_v2
+from actorsession.ops.linear.matmul import matmul
+from actorsession.ops.linear.spectra import svd
+from actorsession.ops.operands import scalar_like
+from actorsession.ops.reductions.reduction import reduce_max, reduce_sum
+
+__all__ = ["matrix_rank", "pinv"]
+
+# How much of the greatest value rounding may leave where a value should be 0, in units of the longer side.
+_PINV_ROUNDING = 10.0
+
+
+def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
+    """The pseudo-inverse of Moore and Penrose.
+
+    Args:
+        a: matrices, in the last two axes.
+        rcond: singular values below this part of the greatest count as 0; ten roundings of the longer
+            side if left out.
+        validate_args: accepted for TensorFlow's sake; shapes are always checked.
+        name: wanted name.
+    """
+    value = convert_to_tensor(a)
+    with value.graph.name_scope(name or "pinv"):
+        s, u, v = svd(value)
+        part = _rounding(value, s) * _PINV_ROUNDING if rcond is None else rcond
+        limit = convert_to_tensor(part, s.dtype, graph=value.graph)
+        small = greater(expand_dims(limit, -1) * reduce_max(s, -1, keepdims=True), s)
+        kept = where_v2(small, scalar_like(np.inf, s), s)
+        return matmul(v / cast(expand_dims(kept, -2), v.dtype), u, adjoint_b=True)
+
+
+def matrix_rank(
+    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
+    """The number of singular values that are not 0.
+
+    Args:
+        a: matrices, in the last two axes.
+        tol: values up to this one count as 0; what rounding leaves if left out.
+        validate_args: accepted for TensorFlow's sake; shapes are always checked.
+        name: wanted name.
+    """
+    value = convert_to_tensor(a)
+    with value.graph.name_scope(name or "matrix_rank"):
+        s = svd(value, compute_uv=False)
+        if tol is None:
+            limit = _rounding(value, s) * reduce_max(s, -1, keepdims=True)
+        else:
+            limit = convert_to_tensor(tol, s.dtype, graph=value.graph)
+        return reduce_sum(cast(greater(s, limit), int32), -1)
+
+
+def _rounding(value: Tensor, s: Tensor) -> Tensor:
+    """The relative error of a number, times the longer side of the matrices."""
+    narrow = s.dtype if s.dtype.itemsize > 2 else float32
+    longer = cast(reduce_max(shape_tensor(value)[-2:]), s.dtype)
+    return longer * scalar_like(float(np.finfo(narrow.np_dtype).eps), s)

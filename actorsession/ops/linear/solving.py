@@ -1,0 +1,273 @@
+"""Systems of linear equations: inverses, triangular and general solutions, and least squares.
+
+All work on batches of matrices by ``numpy.linalg``. Triangular systems are solved by substitution in blocks,
+so that nearly all of the work is products of matrices. The gradients are the usual ones of matrix calculus
+(M. Giles, Collected matrix derivative results), as in TensorFlow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import TensorShape, broadcast_shapes
+from actorsession.ops.broadcasting import sum_to_operands
+from actorsession.ops.build import convert_all, convert_to_tensor, make_one
+from actorsession.ops.linear.diagonals import matrix_band_part
+from actorsession.ops.linear.matmul import matmul
+from actorsession.ops.linear.matrices import (
+    adjoint_array,
+    check_rows,
+    check_square,
+    cubic_cost,
+    matrix_dtype,
+    matrix_kernel,
+    narrowed,
+    require_pairing,
+    require_square,
+    split_shape,
+    widened,
+)
+
+__all__ = [
+    "cholesky_solve", "matrix_inverse", "matrix_solve", "matrix_triangular_solve", "solve_triangular",
+]  # fmt: skip
+
+# Rows that are substituted one by one; below that, calls of numpy cost more than their work.
+_BLOCK = 16
+
+
+def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """The inverse of square matrices.
+
+    Args:
+        input: matrices, in the last two axes.
+        adjoint: whether that of their adjoints is wanted.
+        name: wanted name.
+    """
+    return make_one("MatrixInverse", [convert_to_tensor(input)], {"adjoint": adjoint}, name)
+
+
+def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
+    """The solution ``x`` of ``matrix @ x = rhs``.
+
+    Args:
+        matrix: square matrices, in the last two axes.
+        rhs: right sides, as columns of matrices of the same batch.
+        adjoint: whether the adjoints of the matrices are meant.
+        name: wanted name.
+    """
+    return make_one("MatrixSolve", convert_all([matrix, rhs]), {"adjoint": adjoint}, name)
+
+
+def matrix_triangular_solve(
+    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+) -> Tensor:
+    """The solution ``x`` of ``matrix @ x = rhs`` for triangular matrices, by substitution.
+
+    Args:
+        matrix: square matrices, of which one triangle is read.
+        rhs: right sides, as columns of matrices; the batches broadcast.
+        lower: whether it is the lower triangle, else the upper one.
+        adjoint: whether the adjoints of the matrices are meant.
+        name: wanted name.
+    """
+    attrs = {"lower": lower, "adjoint": adjoint}
+    return make_one("MatrixTriangularSolve", convert_all([matrix, rhs]), attrs, name)
+
+
+def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
+    """The solution ``x`` of ``chol @ adjoint(chol) @ x = rhs``.
+
+    Args:
+        chol: what ``cholesky`` gave.
+        rhs: right sides, as columns of matrices.
+        name: wanted name.
+    """
+    factor, right = convert_all([chol, rhs])
+    with factor.graph.name_scope(name or "cholesky_solve") as scope:
+        half = matrix_triangular_solve(factor, right)
+        return matrix_triangular_solve(factor, half, adjoint=True, name=scope)
+
+
+# -- MatrixInverse -------------------------------------------------------------------------------
+
+_SINGULAR = "invertible"
+
+
+def _infer_inverse(ctx: InferContext) -> list[TensorSpec]:
+    dtype, (batch, rows) = matrix_dtype(ctx), require_square(ctx)
+    if ctx.inputs[0].shape.dims is None:
+        return [TensorSpec(dtype, ctx.inputs[0].shape)]
+    return [TensorSpec(dtype, batch.concatenate([rows, rows]))]
+
+
+def _inverse_kernel(ctx: KernelContext) -> Kernel:
+    if ctx.attrs["adjoint"]:
+        return matrix_kernel(ctx, lambda x: np.linalg.inv(adjoint_array(x)), _SINGULAR)
+    return matrix_kernel(ctx, np.linalg.inv, _SINGULAR)
+
+
+def _inverse_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    y = op.outputs[0]
+    if op.attrs["adjoint"]:
+        return [-matmul(y, matmul(grad, y, adjoint_a=True))]
+    return [-matmul(y, matmul(grad, y, adjoint_b=True), adjoint_a=True)]
+
+
+register(
+    OpDef(
+        name="MatrixInverse",
+        infer=_infer_inverse,
+        kernel=_inverse_kernel,
+        gradient=_inverse_gradient,
+        attrs={"adjoint": False},
+        cost=cubic_cost,
+    )
+)
+
+
+# -- MatrixSolve ---------------------------------------------------------------------------------
+
+
+def _infer_solve(ctx: InferContext) -> list[TensorSpec]:
+    dtype = matrix_dtype(ctx)
+    batch, rows = require_square(ctx)
+    theirs, columns = require_pairing(ctx, rows)
+    rows = split_shape(ctx, 1)[1] if rows is None else rows
+    try:
+        merged = batch.merge_with(theirs)
+    except ValueError:
+        raise ValueError(
+            f"MatrixSolve takes a matrix and right sides of one batch; got shapes "
+            f"{ctx.inputs[0].shape} and {ctx.inputs[1].shape}"
+        ) from None
+    return [TensorSpec(dtype, merged.concatenate([rows, columns]))]
+
+
+def _solve_kernel(ctx: KernelContext) -> Kernel:
+    dtype, turned = ctx.inputs[0].dtype, bool(ctx.attrs["adjoint"])
+
+    def solve(matrix: Array, rhs: Array) -> Any:
+        check_square("MatrixSolve", matrix)
+        check_rows("MatrixSolve", matrix, rhs)
+        left, right = widened(matrix, dtype), widened(rhs, dtype)
+        try:
+            found = np.linalg.solve(adjoint_array(left) if turned else left, right)
+        except np.linalg.LinAlgError as error:
+            raise InvalidArgumentError("MatrixSolve: the matrix is not invertible") from error
+        return narrowed(found, dtype)
+
+    return solve
+
+
+def _solve_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    turned, x = bool(op.attrs["adjoint"]), op.outputs[0]
+    by_rhs = matrix_solve(op.inputs[0], grad, adjoint=not turned)
+    if turned:
+        return [-matmul(x, by_rhs, adjoint_b=True), by_rhs]
+    return [-matmul(by_rhs, x, adjoint_b=True), by_rhs]
+
+
+register(
+    OpDef(
+        name="MatrixSolve",
+        infer=_infer_solve,
+        kernel=_solve_kernel,
+        gradient=_solve_gradient,
+        attrs={"adjoint": False},
+        cost=cubic_cost,
+    )
+)
+
+
+# -- MatrixTriangularSolve -----------------------------------------------------------------------
+
+
+def _infer_triangular(ctx: InferContext) -> list[TensorSpec]:
+    dtype = matrix_dtype(ctx)
+    batch, rows = require_square(ctx)
+    theirs, columns = require_pairing(ctx, rows)
+    rows = split_shape(ctx, 1)[1] if rows is None else rows
+    try:
+        merged = broadcast_shapes(batch, theirs)
+    except ValueError:
+        raise ValueError(
+            f"MatrixTriangularSolve cannot broadcast the batches of shapes {ctx.inputs[0].shape} "
+            f"and {ctx.inputs[1].shape}"
+        ) from None
+    return [TensorSpec(dtype, merged.concatenate(TensorShape([rows, columns])))]
+
+
+def _substituted(matrix: Array, x: Array) -> None:
+    """Solves for lower triangular matrices, in place of the right sides ``x``."""
+    size = matrix.shape[-1]
+    if size > _BLOCK:
+        half = size // 2
+        above, below = x[..., :half, :], x[..., half:, :]
+        _substituted(matrix[..., :half, :half], above)
+        below -= matrix[..., half:, :half] @ above
+        _substituted(matrix[..., half:, half:], below)
+        return
+    for i in range(size):
+        row = x[..., i, :]
+        if i:
+            row -= (matrix[..., i, None, :i] @ x[..., :i, :])[..., 0, :]
+        row /= matrix[..., i, i, None]
+
+
+def solve_triangular(matrix: Array, rhs: Array, lower: bool) -> Array:
+    """Solves triangular systems; an infinity or NaN stands where a diagonal has a 0."""
+    batch = np.broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2])
+    x = np.array(np.broadcast_to(rhs, batch + rhs.shape[-2:]))
+    if lower:
+        _substituted(matrix, x)
+    else:  # read backwards, an upper triangle is a lower one
+        _substituted(matrix[..., ::-1, ::-1], x[..., ::-1, :])
+    return x
+
+
+def _triangular_kernel(ctx: KernelContext) -> Kernel:
+    dtype, op = ctx.inputs[0].dtype, ctx.op
+    lower, turned = bool(ctx.attrs["lower"]), bool(ctx.attrs["adjoint"])
+
+    def solve(matrix: Array, rhs: Array) -> Any:
+        check_square(op, matrix)
+        check_rows(op, matrix, rhs, broadcast=True)
+        left = widened(matrix, dtype)
+        if not np.diagonal(left, axis1=-2, axis2=-1).all():
+            raise InvalidArgumentError(
+                f"{op}: the matrix is not invertible, there is a 0 on its diagonal"
+            )
+        left = adjoint_array(left) if turned else left
+        return narrowed(solve_triangular(left, widened(rhs, dtype), lower != turned), dtype)
+
+    return solve
+
+
+def _triangular_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    (matrix, rhs), x = op.inputs, op.outputs[0]
+    lower, turned = bool(op.attrs["lower"]), bool(op.attrs["adjoint"])
+    by_rhs = matrix_triangular_solve(matrix, grad, lower=lower, adjoint=not turned)
+    left, right = (x, by_rhs) if turned else (by_rhs, x)
+    by_matrix = -matmul(left, right, adjoint_b=True)
+    kept = matrix_band_part(by_matrix, -1, 0) if lower else matrix_band_part(by_matrix, 0, -1)
+    return sum_to_operands(matrix, rhs, kept, by_rhs, trailing=2)
+
+
+register(
+    OpDef(
+        name="MatrixTriangularSolve",
+        infer=_infer_triangular,
+        kernel=_triangular_kernel,
+        gradient=_triangular_gradient,
+        attrs={"lower": True, "adjoint": False},
+        cost=cubic_cost,
+    )
+)

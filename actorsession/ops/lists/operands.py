@@ -1,0 +1,158 @@
+"""What the ops on lists of tensors have in common: the operands that they check and read.
+
+Called by ``tensor_list`` and ``tensor_list_blocks``, which say what lists are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, int32, int64, variant
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    REQUIRED,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
+from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.build import constant
+from actorsession.ops.lists.values import TensorList
+
+__all__ = [
+    "LIST", "Grads", "define", "element_shape_operand", "item_reader", "known_shape", "of_dtype",
+    "require_elements", "require_int_scalars", "require_list", "shape_of", "shape_reader",
+]  # fmt: skip
+
+# The static type of every list.
+LIST = TensorSpec(variant, scalar_shape)
+Grads = Sequence["Tensor | None"]
+
+
+def element_shape_operand(given: Any, graph: Any) -> Tensor:
+    """What is known of the shapes of elements as the operand that ops take: -1 for what is unknown."""
+    if isinstance(given, Tensor):
+        return given
+    known = given if isinstance(given, TensorShape) else TensorShape(given)
+    dims = -1 if known.dims is None else [-1 if d is None else d for d in known.dims]
+    return constant(np.array(dims, np.int32), name="element_shape", graph=graph)
+
+
+def _as_shape(value: Any) -> TensorShape:
+    """What the value of such an operand says."""
+    if not value.ndim:
+        if value == -1:
+            return unknown_shape
+        raise InvalidArgumentError(f"an element shape is a vector, or -1 for any; got {value}")
+    return TensorShape([None if d < 0 else int(d) for d in value])
+
+
+def known_shape(ctx: InferContext, index: int) -> TensorShape:
+    """What an element shape says that is known while the graph is built."""
+    found = ctx.constant(index)
+    if found is not None:
+        return _as_shape(found)
+    rank = ctx.inputs[index].shape.dims
+    return TensorShape([None] * rank[0]) if rank and rank[0] is not None else unknown_shape
+
+
+def shape_reader(ctx: KernelContext, index: int) -> Callable[[Any], TensorShape]:
+    """From the value of an element shape to the shape; found once if the value is a constant."""
+    found = ctx.constant(index)
+    if found is None:
+        return _as_shape
+    known = _as_shape(found)
+    return lambda value: known
+
+
+def item_reader(ctx: KernelContext, index: int) -> Callable[[TensorList, int, Any], Any]:
+    """From a list, a place and the value of an element shape to the element; see ``TensorList.item``."""
+    read, found = shape_reader(ctx, index), ctx.constant(index)
+    known = None if found is None else _as_shape(found)
+    # Loops read an element or more in each iteration, and to merge shapes would cost more than all else.
+    dims = known.as_tuple() if known is not None and known.is_fully_defined else None
+
+    def item(given: TensorList, place: int, element_shape: Any) -> Any:
+        if dims is not None and 0 <= place < len(given.items):
+            found = given.items[place]
+            if found is not None and np.shape(found) == dims:
+                return found
+        return given.item(place, read(element_shape))
+
+    return item
+
+
+def require_list(ctx: InferContext, *operands: int) -> None:
+    """Checks that operands are lists.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a shape that can be no scalar's.
+    """
+    for i in operands:
+        spec = ctx.inputs[i]
+        if spec.dtype is not variant:
+            raise TypeError(
+                f"{ctx.op}: input {i} is a list, of dtype variant; got {spec.dtype.name}"
+            )
+        if spec.shape.rank not in (None, 0):
+            raise ValueError(f"{ctx.op}: input {i} is one list, got variants of shape {spec.shape}")
+
+
+def require_elements(ctx: InferContext, index: int) -> None:
+    """Checks that an operand is of the element dtype that the node names; TypeError otherwise."""
+    wanted, found = ctx.attrs["element_dtype"], ctx.inputs[index].dtype
+    if found is not wanted:
+        raise TypeError(f"{ctx.op}: input {index} is of the list's {wanted.name}, got {found.name}")
+
+
+def require_int_scalars(ctx: InferContext, *operands: int) -> None:
+    """Checks that operands are int32 scalars; TypeError or ValueError otherwise."""
+    for i in operands:
+        spec = ctx.inputs[i]
+        if spec.dtype not in (int32, int64):
+            raise TypeError(f"{ctx.op}: input {i} is an int32 scalar, got {spec.dtype.name}")
+        if spec.shape.rank not in (None, 0):
+            raise ValueError(f"{ctx.op}: input {i} is a scalar, got one of shape {spec.shape}")
+
+
+def of_dtype(given: TensorList, dtype: DType) -> TensorList:
+    """The list if its elements are of ``dtype``; InvalidArgumentError otherwise."""
+    if given.element_dtype is not dtype:
+        if given.element_dtype is None:
+            return TensorList(dtype, given.element_shape, given.items)
+        raise InvalidArgumentError(
+            f"a list of {given.element_dtype.name} is used as one of {dtype.name}"
+        )
+    return given
+
+
+def define(
+    name: str,
+    infer: Callable[[InferContext], list[TensorSpec]],
+    kernel: Callable[[KernelContext], Kernel],
+    gradient: Callable[..., Grads],
+    attrs: Mapping[str, Any] | None = None,
+    *,
+    makes_lists: bool = True,
+) -> None:
+    """Registers an op type; one that makes lists shares memory with what it puts into them."""
+    register(
+        OpDef(
+            name=name, infer=infer, kernel=kernel, gradient=gradient,
+            attrs={"element_dtype": REQUIRED} if attrs is None else attrs, aliases=makes_lists,
+        )
+    )  # fmt: skip
+
+
+def shape_of(item: Tensor) -> Any:
+    """The shape of a tensor, as what is known of it if that is all."""
+    return item.shape if item.shape.is_fully_defined or item.dtype is variant else shape(item)

@@ -1,0 +1,146 @@
+"""Lists of tensors of different lengths, and the tensor that they are parts of: join and split.
+
+Beside ``tensor_list``, which says what lists are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype, int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.lists.operands import (
+    LIST,
+    Grads,
+    define,
+    element_shape_operand,
+    known_shape,
+    of_dtype,
+    require_elements,
+    require_list,
+    shape_reader,
+)
+from actorsession.ops.lists.persistent_vector import PersistentVector
+from actorsession.ops.lists.values import TensorList
+from actorsession.ops.shape_operands import require_index
+
+__all__ = ["tensor_list_concat", "tensor_list_split"]
+
+
+def tensor_list_concat(
+    input_handle: Tensor, element_dtype: Any, element_shape: Any = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """The elements of a list behind each other along their first axis, and how long each was.
+
+    Arguments as ``tensor_list_stack``; ``element_shape`` has a first axis of unknown extent.
+    """
+    graph = input_handle.graph
+    leading = convert_to_tensor(np.zeros(0, np.int64), graph=graph)
+    inputs = [input_handle, element_shape_operand(element_shape, graph), leading]
+    attrs = {"element_dtype": as_dtype(element_dtype)}
+    op = make("TensorListConcatV2", inputs, attrs, name)
+    return op.outputs[0], op.outputs[1]
+
+
+def tensor_list_split(
+    tensor: Any, element_shape: Any, lengths: Any, name: str | None = None
+) -> Tensor:
+    """Parts of a tensor along its first axis, of the given lengths, as a list."""
+    value = convert_to_tensor(tensor)
+    graph = value.graph
+    inputs = [
+        value,
+        element_shape_operand(element_shape, graph),
+        convert_to_tensor(lengths, int64, graph=graph),
+    ]
+    return make_one("TensorListSplit", inputs, {"element_dtype": value.dtype}, name)
+
+
+def _infer_concat(ctx: InferContext) -> list[TensorSpec]:
+    require_list(ctx, 0)
+    dims = known_shape(ctx, 1).dims
+    made = unknown_shape if not dims else TensorShape([None, *dims[1:]])
+    return [
+        TensorSpec(ctx.attrs["element_dtype"], made),
+        TensorSpec(int64, TensorShape([None])),
+    ]
+
+
+def _concat_kernel(ctx: KernelContext) -> Kernel:
+    dtype, read = ctx.attrs["element_dtype"], shape_reader(ctx, 1)
+
+    def concat(given: TensorList, element_shape: Any, leading: Any) -> Any:
+        known = read(element_shape)
+        items = list(of_dtype(given, dtype).items)
+        parts = [given.zeros(known) if item is None else item for item in items]
+        if any(not np.ndim(part) for part in parts):
+            raise InvalidArgumentError("scalars have no axis along which they could be joined")
+        lengths = np.array([len(part) for part in parts], np.int64)
+        if len({part.shape[1:] for part in parts}) > 1:
+            shapes = [list(part.shape) for part in parts]
+            raise InvalidArgumentError(f"elements of shapes {shapes} cannot be joined along axis 0")
+        if parts:
+            return np.concatenate(parts), lengths
+        rest = TensorShape(known.dims[1:]) if known.dims else unknown_shape
+        if not rest.is_fully_defined:
+            raise InvalidArgumentError(
+                f"a list without elements of shape {known} has nothing to say what their join is"
+            )
+        return np.empty((0, *rest.as_tuple()), dtype.np_dtype), lengths
+
+    return concat
+
+
+def _concat_gradient(op: Operation, grad: Tensor | None, _: Tensor | None) -> Grads:
+    if grad is None:
+        return [None, None, None]
+    inputs = [grad, op.inputs[1], op.outputs[1]]
+    return [make_one("TensorListSplit", inputs, {"element_dtype": grad.dtype}), None, None]
+
+
+def _infer_split(ctx: InferContext) -> list[TensorSpec]:
+    require_elements(ctx, 0)
+    require_index(ctx, 2, rank=1)
+    known_shape(ctx, 1)
+    return [LIST]
+
+
+def _split_kernel(ctx: KernelContext) -> Kernel:
+    dtype, read = ctx.attrs["element_dtype"], shape_reader(ctx, 1)
+
+    def split(tensor: Any, element_shape: Any, lengths: Any) -> TensorList:
+        if not np.ndim(tensor) or lengths.sum() != len(tensor) or (lengths < 0).any():
+            raise InvalidArgumentError(
+                f"parts of lengths {lengths.tolist()} do not make up a tensor of shape "
+                f"{list(np.shape(tensor))}"
+            )
+        ends = np.cumsum(lengths).tolist()
+        starts = [0, *ends[:-1]]
+        parts = [tensor[a:b] for a, b in zip(starts, ends, strict=False)]
+        made = TensorList(dtype, read(element_shape), PersistentVector.of(parts))
+        if parts:
+            made.check(parts[0])
+        return made
+
+    return split
+
+
+def _split_gradient(op: Operation, grad: Tensor) -> Grads:
+    tensor = op.inputs[0]
+    joined, _ = tensor_list_concat(
+        grad, tensor.dtype, TensorShape([None]).concatenate(tensor.shape[1:])
+    )
+    return [joined, None, None]
+
+
+define(
+    "TensorListConcatV2", _infer_concat, _concat_kernel, _concat_gradient, makes_lists=False
+)  # fmt: skip
+define("TensorListSplit", _infer_split, _split_kernel, _split_gradient)

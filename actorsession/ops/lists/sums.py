@@ -1,0 +1,107 @@
+"""Sums of lists of tensors, and zeros like them: what gradients of lists are added up from.
+
+Op types of our own: TensorFlow's ``AddN`` and ``ZerosLike`` take lists as well, and look at each value to
+know. Called by the gradients of lists, loops and branches, and by ``gradients``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import variant
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, KernelContext
+from actorsession.ops.arrays.fills import zeros_like
+from actorsession.ops.build import make_one
+from actorsession.ops.lists.operands import (
+    LIST,
+    Grads,
+    define,
+    element_shape_operand,
+    of_dtype,
+    require_elements,
+    require_int_scalars,
+    require_list,
+    shape_of,
+)
+from actorsession.ops.lists.values import TensorList, added, sum_of, zeros_of
+
+__all__ = ["add_lists", "zero_list", "zero_of"]
+
+
+def zero_list(given: Tensor) -> Tensor:
+    """A list of zeros that have the shapes of what stands in ``given``."""
+    return make_one("TensorListZerosLike", [given])
+
+
+def zero_of(tensor: Tensor) -> Tensor:
+    """Zeros like a tensor or list."""
+    return zero_list(tensor) if tensor.dtype is variant else zeros_like(tensor)
+
+
+def add_lists(lists: Sequence[Tensor]) -> Tensor:
+    """The list of the sums of what stands at each place of lists of one length.
+
+    One that is nothing but an element in a list of zeros, as gradients of readers are, costs the rest of the
+    list no addition.
+    """
+    single = [each for each in lists if _is_single(each)]
+    whole = [each for each in lists if not _is_single(each)] or [single.pop()]
+    total = whole[0] if len(whole) == 1 else make_one("TensorListAdd", whole)
+    for each in single:
+        _, index, item = each.op.inputs
+        attrs = {"element_dtype": item.dtype}
+        total = make_one("TensorListAddItem", [total, index, item], attrs)
+    return total
+
+
+def _is_single(given: Tensor) -> bool:
+    return (
+        given.op.type == "TensorListSetItem" and given.op.inputs[0].op.type == "TensorListReserve"
+    )
+
+
+def _infer_same(ctx: InferContext) -> list[TensorSpec]:
+    require_list(ctx, *range(len(ctx.inputs)))
+    return [LIST]
+
+
+def _infer_add_item(ctx: InferContext) -> list[TensorSpec]:
+    require_list(ctx, 0)
+    require_int_scalars(ctx, 1)
+    require_elements(ctx, 2)
+    return [LIST]
+
+
+def _add_item_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.attrs["element_dtype"]
+
+    def add_item(given: TensorList, index: Any, item: Any) -> TensorList:
+        place, items = int(index), of_dtype(given, dtype).items
+        if not 0 <= place < len(items):
+            raise InvalidArgumentError(
+                f"element {place} was to be added to in a list of {len(items)} elements"
+            )
+        return given.like(items.replace(place, added([items[place], item])))
+
+    return add_item
+
+
+def _add_item_gradient(op: Operation, grad: Tensor) -> Grads:
+    _, index, item = op.inputs
+    inputs = [grad, index, element_shape_operand(shape_of(item), grad.graph)]
+    read = make_one("TensorListGetItem", inputs, {"element_dtype": item.dtype})
+    return [grad, None, read]
+
+
+define(
+    "TensorListZerosLike", _infer_same, lambda ctx: zeros_of, NOT_DIFFERENTIABLE, {}
+)  # fmt: skip
+define(
+    "TensorListAdd", _infer_same, lambda ctx: lambda *lists: sum_of(lists),
+    lambda op, grad: [grad] * len(op.inputs), {},
+)  # fmt: skip
+define("TensorListAddItem", _infer_add_item, _add_item_kernel, _add_item_gradient)

@@ -1,0 +1,301 @@
+"""``TensorArray``: an array of tensors that loops write and read one by one.
+
+Made of lists of tensors (see ``tensor_list``), as TensorFlow 2 makes it: an array that was written is another
+one, with another list behind it, and the one before stays what it was. Loops and branches take it as the
+list that it is. Gradients are those of lists.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import DType, as_dtype, int32, int64, variant
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.shape import TensorShape, as_shape
+from actorsession.graph.static import constant_value
+from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.lists.blocks import (
+    tensor_list_from_tensor,
+    tensor_list_gather,
+    tensor_list_scatter,
+    tensor_list_stack,
+)
+from actorsession.ops.lists.nodes import (
+    tensor_list_get_item,
+    tensor_list_length,
+    tensor_list_reserve,
+    tensor_list_set_item,
+)
+from actorsession.ops.lists.parts import tensor_list_concat, tensor_list_split
+from actorsession.ops.structures import Composite
+
+__all__ = ["TensorArray"]
+
+
+class TensorArray(Composite):
+    """An array of tensors of one dtype.
+
+    Args:
+        dtype: of its elements.
+        size: how many there are, an int32 scalar; not with ``flow``.
+        dynamic_size: whether a write behind the end makes it longer.
+        clear_after_read: accepted for TensorFlow's sake; elements can be read again.
+        tensor_array_name: accepted for TensorFlow's sake.
+        handle: always ``None``.
+        flow: the list behind it, if there is one.
+        infer_shape: whether all elements must have the same static shape.
+        element_shape: what is known of the shapes of elements.
+        colocate_with_first_write_call: accepted for TensorFlow's sake.
+        name: wanted name.
+
+    Raises:
+        ValueError: without both ``size`` and ``flow``, or with both.
+        TypeError: for a ``flow`` that is no list.
+    """
+
+    def __init__(
+        self,
+        dtype: Any,
+        size: Any = None,
+        dynamic_size: bool | None = None,
+        clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None,
+        handle: None = None,
+        flow: Tensor | None = None,
+        infer_shape: bool = True,
+        element_shape: Any = None,
+        colocate_with_first_write_call: bool = True,
+        name: str | None = None,
+    ) -> None:
+        if handle is not None:
+            raise ValueError("TensorArray: a handle cannot be given; flow is the list behind it")
+        if (flow is None) == (size is None):
+            raise ValueError("TensorArray: one of size and flow must be provided, and not both")
+        if flow is not None and element_shape is not None:
+            raise ValueError("TensorArray: flow and element_shape cannot both be provided")
+        if flow is not None and (not isinstance(flow, Tensor) or flow.dtype is not variant):
+            raise TypeError(f"TensorArray: flow must be a variant tensor, got {flow!r:.100}")
+        self._dtype = as_dtype(dtype)
+        self._dynamic_size = bool(dynamic_size)
+        self._infer_shape = infer_shape
+        # Shared by all arrays that come of this one: what a loop writes, whoever reads after it knows.
+        self._shapes = [as_shape(element_shape)]
+        self._size: Tensor | None = None
+        if flow is None:
+            graph = graph_of(size)
+            with graph.as_default():
+                self._size = convert_to_tensor(size, int32, graph=graph)
+                wanted = name or "TensorArrayV2"
+                flow = tensor_list_reserve(self._shapes[0], self._size, self._dtype, wanted)
+        self._flow = flow
+
+    # -- what it is ----------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of its elements."""
+        return self._dtype
+
+    @property
+    def flow(self) -> Tensor:
+        """The list behind it."""
+        return self._flow
+
+    @property
+    def handle(self) -> None:
+        """Nothing: the list is the array."""
+        return None
+
+    @property
+    def dynamic_size(self) -> bool:
+        """Whether a write behind the end makes it longer."""
+        return self._dynamic_size
+
+    @property
+    def element_shape(self) -> TensorShape:
+        """What is known of the shapes of its elements."""
+        return self._shapes[0]
+
+    def _parts(self) -> list[Tensor]:
+        return [self._flow]
+
+    def _like(self, parts: list[Any]) -> TensorArray:
+        (flow,) = parts
+        return self._with(flow) if isinstance(flow, Tensor) else flow
+
+    def _with(self, flow: Tensor) -> TensorArray:
+        """This array with another list behind it."""
+        made = TensorArray(self._dtype, flow=flow, infer_shape=self._infer_shape)
+        made._dynamic_size, made._size, made._shapes = self._dynamic_size, self._size, self._shapes
+        return made
+
+    def _value(self, value: Any) -> Tensor:
+        return convert_to_tensor(value, self._dtype, graph=self._flow.graph)
+
+    def _check_shape(self, shape: TensorShape) -> None:
+        if not shape.is_compatible_with(self.element_shape):
+            raise ValueError(
+                f"TensorArray: inconsistent shapes: saw {shape} but expected {self.element_shape}"
+            )
+        if self._infer_shape:
+            self._shapes[0] = self.element_shape.merge_with(shape)
+
+    def __repr__(self) -> str:
+        return f"<TensorArray of {self._dtype.name} {self.element_shape} {self._flow.name!r}>"
+
+    # -- one element ---------------------------------------------------------------------------
+
+    def read(self, index: Any, name: str | None = None) -> Tensor:
+        """The element at a place; zeros if it was never written.
+
+        Args:
+            index: an int32 scalar.
+            name: wanted name.
+        """
+        return tensor_list_get_item(
+            self._flow, index, self._dtype, self.element_shape, name or "TensorArrayV2Read"
+        )
+
+    def write(self, index: Any, value: Any, name: str | None = None) -> TensorArray:
+        """The array with another element at a place.
+
+        Args:
+            index: an int32 scalar.
+            value: the element.
+            name: wanted name.
+
+        Raises:
+            TypeError: for an element of another dtype.
+            ValueError: for one of another shape.
+        """
+        item = self._value(value)
+        self._check_shape(item.shape)
+        return self._with(
+            tensor_list_set_item(
+                self._flow, index, item, self._dynamic_size, name or "TensorArrayV2Write"
+            )
+        )
+
+    # -- many ----------------------------------------------------------------------------------
+
+    def stack(self, name: str | None = None) -> Tensor:
+        """All elements along a new first axis."""
+        return tensor_list_stack(
+            self._flow, self._dtype, self._static_size(), self.element_shape,
+            name or "TensorArrayV2Stack",
+        )  # fmt: skip
+
+    def _static_size(self) -> int:
+        known = None
+        if self._size is not None and not self._dynamic_size:
+            known = constant_value(self._size)
+        return -1 if known is None else int(known)
+
+    def gather(self, indices: Any, name: str | None = None) -> Tensor:
+        """The elements at some places along a new first axis; ``indices`` is an int32 vector."""
+        return tensor_list_gather(
+            self._flow, indices, self._dtype, self.element_shape, name or "TensorArrayV2Gather"
+        )
+
+    def concat(self, name: str | None = None) -> Tensor:
+        """All elements behind each other along their first axis."""
+        dims = self.element_shape.dims
+        shape = TensorShape(None) if dims is None else TensorShape([None, *dims[1:]])
+        return tensor_list_concat(self._flow, self._dtype, shape, name or "TensorArrayV2Concat")[0]
+
+    def unstack(self, value: Any, name: str | None = None) -> TensorArray:
+        """The array of the items along the first axis of a tensor, whose number it then has.
+
+        Raises:
+            TypeError: for a value of another dtype.
+            ValueError: for one whose items have another shape, or a scalar.
+        """
+        items = self._value(value)
+        shape = _without_first(items.shape, "unstack")
+        self._check_shape(shape)
+        known = shape if shape.is_fully_defined else _rest_of(items)
+        return self._with(tensor_list_from_tensor(items, known, name or "TensorArrayUnstack"))
+
+    def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
+        """The array with the items along the first axis of a tensor at some places.
+
+        Args:
+            indices: an int32 vector, a place for each item.
+            value: the tensor.
+            name: wanted name.
+
+        Raises:
+            TypeError: for a value of another dtype.
+            ValueError: for one whose items have another shape, or a scalar.
+        """
+        items = self._value(value)
+        self._check_shape(_without_first(items.shape, "scatter"))
+        return self._with(
+            tensor_list_scatter(
+                items, indices, self.element_shape, self._flow, name=name or "TensorArrayScatter"
+            )
+        )
+
+    def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
+        """The array of parts of a tensor along its first axis.
+
+        Args:
+            value: the tensor.
+            lengths: how long each part is, an integer vector.
+            name: wanted name.
+
+        Raises:
+            TypeError: for a value of another dtype.
+            ValueError: for one whose parts have another shape, or a scalar.
+        """
+        items = self._value(value)
+        rest = _without_first(items.shape, "split")
+        sizes = cast(convert_to_tensor(lengths, graph=self._flow.graph), int64)
+        known = constant_value(sizes)
+        same = known is not None and known.ndim == 1 and known.size > 0 and np.ptp(known) == 0
+        if same and known is not None and rest.dims is not None:
+            self._check_shape(TensorShape([int(known[0]), *rest.dims]))
+        dims = rest.dims
+        shape = TensorShape(None) if dims is None else TensorShape([None, *dims])
+        return self._with(tensor_list_split(items, shape, sizes, name or "TensorArraySplit"))
+
+    # -- the rest ------------------------------------------------------------------------------
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many elements there are."""
+        if self._size is not None and not self._dynamic_size:
+            return self._size
+        return tensor_list_length(self._flow, name or "TensorArrayV2Size")
+
+    def identity(self) -> TensorArray:
+        """The same array, by an operation of its own."""
+        return self._with(make_one("Identity", [self._flow]))
+
+    def close(self, name: str | None = None) -> Operation:
+        """An operation that does nothing: an array ends with its last reader."""
+        return make("NoOp", [], None, name, self._flow.graph)
+
+    def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
+        """Refused, as in TensorFlow 2: gradients of arrays are built by ``gradients`` itself.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError("TensorArray.grad: gradients go through arrays by themselves")
+
+
+def _without_first(shape: TensorShape, what: str) -> TensorShape:
+    if shape.dims is None:
+        return shape
+    if not shape.dims:
+        raise ValueError(f"TensorArray.{what}: a value of rank 1 at least is needed, got a scalar")
+    return TensorShape(shape.dims[1:])
+
+
+def _rest_of(items: Tensor) -> Tensor:
+    """The shape of items as it is when the step runs."""
+    whole = make_one("Shape", [items])
+    return whole[1:]

@@ -1,0 +1,250 @@
+"""The value of a variant tensor: a list of tensors that never changes.
+
+Made and read by the kernels of ``tensor_list``. What stands in a list is borrowed and read-only as every
+value is, and an item that was never set is ``None``: it reads as zeros. Several lists share what they have
+in common; see ``persistent_vector``. A list travels as its dtype, its shape and its items.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError, ProtocolError
+from actorsession.graph import codec
+from actorsession.graph.dtypes import DType
+from actorsession.graph.registry import Array
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.lists.persistent_vector import EMPTY, WIDTH, PersistentVector
+
+__all__ = ["TensorList", "added", "empty_list", "new_list", "sum_of", "zeros_of"]
+
+
+class TensorList:
+    """A list of tensors of one element type.
+
+    Args:
+        element_dtype: of its items; ``None`` while nothing has said so, for lists in which a loop begins to
+            gather what it has.
+        element_shape: what all their shapes have in common.
+        items: the tensors; ``None`` for those never set.
+    """
+
+    __slots__ = ("element_dtype", "element_shape", "items")
+    # What generic code asks of a value: it is one element, and of no size by itself.
+    dtype = np.dtype(object)
+    shape = ()
+    ndim = 0
+    size = 1
+    nbytes = 0
+
+    def __init__(
+        self, element_dtype: DType | None, element_shape: TensorShape, items: PersistentVector
+    ) -> None:
+        self.element_dtype = element_dtype
+        self.element_shape = element_shape
+        self.items = items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def like(self, items: PersistentVector) -> TensorList:
+        """A list of the same kind with other items."""
+        return TensorList(self.element_dtype, self.element_shape, items)
+
+    def appended(self, item: Any) -> TensorList:
+        """The list with one more item."""
+        if self.element_shape.dims is not None:
+            self.check(item)
+        return TensorList(self.element_dtype, self.element_shape, self.items.append(item))
+
+    def check(self, item: Any) -> None:
+        """Refuses an item of a shape that the list does not take with InvalidArgumentError."""
+        if not self.element_shape.is_compatible_with(np.shape(item)):
+            raise InvalidArgumentError(
+                f"a list of elements of shape {self.element_shape} does not take one of shape "
+                f"{list(np.shape(item))}"
+            )
+
+    def __repr__(self) -> str:
+        return f"<TensorList of {len(self)} {self.element_dtype!r} {self.element_shape}>"
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def item(self, index: int, shape: TensorShape) -> Any:
+        """An item, zeros if it was never set.
+
+        Args:
+            index: its place.
+            shape: what the reader knows of its shape.
+
+        Raises:
+            InvalidArgumentError: if there is no such place, the item has another shape, or it was never set
+                and its shape is not known.
+        """
+        if not 0 <= index < len(self.items):
+            raise InvalidArgumentError(
+                f"element {index} was asked for of a list of {len(self.items)} elements"
+            )
+        found = self.items[index]
+        if found is None:
+            return self.zeros(shape)
+        if shape.dims is not None and not shape.is_compatible_with(np.shape(found)):
+            raise InvalidArgumentError(
+                f"element {index} has shape {list(np.shape(found))}; {shape} was asked for"
+            )
+        return found
+
+    def zeros(self, shape: TensorShape) -> Any:
+        """What stands for an item that was never set, given what its reader knows of its shape.
+
+        Raises:
+            InvalidArgumentError: if that and the list's own shape contradict each other or leave it open.
+        """
+        known = self._merged(shape)
+        if not known.is_fully_defined:
+            raise InvalidArgumentError(
+                f"an element that was never set has shape {known}, which says too little to read it as zeros"
+            )
+        dtype = self.element_dtype
+        return _filled(known.as_tuple(), dtype)
+
+    def _merged(self, shape: TensorShape) -> TensorShape:
+        try:
+            return self.element_shape.merge_with(shape)
+        except ValueError as exc:
+            raise InvalidArgumentError(
+                f"a list of elements of shape {self.element_shape} is read as one of shape {shape}"
+            ) from exc
+
+    def values(self, shape: TensorShape) -> tuple[list[Any], tuple[int, ...]]:
+        """All items, zeros for those never set, and the one shape that they have.
+
+        Raises:
+            InvalidArgumentError: if their shapes differ, or are not known.
+        """
+        items = list(self.items)
+        known = self._merged(shape)
+        for index, item in enumerate(items):
+            if item is not None:
+                found = np.shape(item)
+                if not known.is_compatible_with(found):
+                    raise InvalidArgumentError(
+                        f"element {index} has shape {list(found)}; {known} is what the others have, or what "
+                        "was asked for"
+                    )
+                known = TensorShape(found)
+        if not known.is_fully_defined:
+            raise InvalidArgumentError(
+                f"a list of {len(items)} elements of which none was set has elements of shape {known}, which "
+                "says too little to read them"
+            )
+        dims = known.as_tuple()
+        if any(item is None for item in items):
+            nothing = _filled(dims, self.element_dtype)
+            items = [nothing if item is None else item for item in items]
+        return items, dims
+
+    # -- travelling ----------------------------------------------------------------------------
+
+    def to_wire(self) -> list[Any]:
+        """The list as plain values."""
+        return [self.element_dtype, self.element_shape, list(self.items)]
+
+    @classmethod
+    def from_wire(cls, value: Any) -> TensorList:
+        """Reads what ``to_wire`` made.
+
+        Raises:
+            ProtocolError: for any other form.
+        """
+        match value:
+            case [(DType() | None) as dtype, TensorShape() as shape, list(items)]:
+                return cls(dtype, shape, PersistentVector.of([_arrived(i, dtype) for i in items]))
+        raise ProtocolError(f"not the wire form of a list: {reprlib.repr(value)}")
+
+
+def _arrived(item: Any, dtype: DType | None) -> Any:
+    if item is None:
+        return None
+    if dtype is None:
+        raise ProtocolError("a list with items in it says of which dtype they are")
+    if dtype.kind in "sv" and isinstance(item, (bytes, TensorList)):
+        return item
+    if not isinstance(item, np.ndarray) or item.dtype != dtype.np_dtype:
+        raise ProtocolError(f"not a {dtype.name} tensor in a list: {reprlib.repr(item)}")
+    return item if item.ndim else item[()]
+
+
+codec.register_variant(TensorList, TensorList.from_wire)
+
+
+def _filled(dims: tuple[int, ...], dtype: DType | None) -> Any:
+    assert dtype is not None, "a list of items has their dtype"
+    if dtype.kind == "v":
+        return empty_list(dtype)
+    if dtype.kind != "s":
+        return np.zeros(dims, dtype.np_dtype) if dims else dtype.np_dtype.type()
+    array: Array = np.full(dims, b"", dtype=object)
+    return array if dims else b""
+
+
+def new_list(dtype: DType, shape: TensorShape, count: int) -> TensorList:
+    """A list of items of which none was set."""
+    if count <= WIDTH:
+        return TensorList(dtype, shape, PersistentVector(count, 5, (), (None,) * count))
+    return TensorList(dtype, shape, PersistentVector.of([None] * count))
+
+
+def empty_list(dtype: DType | None, shape: TensorShape = unknown_shape) -> TensorList:
+    """A list without items."""
+    return TensorList(dtype, shape, EMPTY)
+
+
+def sum_of(lists: Sequence[TensorList]) -> TensorList:
+    """The list of the sums of what stands at each place; what was never set counts as zero.
+
+    Raises:
+        InvalidArgumentError: if the lists differ in length or the shapes at a place do.
+    """
+    first = next((each for each in lists if each.element_dtype is not None), lists[0])
+    if any(len(other) != len(first) for other in lists):
+        raise InvalidArgumentError(
+            f"lists of {[len(each) for each in lists]} elements cannot be added to each other"
+        )
+    columns = zip(*[each.items for each in lists], strict=True)
+    return first.like(PersistentVector.of([added(column) for column in columns]))
+
+
+def added(column: Sequence[Any]) -> Any:
+    """The sum of items, where ``None`` counts as zero.
+
+    Raises:
+        InvalidArgumentError: if they differ in shape.
+    """
+    found = [item for item in column if item is not None]
+    if len(found) < 2:
+        return found[0] if found else None
+    if isinstance(found[0], TensorList):
+        return sum_of(found)
+    if len({np.shape(item) for item in found}) > 1:
+        shapes = [list(np.shape(item)) for item in found]
+        raise InvalidArgumentError(f"elements of shapes {shapes} cannot be added to each other")
+    total = found[0] + found[1]
+    for item in found[2:]:
+        total = total + item
+    return total
+
+
+def zeros_of(given: TensorList) -> TensorList:
+    """A list of zeros that have the shapes of what stands in another."""
+    return given.like(PersistentVector.of([_zero(i, given.element_dtype) for i in given.items]))
+
+
+def _zero(item: Any, dtype: DType | None) -> Any:
+    if item is None:
+        return None
+    return zeros_of(item) if isinstance(item, TensorList) else _filled(np.shape(item), dtype)

@@ -1,0 +1,116 @@
+"""Classes of a sample that are true ones by accident, found for the losses that must not count them.
+
+Owns ``ComputeAccidentalHits``; ``sampled_losses`` calls it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import float32, int32, int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)  # fmt: skip
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.neural.candidate_sampling import (
+    SEEDS,
+    check_true_classes,
+    infer_true_classes,
+    seeds,
+)
+
+__all__ = ["AccidentalHits", "compute_accidental_hits"]
+
+
+class AccidentalHits(NamedTuple):
+    """Where a sample has true classes.
+
+    Attributes:
+        indices: the rows of the true classes, int32, shape ``[hits]``.
+        ids: their positions in the sample, int64, shape ``[hits]``.
+        weights: the lowest float32 for each, to be added to logits, shape ``[hits]``.
+    """
+
+    indices: Tensor
+    ids: Tensor
+    weights: Tensor
+
+
+def compute_accidental_hits(
+    true_classes: Any,
+    sampled_candidates: Any,
+    num_true: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> AccidentalHits:
+    """Finds the classes of a sample that are true for an example.
+
+    Args:
+        true_classes: int64, shape ``[batch, num_true]``.
+        sampled_candidates: int64, shape ``[num_sampled]``.
+        num_true: true classes of each example.
+        seed: accepted for TensorFlow's sake; nothing is drawn.
+        name: wanted name.
+
+    Raises:
+        ValueError: for true classes of another shape.
+    """
+    classes = convert_to_tensor(true_classes, int64)
+    sampled = convert_to_tensor(sampled_candidates, int64, graph=classes.graph)
+    attrs = {"num_true": int(num_true), **seeds(seed, classes)}
+    hits = make("ComputeAccidentalHits", [classes, sampled], attrs, name)
+    return AccidentalHits(*hits.outputs)
+
+
+def _infer_hits(ctx: InferContext) -> list[TensorSpec]:
+    infer_true_classes(ctx)
+    sampled = ctx.inputs[1]
+    if sampled.dtype is not int64:
+        raise TypeError(f"{ctx.op}: sampled candidates are int64, got {sampled.dtype.name}")
+    if sampled.shape.rank not in (None, 1):
+        raise ValueError(f"{ctx.op}: sampled candidates are a vector, got shape {sampled.shape}")
+    hits = TensorShape([None])
+    return [TensorSpec(dtype, hits) for dtype in (int32, int64, float32)]
+
+
+def _hits_kernel(ctx: KernelContext) -> Kernel:
+    def hits(true_classes: Any, sampled: Any) -> tuple[Array, Array, Array]:
+        check_true_classes(ctx, true_classes)
+        if sampled.ndim != 1:
+            raise InvalidArgumentError(
+                f"sampled candidates are a vector, got shape {list(sampled.shape)}"
+            )
+        # Of several places of one class the last counts, as in TensorFlow.
+        known, places = np.unique(sampled[::-1], return_index=True)
+        flat = true_classes.reshape(-1)
+        near = np.minimum(np.searchsorted(known, flat), max(known.size - 1, 0))
+        found = np.flatnonzero(known[near] == flat) if known.size else np.zeros(0, np.int64)
+        rows = (found // ctx.attrs["num_true"]).astype(np.int32)
+        ids = (sampled.size - 1 - places[near[found]]).astype(np.int64)
+        return rows, ids, np.full(rows.size, -np.finfo(np.float32).max, np.float32)
+
+    return hits
+
+
+register(
+    OpDef(
+        name="ComputeAccidentalHits",
+        infer=_infer_hits,
+        kernel=_hits_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"num_true": REQUIRED, **SEEDS},
+    )
+)

@@ -1,0 +1,180 @@
+"""A number for each channel, added: ``BiasAdd`` and its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
+from actorsession.ops.arrays.fills import ones
+from actorsession.ops.arrays.joining import concat
+from actorsession.ops.arrays.shape import broadcast_to, reshape
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.shape_operands import same_dtype
+
+__all__ = ["bias_add", "bias_add_grad"]
+
+
+def bias_add(
+    value: Any, bias: Any, data_format: str | None = None, name: str | None = None
+) -> Tensor:
+    """``value`` plus a number for each channel.
+
+    Args:
+        value: numbers of rank at least 2.
+        bias: vector with an entry for each channel, of the same dtype.
+        data_format: ``NHWC`` (or ``N...C``, the default) for channels last, ``NCHW`` (or
+            ``NC...``) for channels as axis 1.
+        name: wanted name.
+
+    Raises:
+        ValueError: for another format, or a bias that can never fit.
+    """
+    features = convert_to_tensor(value)
+    attrs = {"data_format": _data_format(data_format)}
+    with features.graph.name_scope(name or "BiasAdd") as scope:
+        added = convert_to_tensor(bias, features.dtype, "bias", graph=features.graph)
+        return make_one("BiasAdd", [features, added], attrs, scope)
+
+
+def bias_add_grad(grad: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
+    """The sum over all axes but that of the channels: the gradient of a bias."""
+    attrs = {"data_format": _data_format(data_format)}
+    return make_one("BiasAddGrad", [convert_to_tensor(grad)], attrs, name)
+
+
+def _data_format(data_format: str | None) -> str:
+    if data_format is None or (data_format.startswith("N") and data_format.endswith("C")):
+        return "NHWC"
+    if data_format.startswith("NC"):
+        return "NCHW"
+    raise ValueError(f"data_format is NHWC, NCHW, N...C or NC..., got {data_format!r}")
+
+
+def _channel_axis(attrs: Any) -> int:
+    return 1 if attrs["data_format"] == "NCHW" else -1
+
+
+def _infer_bias_add(ctx: InferContext) -> list[TensorSpec]:
+    same_dtype(ctx, 0, 1)
+    value, bias = ctx.inputs
+    if not value.dtype.is_numeric:
+        raise TypeError(f"BiasAdd takes numbers, got {value.dtype.name}")
+    shape = value.shape
+    if shape.rank is None:
+        return [value]
+    try:
+        length = bias.shape.with_rank(1)[0]
+        channels = TensorShape([shape[_channel_axis(ctx.attrs)]]) if shape.rank > 1 else None
+        if channels is None or not channels.is_compatible_with([length]):
+            raise ValueError
+    except ValueError:
+        raise ValueError(
+            f"BiasAdd: a value of rank at least 2 and a bias for each channel "
+            f"({ctx.attrs['data_format']}), got {shape} and {bias.shape}"
+        ) from None
+    dims = shape.as_list()
+    dims[_channel_axis(ctx.attrs)] = length if channels[0] is None else channels[0]
+    return [TensorSpec(value.dtype, TensorShape(dims))]
+
+
+def _bias_add_kernel(ctx: KernelContext) -> Kernel:
+    axis = _channel_axis(ctx.attrs)
+
+    def kernel(value: Any, bias: Any) -> Any:
+        if value.ndim < 2 or bias.shape != (value.shape[axis],):
+            raise InvalidArgumentError(
+                f"a bias for each channel is needed, got a value of shape {list(value.shape)} "
+                f"({ctx.attrs['data_format']}) and a bias of shape {list(bias.shape)}"
+            )
+        if axis == -1:
+            return value + bias
+        return value + bias.reshape(-1, *(1,) * (value.ndim - 2))
+
+    return kernel
+
+
+def _emit_bias_add(ctx: KernelContext, args: Sequence[str]) -> str | None:
+    value, bias = (spec.shape for spec in ctx.inputs)
+    safe = bias.is_fully_defined and value.rank is not None and value[-1] is not None
+    return f"{args[0]} + {args[1]}" if safe and _channel_axis(ctx.attrs) == -1 else None
+
+
+def _bias_add_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None, None]
+    return [grad, bias_add_grad(grad, op.attrs["data_format"])]
+
+
+register(
+    OpDef(
+        name="BiasAdd",
+        infer=_infer_bias_add,
+        kernel=_bias_add_kernel,
+        emit=_emit_bias_add,
+        gradient=_bias_add_gradient,
+        attrs={"data_format": "NHWC"},
+    )
+)
+
+
+def _infer_bias_add_grad(ctx: InferContext) -> list[TensorSpec]:
+    grad = ctx.inputs[0]
+    if grad.shape.rank is None:
+        return [TensorSpec(grad.dtype, TensorShape([None]))]
+    if grad.shape.rank < 2:
+        raise ValueError(f"BiasAddGrad: a gradient of rank at least 2, got {grad.shape}")
+    return [TensorSpec(grad.dtype, TensorShape([grad.shape[_channel_axis(ctx.attrs)]]))]
+
+
+def _channel_sums(grad: Array, axis: int) -> Array:
+    others = (0, *range(2, grad.ndim)) if axis == 1 else tuple(range(grad.ndim - 1))
+    sums: Array
+    if axis == -1 and grad.size and grad.dtype in (np.float32, np.float64):
+        rows = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
+        # BLAS is three to eight times faster than numpy's sum over the first axis.
+        sums = np.ones(len(rows), grad.dtype) @ rows
+    else:
+        sums = np.add.reduce(grad, axis=others, dtype=grad.dtype)
+    return sums
+
+
+def _bias_add_grad_kernel(ctx: KernelContext) -> Kernel:
+    axis = _channel_axis(ctx.attrs)
+
+    def kernel(grad: Any) -> Any:
+        if grad.ndim < 2:
+            raise InvalidArgumentError(
+                f"the gradient of a bias needs rank at least 2, got shape {list(grad.shape)}"
+            )
+        return _channel_sums(grad, axis)
+
+    return kernel
+
+
+def _bias_add_grad_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None]
+    value = op.inputs[0]
+    if _channel_axis(op.attrs) == 1:
+        behind = ones(reshape(rank(value) - 2, [1]), "int32")
+        grad = reshape(grad, concat([shape(grad), behind], 0))
+    return [broadcast_to(grad, shape_tensor(value))]
+
+
+register(
+    OpDef(
+        name="BiasAddGrad",
+        infer=_infer_bias_add_grad,
+        kernel=_bias_add_grad_kernel,
+        gradient=_bias_add_grad_gradient,
+        attrs={"data_format": "NHWC"},
+    )
+)

@@ -1,0 +1,350 @@
+"""Candidate samplers: a few classes of many, drawn for the losses that train with a sample of them.
+
+Owns TensorFlow's sampler op types; ``accidental_hits`` and ``sampled_losses`` stand on them.
+Each sampler also says how often it expects to draw the true classes and those that it drew, which the
+losses take out again.
+
+A generator belongs to a session and node, seeded as those of ``random``; the sequence is not
+TensorFlow's. A unique sample is drawn until it has enough different classes, and the number of tries
+decides what is expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import float32, int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)  # fmt: skip
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.neural.candidate_draws import (
+    Classes,
+    different_classes,
+    expected_counts,
+    fixed_unigram,
+    log_uniform,
+    uniform,
+)
+from actorsession.ops.randomness.numbers import get_seed
+
+__all__ = [
+    "SEEDS", "Candidates", "all_candidate_sampler", "check_true_classes",
+    "fixed_unigram_candidate_sampler", "infer_true_classes", "log_uniform_candidate_sampler",
+    "seeds", "uniform_candidate_sampler",
+]  # fmt: skip
+
+# Attributes of every op that may draw.
+SEEDS = {"seed": 0, "seed2": 0}
+
+_WORD = 2**64 - 1
+
+
+class Candidates(NamedTuple):
+    """What a sampler gives.
+
+    Attributes:
+        sampled_candidates: the classes drawn, int64, shape ``[num_sampled]``.
+        true_expected_count: how often each true class is expected in such a sample, float32, shape
+            ``[batch, num_true]``.
+        sampled_expected_count: the same for each class drawn, float32, shape ``[num_sampled]``.
+    """
+
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+
+# -- what users call -------------------------------------------------------------------------------
+
+
+def uniform_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """Draws classes that are all equally likely.
+
+    Args:
+        true_classes: int64, shape ``[batch, num_true]``.
+        num_true: true classes of each example.
+        num_sampled: how many classes are drawn, for the whole batch.
+        unique: whether they must differ.
+        range_max: classes are below it.
+        seed: the op's own seed.
+        name: wanted name.
+
+    Returns:
+        The classes, and how often true and drawn classes are expected in such a sample.
+
+    Raises:
+        ValueError: for numbers below 1, or true classes of another shape.
+    """
+    return _sampler(
+        "UniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
+        range_max=range_max,
+    )  # fmt: skip
+
+
+def log_uniform_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """Draws class ``c`` with probability ``log((c + 2) / (c + 1)) / log(range_max + 1)``.
+
+    That is about how often words occur, numbered from the most frequent one. Arguments as
+    ``uniform_candidate_sampler``.
+    """
+    return _sampler(
+        "LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
+        range_max=range_max,
+    )  # fmt: skip
+
+
+def fixed_unigram_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    vocab_file: str = "",
+    distortion: float = 1.0,
+    num_reserved_ids: int = 0,
+    num_shards: int = 1,
+    shard: int = 0,
+    unigrams: Sequence[float] = (),
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """Draws classes by given weights; the other arguments as ``uniform_candidate_sampler``.
+
+    Args:
+        true_classes: int64, shape ``[batch, num_true]``.
+        num_true: true classes of each example.
+        num_sampled: how many classes are drawn, for the whole batch.
+        unique: whether they must differ.
+        range_max: classes are below it.
+        vocab_file: a file with a line for each class, whose last column (between commas) is its
+            weight; read while the node is built.
+        distortion: power that weights are raised to; 0 makes all equally likely.
+        num_reserved_ids: how many classes stand before those with a weight, and are never drawn.
+        num_shards: one of how many samplers this is, which together draw from all classes.
+        shard: which of them: it has the classes ``c`` of all with ``c % num_shards == shard``, which it
+            calls 0, 1, 2, ...
+        unigrams: the weights, in place of a file.
+        seed: the op's own seed.
+        name: wanted name.
+
+    Raises:
+        ValueError: for both or neither of ``vocab_file`` and ``unigrams``, a file with a line that
+            ends in no number, or as for ``uniform_candidate_sampler``.
+    """
+    if bool(vocab_file) == bool(len(unigrams)):
+        raise ValueError("a fixed unigram sampler takes a vocab_file or unigrams, one of the two")
+    weights = _read_weights(vocab_file) if vocab_file else [float(w) for w in unigrams]
+    return _sampler(
+        "FixedUnigramCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
+        range_max=range_max, distortion=float(distortion), num_reserved_ids=int(num_reserved_ids),
+        num_shards=int(num_shards), shard=int(shard), unigrams=weights,
+    )  # fmt: skip
+
+
+def _read_weights(path: str) -> list[float]:
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    try:
+        return [float(line.rpartition(",")[2]) for line in lines if line.strip()]
+    except ValueError as exc:
+        raise ValueError(f"each line of {path!r} ends in a weight: {exc}") from exc
+
+
+def all_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """Gives all classes below ``num_sampled``, each expected once: for tests of sampled losses.
+
+    Arguments as ``uniform_candidate_sampler``.
+    """
+    return _sampler("AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name)
+
+
+def _sampler(
+    op_type: str,
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int | None,
+    name: str | None,
+    **attrs: Any,
+) -> Candidates:
+    classes = convert_to_tensor(true_classes, int64)
+    given = {
+        "num_true": int(num_true), "num_sampled": int(num_sampled), "unique": bool(unique), **attrs,
+        **seeds(seed, classes),
+    }  # fmt: skip
+    return Candidates(*make(op_type, [classes], given, name).outputs)
+
+
+def seeds(seed: int | None, classes: Tensor) -> dict[str, int]:
+    """The attributes that say how a node beside ``classes`` is seeded."""
+    first, second = get_seed(seed, classes.graph)
+    return {"seed": first or 0, "seed2": second or 0}
+
+
+# -- static types ----------------------------------------------------------------------------------
+
+
+def infer_true_classes(ctx: InferContext) -> TensorShape:
+    """The shape of the true classes, once it is known to fit.
+
+    Raises:
+        TypeError: if they are not int64.
+        ValueError: for another shape, or ``num_true`` below 1.
+    """
+    classes, count = ctx.inputs[0], ctx.attrs["num_true"]
+    if classes.dtype is not int64:
+        raise TypeError(f"{ctx.op}: true classes are int64, got {classes.dtype.name}")
+    if count < 1:
+        raise ValueError(f"{ctx.op}: num_true is at least 1, got {count}")
+    try:
+        return classes.shape.merge_with([None, count])
+    except ValueError:
+        raise ValueError(
+            f"{ctx.op}: true classes have shape [batch, {count}], got {classes.shape}"
+        ) from None
+
+
+def _infer_sampler(ctx: InferContext) -> list[TensorSpec]:
+    shape, count = infer_true_classes(ctx), ctx.attrs["num_sampled"]
+    for name in ("num_sampled", "range_max"):
+        if ctx.attrs.get(name, 1) < 1:
+            raise ValueError(f"{ctx.op}: {name} is at least 1, got {ctx.attrs[name]}")
+    drawn = TensorShape([count])
+    return [TensorSpec(int64, drawn), TensorSpec(float32, shape), TensorSpec(float32, drawn)]
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def check_true_classes(ctx: KernelContext, classes: Any, below: int | None = None) -> None:
+    """Refuses true classes of another shape, or not in [0, below).
+
+    Raises:
+        InvalidArgumentError: saying what was found.
+    """
+    count = ctx.attrs["num_true"]
+    if classes.ndim != 2 or classes.shape[1] != count:
+        raise InvalidArgumentError(
+            f"true classes have shape [batch, {count}], got {list(classes.shape)}"
+        )
+    if below is not None and classes.size:
+        outside = (classes < 0) | (classes >= below)
+        if outside.any():
+            raise InvalidArgumentError(
+                f"true classes lie in [0, {below}), got {classes[outside][0]}"
+            )
+
+
+def _sampling(
+    distribution: Callable[[Mapping[str, Any]], Classes],
+) -> Callable[[KernelContext], Kernel]:
+    def kernel(ctx: KernelContext) -> Kernel:
+        seeds = [ctx.attrs["seed"] & _WORD, ctx.attrs["seed2"] & _WORD]
+        generator: np.random.Generator = ctx.state(
+            lambda: np.random.Generator(np.random.SFC64(seeds if any(seeds) else None))
+        )
+        classes, count, unique = (
+            distribution(ctx.attrs),
+            ctx.attrs["num_sampled"],
+            ctx.attrs["unique"],
+        )
+
+        def sample(true_classes: Any) -> tuple[Array, Array, Array]:
+            check_true_classes(ctx, true_classes, classes.size)
+            if not unique:
+                drawn, tries = classes.draw(generator, count), count
+            elif count > classes.drawable:
+                raise InvalidArgumentError(
+                    f"{count} different classes cannot be drawn from {classes.drawable}"
+                )
+            else:
+                drawn, tries = different_classes(classes, generator, count)
+            return (
+                drawn,
+                expected_counts(classes.chance(true_classes), count, tries),
+                expected_counts(classes.chance(drawn), count, tries),
+            )
+
+        return sample
+
+    return kernel
+
+
+def _all_kernel(ctx: KernelContext) -> Kernel:
+    count = ctx.attrs["num_sampled"]
+
+    def every(true_classes: Any) -> tuple[Array, Array, Array]:
+        check_true_classes(ctx, true_classes, count)
+        ones = np.ones(true_classes.shape, np.float32)
+        return np.arange(count, dtype=np.int64), ones, np.ones(count, np.float32)
+
+    return every
+
+
+# -- registration ----------------------------------------------------------------------------------
+
+_SAMPLER = {"num_true": REQUIRED, "num_sampled": REQUIRED, "unique": REQUIRED}
+_FIXED = {
+    "vocab_file": "", "distortion": 1.0, "num_reserved_ids": 0, "num_shards": 1, "shard": 0,
+    "unigrams": (),
+}  # fmt: skip
+
+for _name, _kernel, _attrs in (
+    ("UniformCandidateSampler", _sampling(uniform), {"range_max": REQUIRED}),
+    ("LogUniformCandidateSampler", _sampling(log_uniform), {"range_max": REQUIRED}),
+    (
+        "FixedUnigramCandidateSampler",
+        _sampling(fixed_unigram),
+        {"range_max": REQUIRED, **_FIXED},
+    ),
+    ("AllCandidateSampler", _all_kernel, {}),
+):
+    register(
+        OpDef(
+            name=_name,
+            infer=_infer_sampler,
+            kernel=_kernel,
+            gradient=NOT_DIFFERENTIABLE,
+            attrs={**_SAMPLER, **_attrs, **SEEDS},
+            stateful=True,
+        )
+    )

@@ -1,0 +1,399 @@
+"""Cross entropies between labels and logits.
+
+Owns the two fused softmax cross entropies, whose kernels give the loss and, with the same passes, its
+gradient: the ops have it as a second output, and their gradient multiplies it. The half types are
+computed in float32. The sigmoid form is made of other ops.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import bfloat16, float16, float32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import TensorShape, broadcast_shapes, unknown_shape
+from actorsession.ops.arrays.array import stop_gradient
+from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.arrays.joining import concat
+from actorsession.ops.arrays.layout import transpose
+from actorsession.ops.arrays.shape import expand_dims, reshape
+from actorsession.ops.build import constant, convert_to_tensor, make, make_one
+from actorsession.ops.neural.softmax import (
+    centred,
+    log_softmax,
+    row_sum,
+    softmax,
+    softmax_back,
+    softmax_cost,
+)
+from actorsession.ops.shape_operands import normal_axis, require_floating, require_index
+
+__all__ = [
+    "sigmoid_cross_entropy_with_logits", "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2", "sparse_softmax_cross_entropy_with_logits",
+]  # fmt: skip
+
+# Up to this many classes the one-hot rows of a batch are cheap to copy from a table (128 x 10: the
+# whole kernel takes 9 us instead of 11).
+_FEW_CLASSES = 128
+
+
+# -- SoftmaxCrossEntropyWithLogits -----------------------------------------------------------------
+
+
+def softmax_cross_entropy_with_logits(
+    labels: Any = None,
+    logits: Any = None,
+    dim: int = -1,
+    name: str | None = None,
+    axis: int | None = None,
+) -> Tensor:
+    """The cross entropy between two distributions over classes; nothing flows back into ``labels``.
+
+    Args:
+        labels: probabilities of the classes, of the shape of ``logits``.
+        logits: unscaled logarithms of probabilities.
+        dim: the axis of the classes; TensorFlow's older spelling of ``axis``.
+        name: wanted name.
+        axis: the axis of the classes, the last if left out.
+
+    Returns:
+        The loss, of the shape of ``logits`` without that axis.
+    """
+    _check_both(labels, logits)
+    given = convert_to_tensor(labels)
+    return softmax_cross_entropy_with_logits_v2(
+        stop_gradient(given), logits, dim if axis is None else axis, name
+    )
+
+
+def softmax_cross_entropy_with_logits_v2(
+    labels: Any,
+    logits: Any,
+    axis: int | None = None,
+    name: str | None = None,
+    dim: int | None = None,
+) -> Tensor:
+    """The same as ``softmax_cross_entropy_with_logits``, but with a gradient for ``labels``."""
+    if axis is not None and dim is not None:
+        raise ValueError("dim is the older name of axis; give one of them")
+    axis = dim if axis is None else axis
+    scores = convert_to_tensor(logits)
+    graph = scores.graph
+    with graph.name_scope(name or "softmax_cross_entropy_with_logits") as scope:
+        precise = _float32_if_half(scores)
+        wanted = _as(convert_to_tensor(labels, graph=graph), precise)
+        where = -1 if axis is None else int(axis)
+        if where != -1 and where != (precise.shape.rank or 0) - 1:
+            order = _last_behind(precise, where)
+            precise, wanted = transpose(precise, order), transpose(wanted, order)
+        matrices = [_as_matrix(precise), _as_matrix(wanted)]
+        loss = make("SoftmaxCrossEntropyWithLogits", matrices, None, scope).outputs[0]
+        if precise.shape.rank != 2:
+            loss = reshape(loss, shape(precise)[:-1])
+            loss.set_shape(precise.shape[:-1])
+        return _as(loss, scores)
+
+
+def _check_both(labels: Any, logits: Any) -> None:
+    if labels is None or logits is None:
+        raise ValueError("labels and logits must be given, both of them")
+
+
+def _last_behind(value: Tensor, axis: int) -> list[int]:
+    """The order that puts an axis last and leaves the others as they are."""
+    known = value.shape.rank
+    if known is None:
+        raise ValueError("an axis other than the last needs logits of known rank")
+    where = normal_axis(axis, known, "softmax_cross_entropy_with_logits")
+    return [a for a in range(known) if a != where] + [where]
+
+
+def _float32_if_half(value: Tensor) -> Tensor:
+    if value.dtype in (float16, bfloat16):
+        return make_one("Cast", [value], {"DstT": float32})
+    return value
+
+
+def _as(value: Tensor, like: Tensor) -> Tensor:
+    if value.dtype is like.dtype:
+        return value
+    return make_one("Cast", [value], {"DstT": like.dtype})
+
+
+def _as_matrix(value: Tensor) -> Tensor:
+    if value.shape.rank == 2:
+        return value
+    classes = None if value.shape.rank is None else value.shape[-1]
+    if classes is not None:
+        return reshape(value, [-1, classes])
+    front = constant([-1], graph=value.graph)
+    return reshape(value, concat([front, shape(value)[-1:]], 0))
+
+
+def _infer_cross_entropy(ctx: InferContext) -> list[TensorSpec]:
+    require_floating(ctx, 0, 1)
+    logits, labels = (ctx.inputs[i].shape for i in (0, 1))
+    try:
+        both = broadcast_shapes(logits.with_rank(2), labels.with_rank(2))
+    except ValueError:
+        raise ValueError(
+            f"{ctx.op}: logits and labels are matrices of one shape, got {logits} and {labels}"
+        ) from None
+    dtype = ctx.inputs[0].dtype
+    return [TensorSpec(dtype, TensorShape(both[:1])), TensorSpec(dtype, both)]
+
+
+def _cross_entropy_rows(x: Array, y: Array) -> tuple[Array, Array]:
+    """Loss and gradient; ``log(total) * sum(y) - sum(y * shifted)`` needs no other matrix."""
+    back = centred(x)
+    picked = np.vecdot(y, back)
+    np.exp(back, back)
+    total = row_sum(back)
+    back /= total[:, None]
+    back -= y
+    loss = np.log(total, total)
+    loss *= row_sum(y)
+    loss -= picked
+    return loss, back
+
+
+def _cross_entropy_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.outputs[0].dtype.np_dtype
+    half = ctx.outputs[0].dtype in (float16, bfloat16)
+
+    def kernel(logits: Any, labels: Any) -> Any:
+        if logits.shape != labels.shape:
+            try:
+                logits, labels = np.broadcast_arrays(logits, labels)
+            except ValueError as exc:
+                raise InvalidArgumentError(
+                    "logits and labels are matrices of one shape, "
+                    f"got {list(logits.shape)} and {list(labels.shape)}"
+                ) from exc
+        if logits.ndim == 2 and not logits.shape[1]:
+            return np.zeros(len(logits), dtype), np.zeros(logits.shape, dtype)
+        _check_classes(logits)
+        if half:
+            loss, back = _cross_entropy_rows(logits.astype(np.float32), labels.astype(np.float32))
+            return loss.astype(dtype), back.astype(dtype)
+        return _cross_entropy_rows(logits, labels)
+
+    return kernel
+
+
+def _check_classes(logits: Any) -> None:
+    if logits.ndim != 2 or not logits.shape[1]:
+        raise InvalidArgumentError(
+            f"logits are a matrix of [rows, at least 1 class], got {list(logits.shape)}"
+        )
+
+
+def _backprop(op: Operation, loss: Tensor | None, back: Tensor | None) -> Tensor | None:
+    """The gradient by the logits: that of the loss was computed with it."""
+    parts = []
+    if loss is not None:
+        parts.append(expand_dims(loss, -1) * op.outputs[1])
+    if back is not None:
+        # Second order: the second output is softmax(logits) - labels.
+        parts.append(softmax_back(softmax(op.inputs[0]), back))
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1] if parts else None
+
+
+def _cross_entropy_gradient(
+    op: Operation, loss: Tensor | None, back: Tensor | None
+) -> list[Tensor | None]:
+    from actorsession.ops.broadcasting import sum_to_operands
+
+    parts = []
+    if loss is not None:
+        parts.append(-(expand_dims(loss, -1) * log_softmax(op.inputs[0])))
+    if back is not None:
+        parts.append(-back)
+    by_labels = parts[0] + parts[1] if len(parts) == 2 else parts[0] if parts else None
+    return sum_to_operands(op.inputs[0], op.inputs[1], _backprop(op, loss, back), by_labels)
+
+
+register(
+    OpDef(
+        name="SoftmaxCrossEntropyWithLogits",
+        infer=_infer_cross_entropy,
+        kernel=_cross_entropy_kernel,
+        gradient=_cross_entropy_gradient,
+        cost=softmax_cost,
+    )
+)
+
+
+# -- SparseSoftmaxCrossEntropyWithLogits -----------------------------------------------------------
+
+
+def sparse_softmax_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
+    """The cross entropy where each label is one class.
+
+    Args:
+        labels: int32 or int64, the classes; of the shape of ``logits`` without the last axis.
+        logits: unscaled logarithms of probabilities, classes last.
+        name: wanted name.
+
+    Returns:
+        The loss, of the shape of ``labels``.
+
+    Raises:
+        ValueError: if the ranks or shapes can never fit.
+    """
+    _check_both(labels, logits)
+    scores = convert_to_tensor(logits)
+    classes = convert_to_tensor(labels, graph=scores.graph)
+    have, wanted = classes.shape, scores.shape[:-1] if scores.shape.rank else unknown_shape
+    if scores.shape.rank == 0 or not have.is_compatible_with(wanted):
+        raise ValueError(
+            f"labels have the shape of logits without the last axis, got {have} for {scores.shape}"
+        )
+    base = name or "SparseSoftmaxCrossEntropyWithLogits"
+    with scores.graph.name_scope(base) as scope:
+        precise = _float32_if_half(scores)
+        flat = scores.shape.rank == 2 and have.rank == 1
+        inputs = [precise, classes] if flat else [_as_matrix(precise), reshape(classes, [-1])]
+        loss = make("SparseSoftmaxCrossEntropyWithLogits", inputs, None, scope).outputs[0]
+        if not flat:
+            loss = reshape(loss, shape(classes))
+            loss.set_shape(have)
+        return _as(loss, scores)
+
+
+def _infer_sparse(ctx: InferContext) -> list[TensorSpec]:
+    require_floating(ctx, 0)
+    require_index(ctx, 1)
+    logits, labels = ctx.inputs[0], ctx.inputs[1].shape
+    try:
+        matrix = logits.shape.with_rank(2)
+        rows = TensorShape(matrix[:1]).merge_with(labels.with_rank(1))
+    except ValueError:
+        raise ValueError(
+            f"{ctx.op}: a matrix of logits and a label for each row, got {logits.shape} and {labels}"
+        ) from None
+    both = rows.concatenate(matrix[1:])
+    return [TensorSpec(logits.dtype, rows), TensorSpec(logits.dtype, both)]
+
+
+@lru_cache(maxsize=64)
+def _unit_rows(classes: int, dtype: np.dtype[Any]) -> Array:
+    rows = np.eye(classes, dtype=dtype)
+    rows.flags.writeable = False
+    return rows
+
+
+def _few_classes_rows(x: Array, labels: Array) -> tuple[Array, Array]:
+    """By one-hot rows from a table: for short rows cheaper than reaching for single elements."""
+    y = _unit_rows(x.shape[1], x.dtype).take(labels, 0)
+    back = centred(x)
+    picked = np.vecdot(y, back)
+    if np.isnan(picked).any():
+        # 0 times a logit of minus infinity, which stands for a class that cannot be.
+        picked = back[np.arange(len(labels)), labels]
+    np.exp(back, back)
+    total = row_sum(back)
+    back /= total[:, None]
+    back -= y
+    loss = np.log(total, total)
+    loss -= picked
+    return loss, back
+
+
+def _sparse_rows(x: Array, labels: Array) -> tuple[Array, Array]:
+    if x.shape[1] <= _FEW_CLASSES:
+        return _few_classes_rows(x, labels)
+    places = np.arange(0, x.size, x.shape[1])
+    places += labels
+    back = centred(x)
+    flat = back.reshape(-1)
+    picked = flat.take(places)
+    np.exp(back, back)
+    total = row_sum(back)
+    back /= total[:, None]
+    flat[places] -= 1
+    loss = np.log(total, total)
+    loss -= picked
+    return loss, back
+
+
+def _sparse_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.outputs[0].dtype.np_dtype
+    half = ctx.outputs[0].dtype in (float16, bfloat16)
+    unsigned = np.dtype(f"u{ctx.inputs[1].dtype.itemsize}")
+
+    def kernel(logits: Any, labels: Any) -> Any:
+        _check_classes(logits)
+        if labels.shape != logits.shape[:1]:
+            raise InvalidArgumentError(
+                "a matrix of logits needs one label for each row, "
+                f"got {list(logits.shape)} and {list(labels.shape)}"
+            )
+        # Seen as unsigned, negative labels are too large as well.
+        if labels.size and labels.view(unsigned).max() >= logits.shape[1]:
+            bad = labels[labels.view(unsigned).argmax()]
+            raise InvalidArgumentError(
+                f"label {bad} is outside the valid range of [0, {logits.shape[1]})"
+            )
+        loss, back = _sparse_rows(logits.astype(np.float32) if half else logits, labels)
+        return (loss.astype(dtype), back.astype(dtype)) if half else (loss, back)
+
+    return kernel
+
+
+def _sparse_gradient(
+    op: Operation, loss: Tensor | None, back: Tensor | None
+) -> list[Tensor | None]:
+    return [_backprop(op, loss, back), None]
+
+
+register(
+    OpDef(
+        name="SparseSoftmaxCrossEntropyWithLogits",
+        infer=_infer_sparse,
+        kernel=_sparse_kernel,
+        gradient=_sparse_gradient,
+        cost=softmax_cost,
+    )
+)
+
+
+# -- the sigmoid form ------------------------------------------------------------------------------
+
+
+def sigmoid_cross_entropy_with_logits(
+    labels: Any = None, logits: Any = None, name: str | None = None
+) -> Tensor:
+    """The cross entropy of independent yes-or-no classes.
+
+    Args:
+        labels: probabilities, of the dtype and shape of ``logits``.
+        logits: unscaled logarithms of odds.
+        name: wanted name.
+
+    Returns:
+        The loss of each class, of the shape of ``logits``.
+
+    Raises:
+        ValueError: if the shapes differ.
+    """
+    from actorsession.ops.neural.activations import softplus
+
+    _check_both(labels, logits)
+    x = convert_to_tensor(logits)
+    z = convert_to_tensor(labels, x.dtype, graph=x.graph)
+    if not x.shape.is_compatible_with(z.shape):
+        raise ValueError(f"logits and labels have one shape, got {x.shape} and {z.shape}")
+    with x.graph.name_scope(name or "logistic_loss") as scope:
+        # The same as max(x, 0) - x * z + log(1 + exp(-abs(x))), but with the right gradient at 0,
+        # where max and abs have none, and where every network with zero weights starts.
+        return make_one("Sub", [softplus(x), x * z], None, scope)

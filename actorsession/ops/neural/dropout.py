@@ -1,0 +1,78 @@
+"""Random entries set to 0, and the others scaled up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.arrays.array import identity
+from actorsession.ops.arrays.dimensions import shape, shape_tensor
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.random import random_uniform
+
+__all__ = ["dropout"]
+
+
+def dropout(
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Tensor:
+    """``x`` with random entries set to 0 and the others scaled up, so that the sum stays in mean.
+
+    Args:
+        x: a floating tensor.
+        keep_prob: ``1 - rate``, TensorFlow's older argument.
+        noise_shape: shape of the random choice, that of ``x`` if left out or where it says
+            ``None``; axes of extent 1 are kept or dropped together.
+        seed: the op's own seed.
+        name: wanted name.
+        rate: probability of each entry to be dropped, in [0, 1): a number or a scalar tensor.
+
+    Raises:
+        ValueError: for neither or both of ``rate`` and ``keep_prob``, or a number out of range.
+        TypeError: if ``x`` is not floating.
+    """
+    if (rate is None) == (keep_prob is None):
+        raise ValueError("dropout needs a rate or a keep_prob, and not both")
+    value = convert_to_tensor(x)
+    if not value.dtype.is_floating:
+        raise TypeError(f"dropout takes a floating type, got {value.dtype.name}")
+    with value.graph.name_scope(name or "dropout") as scope:
+        dropped = (1.0 - keep_prob) if rate is None else rate
+        if isinstance(dropped, (int, float, np.number)):
+            if not 0 <= dropped < 1:
+                raise ValueError(f"the rate of a dropout is in [0, 1), got {dropped}")
+            if dropped == 0:
+                return identity(value, scope)
+            dropped = float(dropped)
+        return _dropped(value, dropped, noise_shape, seed, scope)
+
+
+def _noise_shape(value: Tensor, wanted: Any) -> Any:
+    """``wanted`` with the extents of ``value`` where it says ``None``."""
+    if not isinstance(wanted, (list, tuple, TensorShape)):
+        return wanted
+    listed = list(wanted)
+    if None not in listed:
+        return wanted
+    if value.shape.rank not in (None, len(listed)):
+        raise ValueError(f"a noise_shape of {wanted!r} does not fit values of shape {value.shape}")
+    known = value.shape.dims or (None,) * len(listed)
+    found = [have if want is None else want for have, want in zip(known, listed, strict=True)]
+    return [shape(value)[i] if dim is None else dim for i, dim in enumerate(found)]
+
+
+def _dropped(value: Tensor, rate: Any, noise_shape: Any, seed: int | None, scope: str) -> Tensor:
+    share = convert_to_tensor(rate, value.dtype, "rate", graph=value.graph)
+    where = shape_tensor(value) if noise_shape is None else _noise_shape(value, noise_shape)
+    drawn = random_uniform(where, dtype=value.dtype, seed=seed)
+    kept = make_one("Cast", [make_one("GreaterEqual", [drawn, share])], {"DstT": value.dtype})
+    # The factor goes onto the choice, so that forward and backward are one product each.
+    return make_one("Mul", [value, kept * (1.0 / (1.0 - share))], None, scope)

@@ -1,0 +1,349 @@
+"""Losses of whole batches: weighted, reduced to one number and remembered in a collection.
+
+Owns the names of ``losses``, as ``losses.mean_squared_error``. Each builds the loss of every element,
+and ``compute_weighted_loss``, from ``weighted_loss``, makes one number of them. Only composes ops; the
+losses of elements alone are under ``nn``.
+
+As in TensorFlow, labels and predictions are taken as float32, whatever they are; cross entropies keep
+the dtype of their logits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from actorsession.graph.dtypes import float32
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.arrays import fills
+from actorsession.ops.arrays.array import stop_gradient
+from actorsession.ops.arrays.dimensions import rank, shape
+from actorsession.ops.arrays.shape import squeeze
+from actorsession.ops.build import convert_to_tensor, graph_of
+from actorsession.ops.elements import arithmetic, elementwise
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.quotients import div_no_nan
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.neural.activations import relu
+from actorsession.ops.neural.cross_entropy import (
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v2,
+    sparse_softmax_cross_entropy_with_logits,
+)
+from actorsession.ops.neural.weighted_loss import (
+    Reduction,
+    add_loss,
+    compute_weighted_loss,
+    fitted_weights,
+    get_losses,
+    get_regularization_loss,
+    get_regularization_losses,
+    get_total_loss,
+    present_elements,
+)
+from actorsession.ops.reductions.reduction import reduce_sum
+
+__all__ = [
+    "Reduction", "absolute_difference", "add_loss", "compute_weighted_loss", "cosine_distance",
+    "get_losses", "get_regularization_loss", "get_regularization_losses", "get_total_loss",
+    "hinge_loss", "huber_loss", "log_loss", "mean_pairwise_squared_error", "mean_squared_error",
+    "sigmoid_cross_entropy", "softmax_cross_entropy", "sparse_softmax_cross_entropy",
+]  # fmt: skip
+
+
+# -- losses of predictions -------------------------------------------------------------------------
+
+
+@contextmanager
+def _pair(
+    base: str, labels: Any, values: Any, scope: str | None, what: str = "predictions"
+) -> Iterator[tuple[Tensor, Tensor, str]]:
+    """Enters the name scope with labels and predictions as float32 tensors of one shape.
+
+    Raises:
+        ValueError: if one is ``None``, or the shapes differ.
+    """
+    _check_given(labels=labels, **{what: values})
+    graph = graph_of(values, labels)
+    with graph.as_default(), graph.name_scope(scope or base) as entered:
+        found, wanted = cast(values, float32), cast(labels, float32)
+        _check_same_shape(found.shape, wanted.shape, what)
+        yield wanted, found, entered
+
+
+def _check_given(**operands: Any) -> None:
+    for name, value in operands.items():
+        if value is None:
+            raise ValueError(f"{name} must be given, got None")
+
+
+def _check_same_shape(found: TensorShape, wanted: TensorShape, what: str) -> None:
+    if not found.is_compatible_with(wanted):
+        raise ValueError(f"labels and {what} have one shape, got {wanted} and {found}")
+
+
+def absolute_difference(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """``abs(predictions - labels)``.
+
+    Args:
+        labels: the truth.
+        predictions: of the shape of ``labels``.
+        weights: as those of ``compute_weighted_loss``, likewise the rest.
+        scope: name scope of the ops.
+        loss_collection: where the result is added.
+        reduction: how elements become one number.
+
+    Raises:
+        ValueError: if the shapes differ, or labels or predictions are ``None``.
+    """
+    with _pair("absolute_difference", labels, predictions, scope) as (wanted, found, entered):
+        each = elementwise.abs(found - wanted)
+        return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
+
+
+def mean_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """``(predictions - labels) ** 2``; arguments as ``absolute_difference``."""
+    with _pair("mean_squared_error", labels, predictions, scope) as (wanted, found, entered):
+        each = arithmetic.squared_difference(found, wanted)
+        return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
+
+
+def huber_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    delta: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """Half the squared difference up to ``delta``, and a straight line from there.
+
+    Arguments as ``absolute_difference``; ``delta`` is a number or scalar.
+    """
+    with _pair("huber_loss", labels, predictions, scope) as (wanted, found, entered):
+        error = elementwise.abs(found - wanted)
+        near = arithmetic.minimum(error, delta)
+        # Not max(error - delta, 0), whose gradient where the two are equal is added to that of near.
+        each = 0.5 * (near * near) + delta * (error - near)
+        return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
+
+
+def log_loss(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    epsilon: float = 1e-7,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """The cross entropy of labels and predicted probabilities.
+
+    Arguments as ``absolute_difference``; ``epsilon`` is added inside of the logarithms.
+    """
+    with _pair("log_loss", labels, predictions, scope) as (wanted, found, entered):
+        each = -(wanted * elementwise.log(found + epsilon)) - (1.0 - wanted) * elementwise.log(
+            1.0 - found + epsilon
+        )
+        return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
+
+
+def cosine_distance(
+    labels: Any,
+    predictions: Any,
+    axis: int | None = None,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+    dim: int | None = None,
+) -> Tensor:
+    """``1 - sum(predictions * labels)`` along an axis of vectors of length 1, which stays with extent 1.
+
+    Arguments as ``absolute_difference``; ``dim`` is TensorFlow's older spelling of ``axis``.
+
+    Raises:
+        ValueError: without an axis or with both, if the shapes differ, or without labels or predictions.
+    """
+    if (axis is None) == (dim is None):
+        raise ValueError("cosine_distance needs an axis (or a dim, its older name), and not both")
+    along = dim if axis is None else axis
+    with _pair("cosine_distance_loss", labels, predictions, scope) as (wanted, found, entered):
+        each = 1.0 - reduce_sum(found * wanted, axis=[along], keepdims=True)
+        return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
+
+
+def hinge_loss(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """``max(0, 1 - sign * logits)``, the sign 1 for a label of 1 and -1 for one of 0.
+
+    Arguments as ``absolute_difference``.
+    """
+    with _pair("hinge_loss", labels, logits, scope, "logits") as (wanted, found, entered):
+        ones = fills.ones_like(wanted)
+        each = relu(ones - (2.0 * wanted - ones) * found)
+        return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
+
+
+def mean_pairwise_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+) -> Tensor:
+    """How far differences between elements of one example are from those of the labels.
+
+    Within each example of a batch, the mean over all pairs of elements of ``((p_i - p_j) - (l_i -
+    l_j)) ** 2``; the sum of that over the batch.
+
+    Args:
+        labels: the truth, batch first.
+        predictions: of the shape of ``labels``.
+        weights: a scalar or a weight for each example, of shape ``[batch, 1, ...]``; elements with
+            weight 0 form no pairs.
+        scope: name scope of the ops.
+        loss_collection: where the result is added.
+
+    Raises:
+        ValueError: as ``absolute_difference``.
+    """
+    base = "mean_pairwise_squared_error"
+    with _pair(base, labels, predictions, scope) as (wanted, found, _entered):
+        weight = cast(weights, float32)
+        fitted_weights(weight, wanted)
+        diffs = found - wanted
+        known = diffs.shape.rank
+        axes: Any = fills.range_(1, rank(diffs)) if known is None else list(range(1, known))
+        count = reduce_sum(present_elements(diffs, weight), axis=axes, keepdims=True)
+        squares = reduce_sum(elementwise.square(diffs), axis=axes, keepdims=True)
+        total = reduce_sum(diffs, axis=axes, keepdims=True)
+        fewer = arithmetic.maximum(count - 1.0, 0.0)
+        apart = div_no_nan(squares, fewer) - div_no_nan(elementwise.square(total), count * fewer)
+        loss = reduce_sum(2.0 * apart * weight, name="value")
+        add_loss(loss, loss_collection)
+        return loss
+
+
+# -- cross entropies -------------------------------------------------------------------------------
+
+
+def sigmoid_cross_entropy(
+    multi_class_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """The cross entropy of independent yes-or-no classes; see ``nn``.
+
+    Args:
+        multi_class_labels: 0 or 1, of the shape of ``logits``.
+        logits: unscaled logarithms of odds.
+        weights: as those of ``compute_weighted_loss``, likewise the rest.
+        label_smoothing: above 0, the share of each label that is replaced by one half.
+        scope: name scope of the ops.
+        loss_collection: where the result is added.
+        reduction: how elements become one number.
+
+    Raises:
+        ValueError: if the shapes differ, or labels or logits are ``None``.
+    """
+    _check_given(multi_class_labels=multi_class_labels, logits=logits)
+    graph = graph_of(logits, multi_class_labels)
+    base = "sigmoid_cross_entropy_loss"
+    with graph.as_default(), graph.name_scope(scope or base) as entered:
+        scores = convert_to_tensor(logits)
+        wanted = cast(multi_class_labels, scores.dtype)
+        _check_same_shape(scores.shape, wanted.shape, "logits")
+        if label_smoothing > 0:
+            wanted = wanted * (1 - label_smoothing) + 0.5 * label_smoothing
+        each = sigmoid_cross_entropy_with_logits(labels=wanted, logits=scores, name="xentropy")
+        return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
+
+
+def softmax_cross_entropy(
+    onehot_labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """The cross entropy between distributions over classes, the last axis.
+
+    Arguments as ``sigmoid_cross_entropy``; smoothing spreads its share evenly over all classes. Nothing
+    flows back into the labels.
+    """
+    _check_given(onehot_labels=onehot_labels, logits=logits)
+    graph = graph_of(logits, onehot_labels)
+    base = "softmax_cross_entropy_loss"
+    with graph.as_default(), graph.name_scope(scope or base) as entered:
+        scores = convert_to_tensor(logits)
+        wanted = cast(onehot_labels, scores.dtype)
+        _check_same_shape(scores.shape, wanted.shape, "logits")
+        if label_smoothing > 0:
+            classes = cast(shape(wanted)[-1], scores.dtype)
+            wanted = wanted * (1.0 - label_smoothing) + label_smoothing / classes
+        wanted = stop_gradient(wanted, name="labels_stop_gradient")
+        each = softmax_cross_entropy_with_logits_v2(wanted, scores, name="xentropy")
+        return compute_weighted_loss(each, weights, entered, loss_collection, reduction)
+
+
+def sparse_softmax_cross_entropy(
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """The cross entropy where each label is one class.
+
+    Arguments as ``sigmoid_cross_entropy``. A last axis of extent 1 that labels or weights have beyond
+    that shape is dropped, where the ranks are known while the graph is built.
+    """
+    _check_given(labels=labels, logits=logits)
+    graph = graph_of(logits, labels)
+    base = "sparse_softmax_cross_entropy_loss"
+    with graph.as_default(), graph.name_scope(scope or base) as entered:
+        scores, classes = convert_to_tensor(logits), convert_to_tensor(labels)
+        classes = _squeezed(classes, None if scores.shape.rank is None else scores.shape.rank - 1)
+        weight = _squeezed(convert_to_tensor(weights), classes.shape.rank)
+        each = sparse_softmax_cross_entropy_with_logits(
+            labels=classes, logits=scores, name="xentropy"
+        )
+        return compute_weighted_loss(each, weight, entered, loss_collection, reduction)
+
+
+def _squeezed(value: Tensor, wanted: int | None) -> Tensor:
+    """Without its last axis, if that has extent 1 and makes the rank one larger than wanted."""
+    if wanted is None or value.shape.rank != wanted + 1 or value.shape[-1] not in (1, None):
+        return value
+    return squeeze(value, [-1])

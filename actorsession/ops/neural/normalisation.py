@@ -1,0 +1,252 @@
+"""Means and variances, and what normalises with them; composed of small ops.
+
+Owns no operation type: ``fused_batch_norm`` and ``lrn`` have files of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import DType, bfloat16, float16, float32
+from actorsession.graph.operation import Tensor
+from actorsession.ops.arrays.array import stop_gradient
+from actorsession.ops.arrays.dimensions import rank, shape
+from actorsession.ops.arrays.fills import zeros_like
+from actorsession.ops.arrays.gather import gather
+from actorsession.ops.arrays.shape import squeeze
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.elements.arithmetic import add, multiply, squared_difference, subtract
+from actorsession.ops.elements.elementwise import reciprocal, rsqrt, square
+from actorsession.ops.reductions.reduction import reduce_mean, reduce_prod, reduce_sum
+
+__all__ = [
+    "batch_norm_with_global_normalization", "batch_normalization", "moments", "normalize_moments",
+    "sufficient_statistics", "weighted_moments",
+]  # fmt: skip
+
+
+def _keep(keep_dims: bool | None, keepdims: bool | None) -> bool:
+    if keep_dims is not None and keepdims is not None:
+        raise ValueError("only one of keep_dims and keepdims can be given")
+    return bool(keepdims if keep_dims is None else keep_dims)
+
+
+def _cast(value: Tensor, dtype: DType) -> Tensor:
+    return value if value.dtype is dtype else make_one("Cast", [value], {"DstT": dtype})
+
+
+def _precise(value: Tensor) -> Tensor:
+    """16 bits have too small a range for sums of squares."""
+    return _cast(value, float32) if value.dtype in (float16, bfloat16) else value
+
+
+def _finished(made: Sequence[Tensor], axes: Any, keep: bool, dtype: DType) -> tuple[Tensor, Tensor]:
+    if not keep:
+        made = [squeeze(value, axes) for value in made]
+    mean, variance = (_cast(value, dtype) for value in made)
+    return mean, variance
+
+
+def _listed(axes: Any) -> list[int]:
+    return [int(a) for a in np.atleast_1d(np.asarray(axes))]
+
+
+def moments(
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance (the biased one) over axes.
+
+    Args:
+        x: numbers.
+        axes: ints; all when ``None``.
+        shift: accepted for TensorFlow's sake.
+        name: scope of the nodes.
+        keep_dims: whether the axes stay, with extent 1.
+        keepdims: another name for ``keep_dims``.
+
+    Returns:
+        Mean and variance, of the dtype of ``x``.
+    """
+    keep, value = _keep(keep_dims, keepdims), convert_to_tensor(x)
+    listed = list(range(len(value.shape))) if axes is None else _listed(axes)
+    with value.graph.name_scope(name or "moments"):
+        y = _precise(value)
+        mean = reduce_mean(y, listed, keepdims=True, name="mean")
+        # The gradient through this mean is 0 in sum.
+        apart = squared_difference(y, stop_gradient(mean))
+        variance = reduce_mean(apart, listed, keepdims=True, name="variance")
+        return _finished([mean, variance], listed, keep, value.dtype)
+
+
+def weighted_moments(
+    x: Any,
+    axes: Any,
+    frequency_weights: Any,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance over axes, each number counted as often as its weight says.
+
+    Arguments as ``moments``, with weights that broadcast with ``x``.
+    """
+    keep, value = _keep(keep_dims, keepdims), convert_to_tensor(x)
+    listed = _listed(axes)
+    with value.graph.name_scope(name or "weighted_moments"):
+        y = _precise(value)
+        weights = _cast(
+            convert_to_tensor(frequency_weights, name="frequency_weights", graph=value.graph),
+            y.dtype,
+        )
+        total = reduce_sum(weights * y, listed, keepdims=True, name="weighted_input_sum")
+        # The weights may be smaller than the numbers, whose count is wanted here.
+        each = add(weights, zeros_like(y))
+        count = reduce_sum(each, listed, keepdims=True, name="sum_of_weights")
+        mean = make_one("DivNoNan", [total, count])
+        apart = multiply(weights, squared_difference(y, mean))
+        spread = reduce_sum(apart, listed, keepdims=True, name="weighted_distsq")
+        variance = make_one("DivNoNan", [spread, count])
+        return _finished([mean, variance], listed, keep, value.dtype)
+
+
+def sufficient_statistics(
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    keep_dims: bool | None = None,
+    name: str | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """What mean and variance over axes can be made of.
+
+    Args:
+        x: numbers.
+        axes: ints.
+        shift: what is taken off each number first.
+        keep_dims: whether the axes stay, with extent 1.
+        name: scope of the nodes.
+        keepdims: another name for ``keep_dims``.
+
+    Returns:
+        The count, the sum, the sum of squares, and ``shift`` as a tensor or ``None``.
+    """
+    keep, value = _keep(keep_dims, keepdims), convert_to_tensor(x)
+    listed = sorted(set(_listed(axes)))
+    with value.graph.name_scope(name or "sufficient_statistics"):
+        counts = _count(value, listed)
+        moved = None
+        if shift is None:
+            plain, squares = value, square(value)
+        else:
+            moved = convert_to_tensor(shift, value.dtype, "shift", graph=value.graph)
+            plain, squares = subtract(value, moved), squared_difference(value, moved)
+        total = reduce_sum(plain, listed, keepdims=keep, name="mean_ss")
+        return counts, total, reduce_sum(squares, listed, keepdims=keep, name="var_ss"), moved
+
+
+def _count(value: Tensor, axes: list[int]) -> Tensor:
+    dims = value.shape.dims
+    if dims is not None and all(dims[a] is not None for a in axes):
+        count = int(np.prod([dims[a] or 0 for a in axes]))
+        return convert_to_tensor(count, value.dtype, graph=value.graph)
+    known = [a + rank(value) if a < 0 else a for a in axes]
+    sizes = gather(_cast(shape(value), value.dtype), known)
+    return reduce_prod(sizes, name="count")
+
+
+def normalize_moments(
+    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance from what ``sufficient_statistics`` gives.
+
+    Args:
+        counts: how many numbers.
+        mean_ss: their sum, less ``shift`` each.
+        variance_ss: the sum of their squares, less ``shift`` each.
+        shift: what was taken off, or ``None``.
+        name: scope of the nodes.
+    """
+    total = convert_to_tensor(mean_ss)
+    graph, dtype = total.graph, total.dtype
+    with graph.name_scope(name or "normalize"):
+        divisor = reciprocal(convert_to_tensor(counts, dtype, graph=graph), name="divisor")
+        if shift is None:
+            moved = mean = multiply(total, divisor, name="mean")
+        else:
+            moved = multiply(total, divisor, name="shifted_mean")
+            mean = add(moved, convert_to_tensor(shift, dtype, graph=graph), name="mean")
+        squares = convert_to_tensor(variance_ss, dtype, graph=graph)
+        return mean, subtract(multiply(squares, divisor), square(moved), name="variance")
+
+
+def batch_normalization(
+    x: Any,
+    mean: Any,
+    variance: Any,
+    offset: Any,
+    scale: Any,
+    variance_epsilon: Any,
+    name: str | None = None,
+) -> Tensor:
+    """``scale * (x - mean) / sqrt(variance + variance_epsilon) + offset``.
+
+    Args:
+        x: numbers of a floating type.
+        mean: broadcasts with ``x``; so do those that follow.
+        variance: as in the formula.
+        offset: as in the formula, or ``None`` for 0.
+        scale: as in the formula, or ``None`` for 1.
+        variance_epsilon: a small number that keeps the quotient finite.
+        name: scope of the nodes.
+    """
+    value = convert_to_tensor(x)
+    with value.graph.name_scope(name or "batchnorm"):
+        middle = convert_to_tensor(mean, graph=value.graph)
+        factor = rsqrt(add(convert_to_tensor(variance, graph=value.graph), variance_epsilon))
+        if scale is not None:
+            factor = multiply(factor, scale)
+        moved = multiply(value, _cast(factor, value.dtype))
+        rest = -middle * factor if offset is None else subtract(offset, multiply(middle, factor))
+        return add(moved, _cast(rest, value.dtype))
+
+
+def batch_norm_with_global_normalization(
+    t: Any = None,
+    m: Any = None,
+    v: Any = None,
+    beta: Any = None,
+    gamma: Any = None,
+    variance_epsilon: Any = None,
+    scale_after_normalization: bool | None = None,
+    name: str | None = None,
+    input: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+) -> Tensor:
+    """``batch_normalization`` under TensorFlow's oldest name.
+
+    Args:
+        t: the images; ``input`` is another name for them.
+        m: their means; ``mean`` is another name.
+        v: their variances; ``variance`` is another name.
+        beta: the offset.
+        gamma: the scale.
+        variance_epsilon: as for ``batch_normalization``.
+        scale_after_normalization: whether ``gamma`` is of effect.
+        name: scope of the nodes.
+        input: another name for ``t``.
+        mean: another name for ``m``.
+        variance: another name for ``v``.
+    """
+    images = input if t is None else t
+    middle, spread = (mean if m is None else m), (variance if v is None else v)
+    scale = gamma if scale_after_normalization else None
+    return batch_normalization(images, middle, spread, beta, scale, variance_epsilon, name)

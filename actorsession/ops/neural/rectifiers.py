@@ -1,0 +1,171 @@
+"""Further activation functions: selu, leaky and concatenated relu, softsign, log_sigmoid.
+
+Each op stands here whole, with the op that computes its gradient; the plain ones are in
+``activations``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import float32
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Gradient, Kernel, KernelContext, OpDef, register
+from actorsession.ops.arrays.joining import concat
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.comparison import less
+from actorsession.ops.elements.elementwise import negative
+from actorsession.ops.elements.selection import where_v2
+from actorsession.ops.neural.activations import relu, softplus
+from actorsession.ops.operands import infer_like, scalar_like, unary
+
+__all__ = ["crelu", "leaky_relu", "log_sigmoid", "selu", "softsign"]
+
+# With these two, activations of mean 0 and variance 1 keep both from layer to layer (Klambauer et al.,
+# Self-Normalizing Neural Networks).
+_SCALE = 1.0507009873554804934193349852946
+_SCALE_ALPHA = 1.7580993408473768599402175208123
+
+
+def selu(features: Any, name: str | None = None) -> Tensor:
+    """``scale * features`` where positive, ``scale * alpha * (exp(features) - 1)`` elsewhere."""
+    return unary("Selu", features, name)
+
+
+def softsign(features: Any, name: str | None = None) -> Tensor:
+    """``features / (1 + |features|)``, element by element."""
+    return unary("Softsign", features, name)
+
+
+def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
+    """``features`` where positive, ``alpha * features`` elsewhere.
+
+    Args:
+        features: floating numbers; integers become float32.
+        alpha: slope below 0, a number.
+        name: wanted name.
+    """
+    value = convert_to_tensor(features)
+    with value.graph.name_scope(name or "LeakyRelu") as scope:
+        if value.dtype.is_integer:
+            value = cast(value, float32)
+        return make_one("LeakyRelu", [value], {"alpha": float(alpha)}, scope)
+
+
+def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
+    """The relu of ``features`` and of ``-features``, joined along an axis.
+
+    Args:
+        features: numbers of rank at least 1.
+        name: wanted name.
+        axis: which axis becomes twice as long.
+    """
+    value = convert_to_tensor(features)
+    with value.graph.name_scope(name or "CRelu") as scope:
+        return relu(concat([value, -value], axis, name=scope))
+
+
+def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+    """``log(sigmoid(x))``, element by element, without underflow."""
+    value = convert_to_tensor(x)
+    with value.graph.name_scope(name or "LogSigmoid") as scope:
+        return negative(softplus(-value), name=scope)
+
+
+# -- kernels -------------------------------------------------------------------------------------
+
+
+def _selu_kernel(ctx: KernelContext) -> Kernel:
+    make = ctx.inputs[0].dtype.np_dtype.type
+    zero, scale, scale_alpha = make(0), make(_SCALE), make(_SCALE_ALPHA)
+
+    def selu(x: Any) -> Any:
+        return np.where(x < zero, scale_alpha * np.expm1(np.minimum(x, zero)), scale * x)[()]
+
+    return selu
+
+
+def _selu_grad_kernel(ctx: KernelContext) -> Kernel:
+    make = ctx.inputs[0].dtype.np_dtype.type
+    zero, scale, scale_alpha = make(0), make(_SCALE), make(_SCALE_ALPHA)
+
+    def selu_grad(gradients: Any, outputs: Any) -> Any:
+        return np.where(outputs < zero, gradients * (outputs + scale_alpha), gradients * scale)[()]
+
+    return selu_grad
+
+
+def _leaky_relu_kernel(ctx: KernelContext) -> Kernel:
+    make = ctx.inputs[0].dtype.np_dtype.type
+    zero, alpha = make(0), make(ctx.attrs["alpha"])
+    return lambda x: np.where(x > zero, x, x * alpha)[()]
+
+
+def _leaky_relu_grad_kernel(ctx: KernelContext) -> Kernel:
+    make = ctx.inputs[0].dtype.np_dtype.type
+    zero, alpha = make(0), make(ctx.attrs["alpha"])
+    return lambda gradients, x: np.where(x > zero, gradients, gradients * alpha)[()]
+
+
+def _softsign_kernel(ctx: KernelContext) -> Kernel:
+    one = ctx.inputs[0].dtype.np_dtype.type(1)
+    return lambda x: x / (one + np.abs(x))
+
+
+def _softsign_grad_kernel(ctx: KernelContext) -> Kernel:
+    one = ctx.inputs[0].dtype.np_dtype.type(1)
+
+    def softsign_grad(gradients: Any, x: Any) -> Any:
+        root = one + np.abs(x)
+        return gradients / (root * root)
+
+    return softsign_grad
+
+
+# -- gradients -----------------------------------------------------------------------------------
+
+
+def _selu_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return [make_one("SeluGrad", [grad, op.outputs[0]])]
+
+
+def _selu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    gradients, outputs = op.inputs
+    zero = scalar_like(0, grad)
+    below = where_v2(less(outputs, zero), grad * gradients, zero)
+    return [make_one("SeluGrad", [grad, outputs]), below]
+
+
+def _leaky_relu_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return [make_one("LeakyReluGrad", [grad, op.inputs[0]], {"alpha": op.attrs["alpha"]})]
+
+
+def _leaky_relu_grad_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    x = op.inputs[1]
+    back = make_one("LeakyReluGrad", [grad, x], {"alpha": op.attrs["alpha"]})
+    return [back, make_one("ZerosLike", [x])]
+
+
+def _softsign_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return [make_one("SoftsignGrad", [grad, op.inputs[0]])]
+
+
+def _register(
+    name: str, kernel: Any, gradient: Gradient | None, attrs: Mapping[str, Any] | None = None
+) -> None:
+    register(
+        OpDef(name=name, infer=infer_like("f"), kernel=kernel, gradient=gradient, attrs=attrs or {})
+    )
+
+
+_ALPHA = {"alpha": 0.2}
+_register("Selu", _selu_kernel, _selu_gradient)
+_register("SeluGrad", _selu_grad_kernel, _selu_grad_gradient)
+_register("LeakyRelu", _leaky_relu_kernel, _leaky_relu_gradient, _ALPHA)
+_register("LeakyReluGrad", _leaky_relu_grad_kernel, _leaky_relu_grad_gradient, _ALPHA)
+_register("Softsign", _softsign_kernel, _softsign_gradient)
+_register("SoftsignGrad", _softsign_grad_kernel, None)  # nor has TensorFlow a gradient of it

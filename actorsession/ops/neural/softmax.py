@@ -1,0 +1,203 @@
+"""Softmax and its logarithm.
+
+Kernels see a matrix of [rows, classes], make one buffer and work in place on it; sums over classes go
+through BLAS. The half types are computed in float32. ``cross_entropy`` builds on the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import bfloat16, float16
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel, OpDef, register
+from actorsession.ops.arrays.dimensions import rank
+from actorsession.ops.arrays.fills import range_
+from actorsession.ops.arrays.gather import one_hot
+from actorsession.ops.arrays.layout import transpose
+from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops.shape_operands import elements, normal_axis, require_floating
+
+__all__ = ["centred", "log_softmax", "row_sum", "softmax", "softmax_back", "softmax_cost"]
+
+# numpy takes about 45 ns a row for the maximum of a short row; over columns it is vectorised, and a
+# transposed copy is cheap. 128 x 10: 6.1 us against 1.7; the two meet near 64 classes.
+_SHORT_ROW, _MANY_ROWS = 64, 32
+
+# Microseconds an element: exp and about six passes.
+_COST = 0.004
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def _row_max(x: Array) -> Array:
+    """The maximum of each row, as a column."""
+    if x.shape[1] <= _SHORT_ROW and x.shape[0] >= _MANY_ROWS:
+        largest = np.maximum.reduce(x.T.copy(), axis=0)
+    else:
+        largest = np.maximum.reduce(x, axis=1)
+    column: Array = largest[:, None]
+    return column
+
+
+def centred(x: Array) -> Array:
+    """A new matrix, in C order: each row of ``x`` minus its maximum."""
+    return np.subtract(x, _row_max(x), order="C")
+
+
+@lru_cache(maxsize=64)
+def _ones(length: int, dtype: np.dtype[Any]) -> Array:
+    ones = np.ones(length, dtype)
+    ones.flags.writeable = False
+    return ones
+
+
+def row_sum(x: Array) -> Array:
+    """The sum of each row; BLAS is three to six times faster at it than numpy's own."""
+    total: Array = x @ _ones(x.shape[1], x.dtype)
+    return total
+
+
+def _by_rows(function: Callable[[Array], Array], spec: TensorSpec) -> Kernel:
+    """A kernel for any rank from a function that takes a fresh or borrowed matrix."""
+    dtype = spec.dtype.np_dtype
+    half = spec.dtype in (float16, bfloat16)
+
+    def kernel(x: Any) -> Any:
+        if not x.ndim:
+            raise InvalidArgumentError("logits have rank at least 1, got a scalar")
+        if not x.size:
+            return x.copy()
+        rows = x if x.ndim == 2 else x.reshape(-1, x.shape[-1])
+        out = function(rows.astype(np.float32) if half else rows)
+        out = out if x.ndim == 2 else out.reshape(x.shape)
+        return out.astype(dtype) if half else out
+
+    return kernel
+
+
+# -- Softmax, LogSoftmax ---------------------------------------------------------------------------
+
+
+def softmax(
+    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Tensor:
+    """``exp(logits) / sum(exp(logits))`` along an axis.
+
+    Args:
+        logits: floating tensor of rank at least 1.
+        axis: the axis of the classes, the last if left out.
+        name: wanted name.
+        dim: TensorFlow's older spelling of ``axis``.
+    """
+    return _along("Softmax", logits, dim if axis is None else axis, name)
+
+
+def log_softmax(
+    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Tensor:
+    """The logarithm of ``softmax``, exact where that would underflow; see ``softmax``."""
+    return _along("LogSoftmax", logits, dim if axis is None else axis, name)
+
+
+def _along(op_type: str, logits: Any, axis: int | None, name: str | None) -> Tensor:
+    value = convert_to_tensor(logits)
+    known = value.shape.rank
+    where = -1 if axis is None else int(axis)
+    if known is not None:
+        where = normal_axis(where, known, op_type)
+    if where == -1 or (known is not None and where == known - 1):
+        return make_one(op_type, [value], None, name)
+    with value.graph.name_scope(name or op_type) as scope:
+        order = _to_last(value, where)
+        moved = make_one(op_type, [transpose(value, order)])
+        return transpose(moved, order, name=scope)
+
+
+def _to_last(value: Tensor, axis: int) -> Any:
+    """The order that exchanges an axis with the last one; it is its own inverse."""
+    known = value.shape.rank
+    if known is not None:
+        order = list(range(known))
+        order[axis], order[-1] = order[-1], order[axis]
+        return order
+    count = rank(value)
+    where = (constant(axis, graph=value.graph) + count) % count
+    places = range_(count)
+    is_axis = one_hot(where, count, dtype="int32")
+    is_last = one_hot(count - 1, count, dtype="int32")
+    return places + (count - 1 - where) * (is_axis - is_last)
+
+
+def _infer_softmax(ctx: InferContext) -> list[TensorSpec]:
+    require_floating(ctx, 0)
+    if ctx.inputs[0].shape.rank == 0:
+        raise ValueError(f"{ctx.op}: logits have rank at least 1, got a scalar")
+    return [ctx.inputs[0]]
+
+
+def _softmax_rows(x: Array) -> Array:
+    out = centred(x)
+    np.exp(out, out)
+    out /= row_sum(out)[:, None]
+    return out
+
+
+def _log_softmax_rows(x: Array) -> Array:
+    out = centred(x)
+    total = row_sum(np.exp(out))
+    out -= np.log(total, total)[:, None]
+    return out
+
+
+def _sum_last(x: Tensor) -> Tensor:
+    """The sum over the last axis, which stays as 1."""
+    last = constant([-1], graph=x.graph)
+    return make_one("Sum", [x, last], {"keep_dims": True})
+
+
+def softmax_back(out: Tensor, grad: Tensor) -> Tensor:
+    """The gradient by the logits, given the softmax and its gradient."""
+    return (grad - _sum_last(grad * out)) * out
+
+
+def _softmax_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    return [None if grad is None else softmax_back(op.outputs[0], grad)]
+
+
+def _log_softmax_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
+    if grad is None:
+        return [None]
+    return [grad - _sum_last(grad) * make_one("Exp", [op.outputs[0]])]
+
+
+def softmax_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
+    """The estimate in microseconds for an op that takes logits first."""
+    return 5.0 + _COST * elements(inputs[0])
+
+
+register(
+    OpDef(
+        name="Softmax",
+        infer=_infer_softmax,
+        kernel=lambda ctx: _by_rows(_softmax_rows, ctx.inputs[0]),
+        gradient=_softmax_gradient,
+        cost=softmax_cost,
+    )
+)
+register(
+    OpDef(
+        name="LogSoftmax",
+        infer=_infer_softmax,
+        kernel=lambda ctx: _by_rows(_log_softmax_rows, ctx.inputs[0]),
+        gradient=_log_softmax_gradient,
+        cost=softmax_cost,
+    )
+)

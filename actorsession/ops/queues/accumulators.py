@@ -1,0 +1,380 @@
+"""Conditional accumulators: gradients of several workers, taken together once there are enough.
+
+Owns the op types ``ResourceConditionalAccumulator`` and ``SparseConditionalAccumulator`` with what acts on
+them, and the classes that users hold. ``accumulator_state`` does the work; taking suspends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, as_dtype, int32, int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.queues.accumulator_state import AccumulatorState, DenseSum, SparseSum
+from actorsession.ops.shared_state import check_handle_of, make_handle, register_op, register_state
+
+__all__ = ["ConditionalAccumulator", "ConditionalAccumulatorBase", "SparseConditionalAccumulator"]
+
+_KIND = "accumulator"
+_TYPE: Mapping[str, Any] = {"dtype": REQUIRED, "shape": None}
+_REDUCTIONS = ("MEAN", "SUM")
+
+
+class ConditionalAccumulatorBase:
+    """What both kinds of accumulators can do.
+
+    Args:
+        dtype: of the gradients.
+        shape: of them, as far as it is known.
+        accumulator_ref: the accumulator's handle.
+    """
+
+    _prefix = ""
+
+    def __init__(self, dtype: Any, shape: Any, accumulator_ref: Tensor) -> None:
+        self._dtype = as_dtype(dtype)
+        self._shape = TensorShape(shape)
+        self._accumulator_ref = accumulator_ref
+
+    @property
+    def accumulator_ref(self) -> Tensor:
+        """The accumulator's handle."""
+        return self._accumulator_ref
+
+    @property
+    def name(self) -> str:
+        """The name of the accumulator's node."""
+        return self._accumulator_ref.op.name
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the gradients."""
+        return self._dtype
+
+    def num_accumulated(self, name: str | None = None) -> Tensor:
+        """How many gradients there are, as an int32 scalar."""
+        name = name or f"{self.name}_NumAccumulated"
+        return self._make("AccumulatorNumAccumulated", [], name).outputs[0]
+
+    def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
+        """Sets the step from which on gradients count; an earlier one than now is left alone.
+
+        Args:
+            new_global_step: an integer scalar.
+            name: wanted name.
+        """
+        step = convert_to_tensor(new_global_step, int64)
+        return self._make("AccumulatorSetGlobalStep", [step], name)
+
+    def _make(self, op_type: str, inputs: list[Tensor], name: str | None) -> Operation:
+        attrs = {"dtype": self._dtype, "shape": self._shape}
+        return make(op_type, [self._accumulator_ref, *inputs], attrs, name)
+
+
+def _check_reduction(reduction_type: str) -> str:
+    if reduction_type not in _REDUCTIONS:
+        raise ValueError(f"reduction_type is one of {_REDUCTIONS}, got {reduction_type!r}")
+    return reduction_type
+
+
+class ConditionalAccumulator(ConditionalAccumulatorBase):
+    """Adds gradients up until enough are there.
+
+    Args:
+        dtype: of the gradients.
+        shape: of them, as far as it is known.
+        shared_name: by which several sessions share it, on the device that it is on.
+        name: wanted name.
+        reduction_type: ``"MEAN"`` or ``"SUM"``.
+
+    Raises:
+        ValueError: for another reduction.
+    """
+
+    def __init__(
+        self,
+        dtype: Any,
+        shape: Any = None,
+        shared_name: str | None = None,
+        name: str = "conditional_accumulator",
+        reduction_type: str = "MEAN",
+    ) -> None:
+        attrs = {
+            "dtype": as_dtype(dtype), "shape": TensorShape(shape),
+            "reduction_type": _check_reduction(reduction_type),
+        }  # fmt: skip
+        handle = make_handle("ResourceConditionalAccumulator", name, shared_name, attrs)
+        super().__init__(dtype, shape, handle)
+
+    def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Operation:
+        """Adds a gradient, unless it was computed at an older step than the accumulator's.
+
+        Args:
+            grad: the gradient.
+            local_step: the step at which it was computed, an integer scalar.
+            name: wanted name.
+
+        Raises:
+            ValueError: if its shape is not the accumulator's.
+        """
+        step = convert_to_tensor(local_step, int64)
+        tensor = convert_to_tensor(grad, self._dtype)
+        return self._make("AccumulatorApplyGradient", [step, tensor], name)
+
+    def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
+        """Takes the mean or sum of all gradients once there are enough, and begins anew.
+
+        Args:
+            num_required: how many, an int32 scalar.
+            name: wanted name.
+        """
+        count = convert_to_tensor(num_required, int32)
+        return self._make("AccumulatorTakeGradient", [count], name).outputs[0]
+
+
+class SparseConditionalAccumulator(ConditionalAccumulatorBase):
+    """Adds sparse gradients up, row by row, until enough are there.
+
+    Arguments as ``ConditionalAccumulator``. The mean of a row is over the gradients that have it.
+    """
+
+    def __init__(
+        self,
+        dtype: Any,
+        shape: Any = None,
+        shared_name: str | None = None,
+        name: str = "sparse_conditional_accumulator",
+        reduction_type: str = "MEAN",
+    ) -> None:
+        attrs = {
+            "dtype": as_dtype(dtype), "shape": TensorShape(shape),
+            "reduction_type": _check_reduction(reduction_type),
+        }  # fmt: skip
+        handle = make_handle("SparseConditionalAccumulator", name, shared_name, attrs)
+        super().__init__(dtype, shape, handle)
+
+    def apply_indexed_slices_grad(
+        self, grad: IndexedSlices, local_step: Any = 0, name: str | None = None
+    ) -> Operation:
+        """``apply_grad`` of a gradient as ``gradients`` gives it."""
+        return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
+
+    def apply_grad(
+        self,
+        grad_indices: Any,
+        grad_values: Any,
+        grad_shape: Any = None,
+        local_step: Any = 0,
+        name: str | None = None,
+    ) -> Operation:
+        """Adds a sparse gradient, unless it was computed at an older step than the accumulator's.
+
+        Args:
+            grad_indices: where its rows belong, an integer vector.
+            grad_values: the rows.
+            grad_shape: the shape of the whole, checked against the accumulator's.
+            local_step: the step at which it was computed, an integer scalar.
+            name: wanted name.
+        """
+        whole = [] if grad_shape is None else grad_shape
+        inputs = [
+            convert_to_tensor(local_step, int64),
+            _as_int64(grad_indices),
+            convert_to_tensor(grad_values, self._dtype),
+            _as_int64(whole),
+        ]
+        return self._make("SparseAccumulatorApplyGradient", inputs, name)
+
+    def take_grad(self, num_required: Any, name: str | None = None) -> tuple[Tensor, ...]:
+        """Takes the mean or sum of all gradients once there are enough, and begins anew.
+
+        Args:
+            num_required: how many, an int32 scalar.
+            name: wanted name.
+
+        Returns:
+            Indices, which go up, rows, and the shape of the whole with -1 where it is not known.
+        """
+        count = convert_to_tensor(num_required, int32)
+        return tuple(self._make("SparseAccumulatorTakeGradient", [count], name).outputs)
+
+    def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:
+        """``take_grad`` as ``IndexedSlices``."""
+        indices, values, shape = self.take_grad(num_required, name)
+        return IndexedSlices(values, indices, shape)
+
+
+def _as_int64(value: Any) -> Tensor:
+    if isinstance(value, Tensor):
+        return cast(value, int64)
+    return convert_to_tensor(value, int64)
+
+
+# -- op types --------------------------------------------------------------------------------------
+
+
+def _spec(ctx: InferContext | KernelContext) -> TensorSpec:
+    return TensorSpec(as_dtype(ctx.attrs["dtype"]), TensorShape(ctx.attrs["shape"]))
+
+
+def _check_dtype(ctx: InferContext, index: int, wanted: DType) -> None:
+    found = ctx.inputs[index].dtype
+    if found is not wanted:
+        raise TypeError(f"{ctx.op}: input {index} is {wanted.name}, got {found.name}")
+
+
+def _infer_apply(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "an accumulator")
+    _check_dtype(ctx, 1, int64)
+    spec = _spec(ctx)
+    _check_dtype(ctx, 2, spec.dtype)
+    if not ctx.inputs[2].shape.is_compatible_with(spec.shape):
+        raise ValueError(
+            f"{ctx.op}: Shapes {ctx.inputs[2].shape} and {spec.shape} are incompatible"
+        )
+    return []
+
+
+def _apply_kernel(ctx: KernelContext) -> Kernel:
+    shape = _spec(ctx).shape
+
+    def apply(state: AccumulatorState, step: Any, gradient: Any) -> None:
+        if not shape.is_compatible_with(np.shape(gradient)):
+            raise InvalidArgumentError(
+                f"{state.label} takes gradients of shape {shape}, got {list(np.shape(gradient))}"
+            )
+        state.apply(gradient, int(step))
+
+    return apply
+
+
+def _infer_take(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "an accumulator")
+    _check_dtype(ctx, 1, int32)
+    return [_spec(ctx)]
+
+
+def _take_kernel(ctx: KernelContext) -> Kernel:
+    def take(state: AccumulatorState, count: Any) -> Future[Any]:
+        return state.take(int(count), lambda total: total)
+
+    return take
+
+
+def _infer_count(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "an accumulator")
+    return [TensorSpec(int32, scalar_shape)]
+
+
+def _infer_set_step(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "an accumulator")
+    _check_dtype(ctx, 1, int64)
+    return []
+
+
+def _infer_sparse_apply(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "an accumulator")
+    for index in (1, 2, 4):
+        _check_dtype(ctx, index, int64)
+    _check_dtype(ctx, 3, _spec(ctx).dtype)
+    return []
+
+
+def _sparse_apply_kernel(ctx: KernelContext) -> Kernel:
+    whole = _spec(ctx).shape
+
+    def apply(state: AccumulatorState, step: Any, indices: Any, rows: Any, shape: Any) -> None:
+        _check_sparse(state.label, whole, indices, rows, shape)
+        state.apply((indices, rows), int(step))
+
+    return apply
+
+
+def _check_sparse(label: str, whole: TensorShape, indices: Any, rows: Any, shape: Any) -> None:
+    if np.ndim(indices) != 1 or not np.ndim(rows) or len(indices) != len(rows) or not len(indices):
+        raise InvalidArgumentError(
+            f"{label} takes a vector of indices, at least one, and a row for each; got indices of shape "
+            f"{list(np.shape(indices))} and rows of shape {list(np.shape(rows))}"
+        )
+    if len(shape) and not whole.is_compatible_with(shape.tolist()):
+        raise InvalidArgumentError(f"{label} has shape {whole}, the gradient {shape.tolist()}")
+    if whole.dims is None:
+        return
+    first, behind = whole.dims[0], TensorShape(whole.dims[1:])
+    if not behind.is_compatible_with(rows.shape[1:]):
+        raise InvalidArgumentError(
+            f"{label} has rows of shape {behind}, the gradient those of {list(rows.shape[1:])}"
+        )
+    if indices.min() < 0 or (first is not None and indices.max() >= first):
+        raise InvalidArgumentError(
+            f"{label} has {'any number of' if first is None else first} rows, the gradient has indices "
+            f"from {indices.min()} to {indices.max()}"
+        )
+
+
+def _infer_sparse_take(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "an accumulator")
+    _check_dtype(ctx, 1, int32)
+    spec = _spec(ctx)
+    dims = spec.shape.dims
+    rows = TensorShape(None if dims is None else [None, *dims[1:]])
+    return [
+        TensorSpec(int64, TensorShape([None])),
+        TensorSpec(spec.dtype, rows),
+        TensorSpec(int64, TensorShape([None if dims is None else len(dims)])),
+    ]
+
+
+def _sparse_take_kernel(ctx: KernelContext) -> Kernel:
+    dims = _spec(ctx).shape.dims
+
+    def whole(total: Any) -> Any:
+        indices, rows = total
+        known = [None, *rows.shape[1:]] if dims is None else dims
+        return indices, rows, np.array([-1 if d is None else d for d in known], np.int64)
+
+    return lambda state, count: state.take(int(count), whole)
+
+
+register_state(
+    "ResourceConditionalAccumulator", _KIND, "ConditionalAccumulator",
+    lambda label, attrs: AccumulatorState(
+        label, DenseSum(), mean=attrs["reduction_type"] == "MEAN"
+    ),
+    {**_TYPE, "reduction_type": "MEAN"},
+)  # fmt: skip
+register_state(
+    "SparseConditionalAccumulator", _KIND, "SparseConditionalAccumulator",
+    lambda label, attrs: AccumulatorState(
+        label, SparseSum(), mean=attrs["reduction_type"] == "MEAN"
+    ),
+    {**_TYPE, "reduction_type": "MEAN"},
+)  # fmt: skip
+register_op("AccumulatorApplyGradient", _infer_apply, _apply_kernel, attrs=_TYPE)
+register_op("AccumulatorTakeGradient", _infer_take, _take_kernel, attrs=_TYPE, suspends=True)
+register_op(
+    "AccumulatorNumAccumulated", _infer_count,
+    lambda ctx: lambda state: np.int32(state.count), attrs=_TYPE,
+)  # fmt: skip
+register_op(
+    "AccumulatorSetGlobalStep", _infer_set_step,
+    lambda ctx: lambda state, step: state.set_step(int(step)), attrs=_TYPE,
+)  # fmt: skip
+register_op(
+    "SparseAccumulatorApplyGradient", _infer_sparse_apply, _sparse_apply_kernel, attrs=_TYPE
+)
+register_op(
+    "SparseAccumulatorTakeGradient", _infer_sparse_take, _sparse_take_kernel, attrs=_TYPE,
+    suspends=True,
+)  # fmt: skip

@@ -1,0 +1,305 @@
+"""Barriers: elements whose components come one by one, taken once they are complete.
+
+Owns the class that users hold and the op types; ``barrier_state`` does the work. Taking suspends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from actorsession.graph.dtypes import as_dtype, int32, int64, string
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.queues.barrier_state import BarrierState
+from actorsession.ops.queues.batches import join_many
+from actorsession.ops.shared_state import (
+    check_handle_of,
+    dtypes_of,
+    make_handle,
+    register_op,
+    register_state,
+)
+
+__all__ = ["Barrier", "BarrierTakeMany"]
+
+_KIND = "barrier"
+# What every op that takes elements knows of them.
+_COMPONENTS: Mapping[str, Any] = {"component_types": REQUIRED, "shapes": ()}
+_TAKE: Mapping[str, Any] = {
+    **_COMPONENTS, "allow_small_batch": False, "wait_for_incomplete": False, "timeout_ms": -1,
+}  # fmt: skip
+
+
+class BarrierTakeMany(NamedTuple):
+    """What ``Barrier.take_many`` returns.
+
+    Attributes:
+        indices: for each element, number of the insertion that brought its key, from -2**63 on.
+        keys: of the elements.
+        values: their components, each stacked.
+    """
+
+    indices: Tensor
+    keys: Tensor
+    values: list[Tensor]
+
+
+class Barrier:
+    """Elements by key, whose components are inserted one by one and which are taken once they are complete.
+
+    Elements come out in the order in which their keys were first inserted.
+
+    Args:
+        types: a dtype, or one for each component of an element.
+        shapes: likewise; unknown ones are those of the first value.
+        shared_name: by which several sessions share it, on the device that it is on.
+        name: wanted name.
+
+    Raises:
+        ValueError: if a shape has no elements, or there are not as many as types.
+    """
+
+    def __init__(
+        self, types: Any, shapes: Any = None, shared_name: str | None = None, name: str = "barrier"
+    ) -> None:
+        self._types = dtypes_of(types)
+        self._shapes = _shapes(shapes, len(self._types))
+        attrs = {"component_types": self._types, "shapes": self._shapes}
+        self._barrier_ref = make_handle("Barrier", name, shared_name, attrs)
+
+    @property
+    def barrier_ref(self) -> Tensor:
+        """The barrier's handle."""
+        return self._barrier_ref
+
+    @property
+    def name(self) -> str:
+        """The name of the barrier's node."""
+        return self._barrier_ref.op.name
+
+    def insert_many(
+        self, component_index: int, keys: Any, values: Any, name: str | None = None
+    ) -> Operation:
+        """Gives elements one of their components.
+
+        Args:
+            component_index: which one.
+            keys: of the elements, a string vector.
+            values: a row for each key.
+            name: wanted name.
+
+        Returns:
+            The operation. At run time InvalidArgumentError if an element has the component already, and
+            CancelledError if a key is new and the barrier is closed; nothing is inserted then.
+        """
+        graph = self._barrier_ref.graph
+        with graph.name_scope(name or f"{self._base}_BarrierInsertMany") as scope:
+            given = convert_to_tensor(keys, string, "keys", graph=graph)
+            rows = convert_to_tensor(values, None, "values", graph=graph)
+            attrs = {"component_index": int(component_index)}
+            return make("BarrierInsertMany", [self._barrier_ref, given, rows], attrs, scope, graph)
+
+    def take_many(
+        self,
+        num_elements: Any,
+        allow_small_batch: bool = False,
+        timeout: None = None,
+        name: str | None = None,
+    ) -> BarrierTakeMany:
+        """Takes complete elements out; waits until there are so many.
+
+        Args:
+            num_elements: how many, an int32 scalar.
+            allow_small_batch: whether fewer, but at least one, will do once the barrier is closed.
+            timeout: not supported, as in TensorFlow: the step may have one.
+            name: wanted name.
+
+        Returns:
+            Indices, keys, and a list of the components. OutOfRangeError at run time if the barrier is
+            closed and there cannot be so many.
+
+        Raises:
+            TypeError: for a timeout.
+        """
+        if timeout is not None:
+            raise TypeError(
+                f"take_many of a Barrier knows no timeout, got {timeout!r}: give the step one, with "
+                "RunOptions(timeout_in_ms=...)"
+            )
+        graph = self._barrier_ref.graph
+        with graph.name_scope(name or f"{self._base}_BarrierTakeMany") as scope:
+            count = convert_to_tensor(num_elements, int32, "num_elements", graph=graph)
+            attrs = {
+                "component_types": self._types, "shapes": self._shapes,
+                "allow_small_batch": bool(allow_small_batch),
+            }  # fmt: skip
+            op = make("BarrierTakeMany", [self._barrier_ref, count], attrs, scope, graph)
+        indices, keys, *values = op.outputs
+        return BarrierTakeMany(indices, keys, values)
+
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
+        """Takes no new keys in any more; elements that are begun may still be completed.
+
+        Args:
+            cancel_pending_enqueues: whether those may not be completed either.
+            name: wanted name.
+
+        Returns:
+            The operation. CancelledError at run time if the barrier is closed already.
+        """
+        attrs = {"cancel_pending_enqueues": bool(cancel_pending_enqueues)}
+        name = name or f"{self._base}_BarrierClose"
+        return make("BarrierClose", [self._barrier_ref], attrs, name)
+
+    def ready_size(self, name: str | None = None) -> Tensor:
+        """How many elements are complete, as an int32 scalar."""
+        name = name or f"{self._base}_BarrierReadySize"
+        return make_one("BarrierReadySize", [self._barrier_ref], name=name)
+
+    def incomplete_size(self, name: str | None = None) -> Tensor:
+        """How many elements are begun and not complete, as an int32 scalar."""
+        name = name or f"{self._base}_BarrierIncompleteSize"
+        return make_one("BarrierIncompleteSize", [self._barrier_ref], name=name)
+
+    @property
+    def _base(self) -> str:
+        return self.name.rpartition("/")[2]
+
+
+def _shapes(shapes: Any, count: int) -> list[TensorShape]:
+    """The shapes argument, which may be a single shape for a single component."""
+    if shapes is None:
+        return [TensorShape(None)] * count
+    listed = list(shapes) if isinstance(shapes, (list, tuple)) else [shapes]
+    if all(not isinstance(s, (list, tuple, TensorShape)) for s in listed):
+        listed = [shapes]
+    if len(listed) != count:
+        raise ValueError(f"a Barrier has a shape for each of its {count} types, got {len(listed)}")
+    found = [TensorShape(s) for s in listed]
+    for i, shape in enumerate(found):
+        if shape.dims is not None and 0 in shape.dims:
+            raise ValueError(
+                f"Empty tensors are not supported, but received shape '{shape}' at index {i}"
+            )
+    return found
+
+
+# -- op types --------------------------------------------------------------------------------------
+
+
+def _components(attrs: Mapping[str, Any]) -> list[TensorSpec]:
+    types = [as_dtype(t) for t in attrs["component_types"]]
+    shapes = list(attrs["shapes"]) or [None] * len(types)
+    return [TensorSpec(t, TensorShape(s)) for t, s in zip(types, shapes, strict=True)]
+
+
+def _elements(attrs: Mapping[str, Any]) -> list[TensorSpec]:
+    """Static types of what is taken: number, key and components."""
+    return [
+        TensorSpec(int64, scalar_shape), TensorSpec(string, scalar_shape), *_components(attrs),
+    ]  # fmt: skip
+
+
+def _infer_insert(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "a barrier")
+    keys, values = ctx.inputs[1:]
+    if keys.dtype is not string:
+        raise TypeError(f"{ctx.op}: keys are strings, got {keys.dtype.name}")
+    if keys.shape.rank not in (None, 1):
+        raise ValueError(f"{ctx.op}: keys are a vector, got shape {keys.shape}")
+    if values.shape.rank == 0:
+        raise ValueError(f"{ctx.op}: values have a row for each key, got a scalar")
+    first = None if values.shape.dims is None else values.shape.dims[:1]
+    if first is not None and not keys.shape.is_compatible_with(first):
+        raise ValueError(
+            f"{ctx.op}: values have a row for each key, got keys of shape {keys.shape} and values of "
+            f"shape {values.shape}"
+        )
+    return []
+
+
+def _insert_kernel(ctx: KernelContext) -> Kernel:
+    component = ctx.attrs["component_index"]
+
+    def insert(barrier: BarrierState, keys: Any, values: Any) -> None:
+        barrier.insert(component, _array(keys), _array(values))
+
+    return insert
+
+
+def _array(value: Any) -> Any:
+    """Scalars as arrays, so that messages can tell their shape; a string scalar is plain bytes."""
+    return value if isinstance(value, np.ndarray) else np.asarray(value, _boxed(value))
+
+
+def _boxed(value: Any) -> Any:
+    return object if isinstance(value, bytes) else None
+
+
+def _infer_take(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "a barrier")
+    if ctx.inputs[1].dtype is not int32:
+        raise TypeError(f"{ctx.op}: num_elements is int32, got {ctx.inputs[1].dtype.name}")
+    if not ctx.inputs[1].shape.is_compatible_with(()):
+        raise ValueError(f"{ctx.op}: num_elements is a scalar, got shape {ctx.inputs[1].shape}")
+    if ctx.attrs["timeout_ms"] != -1:
+        raise ValueError(f"{ctx.op} knows no timeout, got {ctx.attrs['timeout_ms']} ms")
+    count = ctx.constant(1)
+    n = None if count is None or ctx.attrs["allow_small_batch"] else int(count)
+    if n is not None and n < 0:
+        raise ValueError(f"{ctx.op}: num_elements is at least 0, got {n}")
+    return [
+        TensorSpec(s.dtype, TensorShape(None if s.shape.dims is None else [n, *s.shape.dims]))
+        for s in _elements(ctx.attrs)
+    ]
+
+
+def _take_kernel(ctx: KernelContext) -> Kernel:
+    specs, small = _elements(ctx.attrs), bool(ctx.attrs["allow_small_batch"])
+
+    def join(elements: Sequence[tuple[Any, ...]]) -> Any:
+        return join_many(elements, specs)
+
+    def take(barrier: BarrierState, count: Any) -> Future[Any]:
+        return barrier.take(int(count), join, small=small)
+
+    return take
+
+
+def _infer_close(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "a barrier")
+    return []
+
+
+def _close_kernel(ctx: KernelContext) -> Kernel:
+    cancel = bool(ctx.attrs["cancel_pending_enqueues"])
+    return lambda barrier: barrier.close(cancel_pending=cancel)
+
+
+def _infer_size(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "a barrier")
+    return [TensorSpec(int32, scalar_shape)]
+
+
+register_state(
+    "Barrier", _KIND, "Barrier",
+    lambda label, attrs: BarrierState(label, _components(attrs)), {**_COMPONENTS, "capacity": -1},
+)  # fmt: skip
+register_op("BarrierInsertMany", _infer_insert, _insert_kernel, attrs={"component_index": REQUIRED})
+register_op("BarrierTakeMany", _infer_take, _take_kernel, attrs=_TAKE, suspends=True)
+register_op("BarrierClose", _infer_close, _close_kernel, attrs={"cancel_pending_enqueues": False})
+register_op(
+    "BarrierReadySize", _infer_size, lambda ctx: lambda barrier: np.int32(barrier.ready_size)
+)
+register_op(
+    "BarrierIncompleteSize",
+    _infer_size,
+    lambda ctx: lambda barrier: np.int32(barrier.incomplete_size),
+)

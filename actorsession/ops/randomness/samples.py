@@ -1,0 +1,325 @@
+"""Random samples that go on from step to step: classes, gamma and Poisson numbers, shuffled rows.
+
+Generators and seeds are those of ``random_numbers``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, as_dtype, float32, float64, int32, int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    Array,
+    Gradient,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.broadcasting import sum_to_operands
+from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.elements.elementwise import exp, log
+from actorsession.ops.elements.gamma_functions import lgamma
+from actorsession.ops.operands import scalar_like
+from actorsession.ops.randomness.numbers import drawn_shape, generator_of, seed_attrs
+from actorsession.ops.shape_operands import Ints, elements, ints, require_floating, shape_operand
+
+__all__ = ["categorical", "multinomial", "random_gamma", "random_poisson", "random_shuffle"]
+
+# Microseconds for each number drawn.
+_COST = 0.05
+
+
+def multinomial(
+    logits: Any,
+    num_samples: Any,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+) -> Tensor:
+    """Classes drawn by their logarithmic weights.
+
+    Args:
+        logits: a row of weights for each row of samples; what is not finite is never drawn.
+        num_samples: an int32 scalar, how many are drawn for each row.
+        seed: the op's own seed.
+        name: wanted name.
+        output_dtype: int32 or int64; the latter if left out.
+    """
+    graph = graph_of(logits, num_samples)
+    with graph.name_scope(name or "multinomial"):
+        weights = convert_to_tensor(logits, name="logits", graph=graph)
+        count = convert_to_tensor(num_samples, int32, "num_samples", graph=graph)
+        wanted = int64 if output_dtype is None else as_dtype(output_dtype)
+        attrs = {"output_dtype": wanted, **seed_attrs(seed, graph)}
+        return make_one("Multinomial", [weights, count], attrs)
+
+
+def categorical(
+    logits: Any,
+    num_samples: Any,
+    dtype: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Classes drawn by their logarithmic weights. Arguments as ``multinomial``."""
+    return multinomial(logits, num_samples, seed, name or "categorical", dtype)
+
+
+def random_gamma(
+    shape: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers of gamma distributions.
+
+    Args:
+        shape: how many are drawn for each pair of parameters; the result has this shape, and then that of
+            the parameters.
+        alpha: the shapes of the distributions; NaN is drawn where they are below 0.
+        beta: their inverse scales, 1 if left out; they broadcast with ``alpha``.
+        dtype: a floating type.
+        seed: the op's own seed.
+        name: wanted name.
+    """
+    wanted = as_dtype(dtype)
+    graph = graph_of(alpha, beta, shape)
+    with graph.name_scope(name or "random_gamma"):
+        dims = shape_operand(shape, graph)
+        each = convert_to_tensor(alpha, wanted, "alpha", graph=graph)
+        rate = convert_to_tensor(1.0 if beta is None else beta, wanted, "beta", graph=graph)
+        both = each if beta is None else each + make_one("ZerosLike", [rate])
+        drawn = make_one("RandomGamma", [dims, both], seed_attrs(seed, graph))
+        scaled = drawn if beta is None else drawn / rate
+        least = scalar_like(float(np.finfo(_wide(wanted)).tiny), scaled)
+        return make_one("Maximum", [least, scaled])
+
+
+def random_poisson(
+    lam: Any, shape: Any, dtype: Any = float32, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Numbers of Poisson distributions.
+
+    Args:
+        lam: their means; 0 is drawn where they are below 0.
+        shape: how many are drawn for each; the result has this shape, and then that of ``lam``.
+        dtype: of the result, a floating type, int32 or int64.
+        seed: the op's own seed.
+        name: wanted name.
+    """
+    graph = graph_of(lam, shape)
+    with graph.name_scope(name or "random_poisson"):
+        dims = shape_operand(shape, graph)
+        rate = convert_to_tensor(lam, name="rate", graph=graph)
+        attrs = {"dtype": as_dtype(dtype), **seed_attrs(seed, graph)}
+        return make_one("RandomPoissonV2", [dims, rate], attrs)
+
+
+def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """The rows of a tensor, or the entries of a vector, in random order.
+
+    Args:
+        value: any dtype.
+        seed: the op's own seed.
+        name: wanted name.
+    """
+    tensor = convert_to_tensor(value)
+    return make_one("RandomShuffle", [tensor], seed_attrs(seed, tensor.graph), name)
+
+
+def _wide(dtype: DType) -> Any:
+    return np.float64 if dtype is float64 else np.float32
+
+
+# -- Multinomial ---------------------------------------------------------------------------------
+
+
+def infer_classes(ctx: InferContext) -> list[TensorSpec]:
+    """The static type of classes drawn for rows of ``logits``, the first input."""
+    require_floating(ctx, 0)
+    output = as_dtype(ctx.attrs["output_dtype"])
+    if output not in (int32, int64):
+        raise TypeError(f"{ctx.op}: classes are int32 or int64, got {output.name}")
+    logits, count = ctx.inputs[0].shape, ctx.constant(1)
+    if logits.rank not in (None, 2):
+        raise ValueError(f"{ctx.op}: logits are a matrix, got shape {logits}")
+    if ctx.inputs[1].dtype is not int32 or ctx.inputs[1].shape.rank not in (None, 0):
+        raise TypeError(f"{ctx.op}: num_samples is an int32 scalar, got {ctx.inputs[1]}")
+    if count is not None and count < 0:
+        raise ValueError(f"{ctx.op}: num_samples is at least 0, got {count}")
+    rows = None if logits.dims is None else logits.dims[0]
+    return [TensorSpec(output, TensorShape([rows, None if count is None else int(count)]))]
+
+
+def drawn_classes(generator: np.random.Generator, logits: Array, count: Any) -> Array:
+    """Classes for each row of logits, by inversion of the cumulated weights.
+
+    Raises:
+        InvalidArgumentError: if there is nothing to draw from, or fewer than 0 are asked for.
+    """
+    if logits.ndim != 2 or logits.shape[1] == 0:
+        raise InvalidArgumentError(
+            f"logits are a matrix with one class or more, got shape {list(logits.shape)}"
+        )
+    if count < 0:
+        raise InvalidArgumentError(f"num_samples is at least 0, got {count}")
+    wide = logits.astype(np.float64)
+    wide[~np.isfinite(wide)] = -np.inf
+    most = wide.max(axis=1, keepdims=True)
+    if np.isneginf(most).any():
+        raise InvalidArgumentError("each row of logits needs a finite one, got a row without")
+    ends = np.cumsum(np.exp(wide - most), axis=1)
+    places = generator.random((len(wide), int(count)))
+    found = np.empty(places.shape, np.int64)
+    for row, (end, place) in enumerate(zip(ends, places, strict=True)):
+        # The product is below the last end, and a class without weight is never the first above it.
+        found[row] = np.searchsorted(end, place * end[-1], side="right")
+    return np.asarray(np.minimum(found, logits.shape[1] - 1))
+
+
+def _classes_kernel(ctx: KernelContext) -> Kernel:
+    generator, dtype = generator_of(ctx), ctx.outputs[0].dtype.np_dtype
+    return lambda logits, count: drawn_classes(generator, logits, count).astype(dtype)
+
+
+# -- RandomGamma, RandomPoissonV2 ----------------------------------------------------------------
+
+
+def _with_parameters(ctx: InferContext) -> TensorShape:
+    return drawn_shape(ctx).concatenate(ctx.inputs[1].shape)
+
+
+def _infer_gamma(ctx: InferContext) -> list[TensorSpec]:
+    require_floating(ctx, 1)
+    return [TensorSpec(ctx.inputs[1].dtype, _with_parameters(ctx))]
+
+
+def _infer_poisson(ctx: InferContext) -> list[TensorSpec]:
+    wanted = as_dtype(ctx.attrs["dtype"])
+    for dtype in (ctx.inputs[1].dtype, wanted):
+        if not dtype.is_floating and dtype not in (int32, int64):
+            raise TypeError(f"{ctx.op} takes a floating type, int32 or int64, got {dtype.name}")
+    return [TensorSpec(wanted, _with_parameters(ctx))]
+
+
+def drawn_gamma(generator: np.random.Generator, dims: Ints, alpha: Any) -> Array:
+    """Numbers of gamma distributions of scale 1, in float64; NaN where ``alpha`` is below 0."""
+    shapes = np.asarray(alpha, np.float64)
+    bad = ~(shapes >= 0)
+    out = np.asarray(generator.standard_gamma(np.where(bad, 1.0, shapes), (*dims, *shapes.shape)))
+    return np.where(bad, np.nan, out) if bad.any() else out
+
+
+def drawn_poisson(generator: np.random.Generator, dims: Ints, lam: Any) -> Array:
+    """Numbers of Poisson distributions.
+
+    Raises:
+        InvalidArgumentError: for means that are no number or beyond the range of int64.
+    """
+    means = np.maximum(np.asarray(lam, np.float64), 0.0)
+    try:
+        return np.asarray(generator.poisson(means, (*dims, *means.shape)))
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"the means of Poisson distributions are numbers below 2**63, got {means.max()}"
+        ) from error
+
+
+Draw = Callable[[np.random.Generator, Ints, Any], Array]
+
+
+def checked_dims(shape: Any) -> Ints:
+    """The entries of a shape.
+
+    Raises:
+        InvalidArgumentError: if one is below 0.
+    """
+    dims = ints(shape)
+    if min(dims, default=0) < 0:
+        raise InvalidArgumentError(f"dimensions are at least 0, got {list(dims)}")
+    return dims
+
+
+def _parameter_kernel(draw: Draw) -> Callable[[KernelContext], Kernel]:
+    def factory(ctx: KernelContext) -> Kernel:
+        generator, dtype = generator_of(ctx), ctx.outputs[0].dtype.np_dtype
+        return lambda shape, parameter: np.asarray(
+            draw(generator, checked_dims(shape), parameter)
+        ).astype(dtype)
+
+    return factory
+
+
+def gamma_gradient(op: Operation, grad: Tensor, alpha: Tensor) -> Tensor | None:
+    """The gradient by the shape of gamma distributions.
+
+    The sample at a fixed place of the distribution moves with ``alpha``: the derivative of the cumulated
+    distribution by ``alpha``, over its density (M. Figurnov, S. Mohamed, A. Mnih, Implicit
+    reparameterization gradients). Numbers of 0 do not move.
+    """
+    sample = op.outputs[0]
+    moved = make_one("IgammaGradA", [alpha, sample])
+    density = (alpha - 1) * log(sample) - sample - lgamma(alpha)
+    by_alpha = -moved * exp(-density) * grad
+    return sum_to_operands(alpha, sample, by_alpha, None)[0]
+
+
+def _gamma_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return [None, gamma_gradient(op, grad, op.inputs[1])]
+
+
+# -- RandomShuffle -------------------------------------------------------------------------------
+
+
+def _shuffle_kernel(ctx: KernelContext) -> Kernel:
+    generator = generator_of(ctx)
+
+    def shuffle(value: Any) -> Any:
+        if np.ndim(value) == 0:
+            return value if not isinstance(value, np.ndarray) else value.copy()
+        return value[generator.permutation(len(value))]
+
+    return shuffle
+
+
+def sample_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
+    """An estimate by the number of samples."""
+    return 2.0 + _COST * elements(outputs[0])
+
+
+def _register(
+    name: str,
+    infer: Callable[[InferContext], Sequence[TensorSpec]],
+    kernel: Callable[[KernelContext], Kernel],
+    gradient: Gradient | None = NOT_DIFFERENTIABLE,
+    **attrs: Any,
+) -> None:
+    register(
+        OpDef(
+            name=name,
+            infer=infer,
+            kernel=kernel,
+            gradient=gradient,
+            attrs={"seed": 0, "seed2": 0, **attrs},
+            stateful=True,
+            cost=sample_cost,
+        )
+    )
+
+
+_register("Multinomial", infer_classes, _classes_kernel, output_dtype=int64)
+_register("RandomGamma", _infer_gamma, _parameter_kernel(drawn_gamma), _gamma_gradient)
+_register("RandomPoissonV2", _infer_poisson, _parameter_kernel(drawn_poisson), None, dtype=int64)
+_register("RandomShuffle", lambda ctx: [ctx.inputs[0]], _shuffle_kernel)

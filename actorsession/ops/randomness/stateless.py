@@ -1,0 +1,398 @@
+"""Random numbers that are a function of their seed: the same seed gives the same numbers in each step.
+
+The seed is an operand, two integers, so a program can compute it. The numbers depend on the seed, the shape
+and the parameters alone, never on the device or the session; they are not TensorFlow's numbers. Different
+shapes with one seed share numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype, float32, float64, int32, int64, uint32, uint64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    Gradient,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.operands import scalar_like
+from actorsession.ops.partial import refine
+from actorsession.ops.randomness.numbers import (
+    drawn_shape,
+    normal_numbers,
+    truncated_normal_numbers,
+    uniform_numbers,
+)
+from actorsession.ops.randomness.samples import (
+    Draw,
+    checked_dims,
+    drawn_classes,
+    drawn_gamma,
+    drawn_poisson,
+    gamma_gradient,
+    infer_classes,
+    sample_cost,
+)
+from actorsession.ops.shape_operands import Ints, require_floating, same_dtype, shape_operand
+
+__all__ = [
+    "stateless_categorical", "stateless_gamma", "stateless_multinomial", "stateless_normal",
+    "stateless_poisson", "stateless_truncated_normal", "stateless_uniform",
+]  # fmt: skip
+
+_WORD = 2**64 - 1
+
+
+# -- what users call -----------------------------------------------------------------------------
+
+
+def stateless_uniform(
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = float32,
+    name: str | None = None,
+) -> Tensor:
+    """Uniformly distributed numbers in ``[minval, maxval)``, a function of the seed.
+
+    Args:
+        shape: wanted shape.
+        seed: two integers.
+        minval: the lower end; a scalar for integers.
+        maxval: the upper end; 1 if left out. Integers have both ends or neither: ``None`` for both draws
+            from all numbers of the dtype.
+        dtype: a floating type, int32 or int64; uint32 and uint64 without ends.
+        name: wanted name.
+
+    Raises:
+        ValueError: for integers with one end, or unsigned ones with ends.
+    """
+    wanted = as_dtype(dtype)
+    graph = graph_of(seed, minval, maxval, shape)
+    with graph.name_scope(name or "stateless_random_uniform") as scope:
+        dims, word = shape_operand(shape, graph), _seed(seed, graph)
+        if not wanted.is_integer:
+            low = 0 if minval is None else minval
+            drawn = make_one("StatelessRandomUniform", [dims, word], {"dtype": wanted})
+            return _stretched(drawn, dims, (1 if maxval is None else maxval), low, scope, ends=True)
+        if (minval is None) != (maxval is None):
+            raise ValueError(
+                f"stateless_uniform of {wanted.name} takes both ends or None for both, got minval "
+                f"{minval!r} and maxval {maxval!r}"
+            )
+        if minval is None:
+            attrs = {"dtype": wanted}
+            full = make_one("StatelessRandomUniformFullInt", [dims, word], attrs, scope)
+            return refine(full, dims)
+        if wanted not in (int32, int64):
+            raise ValueError(
+                f"stateless_uniform draws int32 or int64 between ends, got {wanted.name}"
+            )
+        ends = [convert_to_tensor(end, wanted, graph=graph) for end in (minval, maxval)]
+        return refine(make_one("StatelessRandomUniformInt", [dims, word, *ends], None, scope), dims)
+
+
+def stateless_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = float32,
+    name: str | None = None,
+) -> Tensor:
+    """Normally distributed numbers, a function of the seed.
+
+    Args:
+        shape: wanted shape.
+        seed: two integers.
+        mean: their mean, anything that broadcasts to ``shape``.
+        stddev: their standard deviation, likewise.
+        dtype: a floating type.
+        name: wanted name.
+    """
+    name = name or "stateless_random_normal"
+    return _normal("StatelessRandomNormal", shape, seed, mean, stddev, dtype, name)
+
+
+def stateless_truncated_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = float32,
+    name: str | None = None,
+) -> Tensor:
+    """Normally distributed numbers less than two deviations from the mean. Else ``stateless_normal``."""
+    name = name or "stateless_truncated_normal"
+    return _normal("StatelessTruncatedNormal", shape, seed, mean, stddev, dtype, name)
+
+
+def stateless_multinomial(
+    logits: Any, num_samples: Any, seed: Any, output_dtype: Any = int64, name: str | None = None
+) -> Tensor:
+    """Classes drawn by their logarithmic weights, a function of the seed.
+
+    Args:
+        logits: a row of weights for each row of samples; what is not finite is never drawn.
+        num_samples: an int32 scalar, how many are drawn for each row.
+        seed: two integers.
+        output_dtype: int32 or int64.
+        name: wanted name.
+    """
+    graph = graph_of(logits, num_samples, seed)
+    with graph.name_scope(name or "stateless_multinomial"):
+        weights = convert_to_tensor(logits, name="logits", graph=graph)
+        count = convert_to_tensor(num_samples, int32, "num_samples", graph=graph)
+        attrs = {"output_dtype": as_dtype(output_dtype)}
+        return make_one("StatelessMultinomial", [weights, count, _seed(seed, graph)], attrs)
+
+
+def stateless_categorical(
+    logits: Any, num_samples: Any, seed: Any, dtype: Any = int64, name: str | None = None
+) -> Tensor:
+    """Classes drawn by their logarithmic weights. Arguments as ``stateless_multinomial``."""
+    return stateless_multinomial(logits, num_samples, seed, dtype, name or "stateless_categorical")
+
+
+def stateless_gamma(
+    shape: Any,
+    seed: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = float32,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers of gamma distributions, a function of the seed.
+
+    Args:
+        shape: shape of the result; it ends with that of the parameters, broadcast.
+        seed: two integers.
+        alpha: the shapes of the distributions.
+        beta: their inverse scales, 1 if left out.
+        dtype: a floating type.
+        name: wanted name.
+    """
+    wanted = as_dtype(dtype)
+    graph = graph_of(seed, alpha, beta, shape)
+    with graph.name_scope(name or "stateless_random_gamma"):
+        dims = shape_operand(shape, graph)
+        each = convert_to_tensor(alpha, wanted, "alpha", graph=graph)
+        rate = convert_to_tensor(1.0 if beta is None else beta, wanted, "beta", graph=graph)
+        both = each if beta is None else each + make_one("ZerosLike", [rate])
+        drawn = make_one("StatelessRandomGammaV2", [dims, _seed(seed, graph), both])
+        scaled = refine(drawn, dims) if beta is None else refine(drawn, dims) / rate
+        wide = np.float64 if wanted is float64 else np.float32
+        return make_one("Maximum", [scalar_like(float(np.finfo(wide).tiny), scaled), scaled])
+
+
+def stateless_poisson(
+    shape: Any, seed: Any, lam: Any, dtype: Any = int32, name: str | None = None
+) -> Tensor:
+    """Numbers of Poisson distributions, a function of the seed.
+
+    Args:
+        shape: shape of the result; it ends with that of ``lam``.
+        seed: two integers.
+        lam: their means; 0 is drawn where they are below 0.
+        dtype: of the result, a floating type, int32 or int64.
+        name: wanted name.
+    """
+    graph = graph_of(seed, lam, shape)
+    with graph.name_scope(name or "stateless_random_poisson"):
+        dims = shape_operand(shape, graph)
+        rate = convert_to_tensor(lam, name="lam", graph=graph)
+        attrs = {"dtype": as_dtype(dtype)}
+        drawn = make_one("StatelessRandomPoisson", [dims, _seed(seed, graph), rate], attrs)
+        return refine(drawn, dims)
+
+
+def _seed(seed: Any, graph: Any) -> Tensor:
+    if isinstance(seed, (list, tuple)) and all(isinstance(part, int) for part in seed):
+        fits = all(-(2**31) <= part < 2**31 for part in seed)
+        return convert_to_tensor(seed, int32 if fits else int64, "seed", graph=graph)
+    return convert_to_tensor(seed, name="seed", graph=graph)
+
+
+def _normal(
+    op_type: str, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: Any, name: str
+) -> Tensor:
+    graph = graph_of(seed, mean, stddev, shape)
+    with graph.name_scope(name) as scope:
+        dims = shape_operand(shape, graph)
+        drawn = make_one(op_type, [dims, _seed(seed, graph)], {"dtype": as_dtype(dtype)})
+        return _stretched(drawn, dims, stddev, mean, scope)
+
+
+def _stretched(
+    drawn: Tensor, dims: Tensor, factor: Any, shift: Any, scope: str, *, ends: bool = False
+) -> Tensor:
+    """The draw times ``factor`` plus ``shift``; with ``ends``, between ``shift`` and ``factor``."""
+    drawn = refine(drawn, dims)
+    low = convert_to_tensor(shift, drawn.dtype, graph=drawn.graph)
+    by = convert_to_tensor(factor, drawn.dtype, graph=drawn.graph)
+    return make_one("AddV2", [drawn * (by - low if ends else by), low], None, scope)
+
+
+# -- static types --------------------------------------------------------------------------------
+
+
+def _check_seed(ctx: InferContext, index: int = 1) -> None:
+    spec = ctx.inputs[index]
+    if spec.dtype not in (int32, int64):
+        raise TypeError(f"{ctx.op}: a seed is int32 or int64, got {spec.dtype.name}")
+    if not spec.shape.is_compatible_with([2]):
+        raise ValueError(f"{ctx.op}: a seed is two integers, got shape {spec.shape}")
+
+
+def _infer_floating(ctx: InferContext) -> list[TensorSpec]:
+    _check_seed(ctx)
+    dtype = as_dtype(ctx.attrs["dtype"])
+    if not dtype.is_floating:
+        raise TypeError(f"{ctx.op} draws a floating type, got {dtype.name}")
+    return [TensorSpec(dtype, drawn_shape(ctx))]
+
+
+def _infer_between(ctx: InferContext) -> list[TensorSpec]:
+    _check_seed(ctx)
+    same_dtype(ctx, 2, 3)
+    for spec in ctx.inputs[2:]:
+        if spec.dtype not in (int32, int64) or spec.shape.rank not in (None, 0):
+            raise TypeError(f"{ctx.op}: the ends are int32 or int64 scalars, got {spec}")
+    return [TensorSpec(ctx.inputs[2].dtype, drawn_shape(ctx))]
+
+
+def _infer_full(ctx: InferContext) -> list[TensorSpec]:
+    _check_seed(ctx)
+    dtype = as_dtype(ctx.attrs["dtype"])
+    if dtype not in (int32, int64, uint32, uint64):
+        raise TypeError(f"{ctx.op} draws int32, int64, uint32 or uint64, got {dtype.name}")
+    return [TensorSpec(dtype, drawn_shape(ctx))]
+
+
+def _infer_multinomial(ctx: InferContext) -> list[TensorSpec]:
+    _check_seed(ctx, 2)
+    return infer_classes(ctx)
+
+
+def _infer_gamma(ctx: InferContext) -> list[TensorSpec]:
+    _check_seed(ctx)
+    require_floating(ctx, 2)
+    return [TensorSpec(ctx.inputs[2].dtype, drawn_shape(ctx))]
+
+
+def _infer_poisson(ctx: InferContext) -> list[TensorSpec]:
+    _check_seed(ctx)
+    wanted = as_dtype(ctx.attrs["dtype"])
+    for dtype in (ctx.inputs[2].dtype, wanted):
+        if not dtype.is_floating and dtype not in (int32, int64):
+            raise TypeError(f"{ctx.op} takes a floating type, int32 or int64, got {dtype.name}")
+    return [TensorSpec(wanted, drawn_shape(ctx))]
+
+
+# -- kernels -------------------------------------------------------------------------------------
+
+
+def _generator(seed: Any) -> np.random.Generator:
+    if np.shape(seed) != (2,):
+        raise InvalidArgumentError(f"a seed is two integers, got shape {list(np.shape(seed))}")
+    return np.random.Generator(np.random.SFC64([int(part) & _WORD for part in seed]))
+
+
+def _drawing(draw: Draw) -> Callable[[KernelContext], Kernel]:
+    def factory(ctx: KernelContext) -> Kernel:
+        dtype = ctx.outputs[0].dtype
+        return lambda shape, seed: np.asarray(draw(_generator(seed), checked_dims(shape), dtype))
+
+    return factory
+
+
+def _between_kernel(ctx: KernelContext) -> Kernel:
+    dtype: Any = ctx.outputs[0].dtype.np_dtype
+
+    def kernel(shape: Any, seed: Any, low: Any, high: Any) -> Any:
+        if low >= high:
+            raise InvalidArgumentError(f"minval lies below maxval, got {low} and {high}")
+        return np.asarray(_generator(seed).integers(low, high, checked_dims(shape), dtype))
+
+    return kernel
+
+
+def _full_kernel(ctx: KernelContext) -> Kernel:
+    dtype: Any = ctx.outputs[0].dtype.np_dtype
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+
+    def kernel(shape: Any, seed: Any) -> Any:
+        dims = checked_dims(shape)
+        return np.asarray(_generator(seed).integers(least, most, dims, dtype, endpoint=True))
+
+    return kernel
+
+
+def _multinomial_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.outputs[0].dtype.np_dtype
+    return lambda logits, count, seed: drawn_classes(_generator(seed), logits, count).astype(dtype)
+
+
+def _leading(op: str, dims: Ints, parameter: Any) -> Ints:
+    """The part of a shape before that of the parameters."""
+    theirs = np.shape(parameter)
+    if dims[len(dims) - len(theirs) :] != theirs or len(theirs) > len(dims):
+        raise InvalidArgumentError(
+            f"{op}: the shape ends with that of the parameters, got {list(dims)} and {list(theirs)}"
+        )
+    return dims[: len(dims) - len(theirs)]
+
+
+def _parameter_kernel(draw: Draw) -> Callable[[KernelContext], Kernel]:
+    def factory(ctx: KernelContext) -> Kernel:
+        op, dtype = ctx.op, ctx.outputs[0].dtype.np_dtype
+
+        def kernel(shape: Any, seed: Any, parameter: Any) -> Any:
+            lead = _leading(op, checked_dims(shape), parameter)
+            return np.asarray(draw(_generator(seed), lead, parameter)).astype(dtype)
+
+        return kernel
+
+    return factory
+
+
+def _gamma_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return [None, None, gamma_gradient(op, grad, op.inputs[2])]
+
+
+def _register(
+    name: str,
+    infer: Callable[[InferContext], Sequence[TensorSpec]],
+    kernel: Callable[[KernelContext], Kernel],
+    gradient: Gradient | None = NOT_DIFFERENTIABLE,
+    **attrs: Any,
+) -> None:
+    register(
+        OpDef(
+            name=name, infer=infer, kernel=kernel, gradient=gradient, attrs=attrs, cost=sample_cost
+        )
+    )
+
+
+_register("StatelessRandomUniform", _infer_floating, _drawing(uniform_numbers), dtype=float32)
+_register("StatelessRandomNormal", _infer_floating, _drawing(normal_numbers), dtype=float32)
+_register(
+    "StatelessTruncatedNormal", _infer_floating, _drawing(truncated_normal_numbers), dtype=float32
+)
+_register("StatelessRandomUniformInt", _infer_between, _between_kernel)
+_register("StatelessRandomUniformFullInt", _infer_full, _full_kernel, dtype=uint64)
+_register("StatelessMultinomial", _infer_multinomial, _multinomial_kernel, output_dtype=int64)
+_register("StatelessRandomGammaV2", _infer_gamma, _parameter_kernel(drawn_gamma), _gamma_gradient)
+_register("StatelessRandomPoisson", _infer_poisson, _parameter_kernel(drawn_poisson), dtype=int32)

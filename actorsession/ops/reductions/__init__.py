@@ -1,0 +1,1 @@
+"""Many elements into few: reductions over axes, segments, counts, and what ranks or searches."""

@@ -1,0 +1,165 @@
+"""Sums, products and log-sum-exps of all that comes before, along an axis.
+
+``exclusive`` leaves an element out of its own total, ``reverse`` starts at the end. Totals are kept
+in the dtype of the tensor from step to step, as in TensorFlow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    Array,
+    Gradient,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.elements.comparison import greater, less
+from actorsession.ops.elements.elementwise import exp, log
+from actorsession.ops.elements.quotients import div_no_nan
+from actorsession.ops.elements.selection import where_v2
+from actorsession.ops.operands import check_dtype, scalar_like
+from actorsession.ops.reductions.segment_kernels import lowest as lowest_value
+from actorsession.ops.shape_operands import constant_ints, normal_axis, require_index
+
+__all__ = ["cumprod", "cumsum", "cumulative_logsumexp"]
+
+
+def cumsum(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """The sums of all elements up to each one, along an axis.
+
+    Args:
+        x: numbers of rank at least 1.
+        axis: which axis, an int32 or int64 scalar; may be negative.
+        exclusive: whether an element is left out of its own sum, so that the first one is 0.
+        reverse: whether sums start at the end.
+        name: wanted name.
+
+    Raises:
+        ValueError: for an axis that the tensor does not have.
+    """
+    return _cumulative("Cumsum", x, axis, exclusive, reverse, name)
+
+
+def cumprod(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """The products of all elements up to each one. Arguments as ``cumsum``."""
+    return _cumulative("Cumprod", x, axis, exclusive, reverse, name)
+
+
+def cumulative_logsumexp(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """``log(sum(exp(...)))`` of all elements up to each one, without overflow.
+
+    Of nothing it is minus infinity. Arguments as ``cumsum``; ``x`` is of a floating type.
+    """
+    return _cumulative("CumulativeLogsumexp", x, axis, exclusive, reverse, name)
+
+
+def _cumulative(
+    op_type: str, x: Any, axis: Any, exclusive: bool, reverse: bool, name: str | None
+) -> Tensor:
+    tensor = convert_to_tensor(x)
+    attrs = {"exclusive": bool(exclusive), "reverse": bool(reverse)}
+    with tensor.graph.name_scope(name or op_type) as scope:
+        where = convert_to_tensor(axis, name="axis", graph=tensor.graph)
+        return make_one(op_type, [tensor, where], attrs, scope)
+
+
+def _infer(kinds: str) -> Any:
+    def infer(ctx: InferContext) -> list[TensorSpec]:
+        check_dtype(ctx, kinds, (0,))
+        require_index(ctx, 1, rank=0)
+        axis, rank = constant_ints(ctx, 1), ctx.inputs[0].shape.rank
+        if axis is not None and rank is not None:
+            normal_axis(axis[0], rank, ctx.op)
+        return [ctx.inputs[0]]
+
+    return infer
+
+
+def _kernel(fold: np.ufunc, identity: float) -> Any:
+    accumulate: Kernel = fold.accumulate
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        exclusive, reverse, op = ctx.attrs["exclusive"], ctx.attrs["reverse"], ctx.op
+
+        def cumulative(x: Array, axis: Any) -> Array:
+            if np.ndim(axis):
+                raise InvalidArgumentError(f"{op}: axis is a scalar, got shape {axis.shape}")
+            at = normal_axis(int(axis), x.ndim, op, InvalidArgumentError)
+            out = np.empty(x.shape, x.dtype)
+            given, made = np.moveaxis(x, at, 0), np.moveaxis(out, at, 0)
+            if reverse:
+                given, made = given[::-1], made[::-1]
+            if exclusive:
+                made[:1] = identity
+                given, made = given[:-1], made[1:]
+            if given.size:
+                accumulate(given, 0, x.dtype, made)
+            return out
+
+        return cumulative
+
+    return kernel
+
+
+def _back(op: Operation, value: Tensor, reverse: bool) -> Tensor:
+    attrs = {"exclusive": op.attrs["exclusive"], "reverse": reverse}
+    return make_one(op.type, [value, op.inputs[1]], attrs)
+
+
+def _cumsum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return [_back(op, grad, not op.attrs["reverse"]), None]
+
+
+def _cumprod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    """As in TensorFlow, nothing flows to an element that is 0."""
+    x, axis = op.inputs
+    attrs = {"exclusive": op.attrs["exclusive"], "reverse": not op.attrs["reverse"]}
+    total = make_one("Cumsum", [op.outputs[0] * grad, axis], attrs)
+    return [div_no_nan(total, x), None]
+
+
+def _logsumexp_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    """Positive and negative gradients apart, because only those have logarithms."""
+    x, result = op.inputs[0], op.outputs[0]
+    lowest = scalar_like(float(lowest_value(grad.dtype)), grad)
+    one, zero = scalar_like(1, grad), scalar_like(0, grad)
+
+    def share(chosen: Tensor, size: Tensor) -> Tensor:
+        logarithm = where_v2(chosen, log(where_v2(chosen, size, one)), lowest)
+        return exp(_back(op, logarithm - result, not op.attrs["reverse"]) + x)
+
+    return [share(greater(grad, zero), grad) - share(less(grad, zero), -grad), None]
+
+
+def _register(name: str, kinds: str, fold: np.ufunc, identity: float, gradient: Gradient) -> None:
+    register(
+        OpDef(
+            name=name,
+            infer=_infer(kinds),
+            kernel=_kernel(fold, identity),
+            gradient=gradient,
+            attrs={"exclusive": False, "reverse": False},
+        )
+    )
+
+
+_register("Cumsum", "iufc", np.add, 0, _cumsum_gradient)
+_register("Cumprod", "iufc", np.multiply, 1, _cumprod_gradient)
+_register("CumulativeLogsumexp", "f", np.logaddexp, -np.inf, _logsumexp_gradient)

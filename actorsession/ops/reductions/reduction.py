@@ -1,0 +1,373 @@
+"""Reductions over axes: sums, means, products, extrema, all and any.
+
+Owns the ops, their shape functions and gradients, and the functions that users call; ``reducers``
+computes. Axes are an operand, as in TensorFlow; where they are constant the kernel is made for
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import int32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    Array,
+    Gradient,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor, size
+from actorsession.ops.arrays.shape import broadcast_to, reshape
+from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.comparison import equal, is_finite
+from actorsession.ops.elements.elementwise import conj, exp, log
+from actorsession.ops.elements.selection import where_v2
+from actorsession.ops.operands import check_dtype, scalar_like
+from actorsession.ops.reductions import reducers
+from actorsession.ops.shape_operands import (
+    constant_ints,
+    constant_ints_of,
+    ints,
+    normal_axis,
+    require_index,
+    shape_of_rank,
+)
+
+__all__ = [
+    "reduce_all", "reduce_any", "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max",
+    "reduce_mean", "reduce_min", "reduce_prod", "reduce_sum",
+]  # fmt: skip
+
+
+# -- functions -----------------------------------------------------------------------------------
+
+
+def reduce_sum(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The sum over axes.
+
+    Args:
+        input_tensor: numbers.
+        axis: an axis, several, or an integer tensor; all axes if left out.
+        keepdims: whether reduced axes stay with length 1.
+        name: wanted name.
+        reduction_indices: older name of ``axis``.
+        keep_dims: older name of ``keepdims``.
+
+    Raises:
+        ValueError: for an axis that the tensor does not have.
+    """
+    keep = _either(keepdims, keep_dims)
+    return _reduce("Sum", input_tensor, _either(axis, reduction_indices), keep, name)
+
+
+def reduce_mean(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The mean over axes, NaN of nothing; integers stay integers. Arguments as ``reduce_sum``."""
+    keep = _either(keepdims, keep_dims)
+    return _reduce("Mean", input_tensor, _either(axis, reduction_indices), keep, name)
+
+
+def reduce_prod(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The product over axes. Arguments as ``reduce_sum``."""
+    keep = _either(keepdims, keep_dims)
+    return _reduce("Prod", input_tensor, _either(axis, reduction_indices), keep, name)
+
+
+def reduce_max(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The largest over axes, the type's lowest value of nothing. Arguments as ``reduce_sum``."""
+    keep = _either(keepdims, keep_dims)
+    return _reduce("Max", input_tensor, _either(axis, reduction_indices), keep, name)
+
+
+def reduce_min(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """The smallest over axes, the type's highest value of nothing. Arguments as ``reduce_sum``."""
+    keep = _either(keepdims, keep_dims)
+    return _reduce("Min", input_tensor, _either(axis, reduction_indices), keep, name)
+
+
+def reduce_all(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """Whether all bools over axes are true. Arguments as ``reduce_sum``."""
+    keep = _either(keepdims, keep_dims)
+    return _reduce("All", input_tensor, _either(axis, reduction_indices), keep, name)
+
+
+def reduce_any(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """Whether any bool over axes is true. Arguments as ``reduce_sum``."""
+    keep = _either(keepdims, keep_dims)
+    return _reduce("Any", input_tensor, _either(axis, reduction_indices), keep, name)
+
+
+def reduce_euclidean_norm(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The root of the sum of squares over axes; of integers without fraction.
+
+    Arguments as ``reduce_sum``.
+    """
+    return _reduce("EuclideanNorm", input_tensor, axis, keepdims, name)
+
+
+def reduce_logsumexp(
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
+    """``log(sum(exp(x)))`` over axes without overflow. Arguments as ``reduce_sum``."""
+    keep = _either(keepdims, keep_dims)
+    axes = _either(axis, reduction_indices)
+    x = convert_to_tensor(input_tensor)
+    with x.graph.name_scope(name or "ReduceLogSumExp"):
+        highest = reduce_max(x, axes, keepdims=True)
+        # Of infinities there is no difference; and the shift is no part of the derivative.
+        finite = where_v2(is_finite(highest), highest, scalar_like(0, highest))
+        shift = make_one("StopGradient", [finite])
+        result = log(reduce_sum(exp(x - shift), axes, keepdims=keep))
+        return result + (shift if keep else reshape(shift, shape_tensor(result)))
+
+
+def _either(value: Any, older: Any) -> Any:
+    if value is not None and older is not None:
+        raise ValueError("an argument was given under both its names")
+    return older if value is None else value
+
+
+def _reduce(op_type: str, x: Any, axis: Any, keep: bool | None, name: str | None) -> Tensor:
+    tensor = convert_to_tensor(x)
+    axes = _axes_operand(tensor, axis)
+    result = make_one(op_type, [tensor, axes], {"keep_dims": bool(keep)}, name)
+    if axis is None and not keep:
+        result.set_shape(())
+    return result
+
+
+def _axes_operand(x: Tensor, axis: Any) -> Tensor:
+    if isinstance(axis, (list, tuple)) and not axis:
+        axis = np.empty(0, np.int32)  # an empty list would become floats
+    if axis is not None:
+        return convert_to_tensor(axis, graph=x.graph)
+    if x.shape.rank is not None:
+        return constant(np.arange(x.shape.rank, dtype=np.int32), graph=x.graph)
+    start, step = (constant(i, int32, graph=x.graph) for i in (0, 1))
+    return make_one("Range", [start, rank(x), step])
+
+
+# -- static types --------------------------------------------------------------------------------
+
+
+def _infer(kinds: str) -> Callable[[InferContext], Sequence[TensorSpec]]:
+    def infer(ctx: InferContext) -> list[TensorSpec]:
+        dtype = check_dtype(ctx, kinds, (0,))
+        require_index(ctx, 1)
+        if (ctx.inputs[1].shape.rank or 0) > 1:
+            raise ValueError(f"axes of {ctx.op} are a scalar or vector; got {ctx.inputs[1].shape}")
+        return [TensorSpec(dtype, _reduced_shape(ctx))]
+
+    return infer
+
+
+def _reduced_shape(ctx: InferContext) -> TensorShape:
+    dims, axes, keep = ctx.inputs[0].shape.dims, constant_ints(ctx, 1), ctx.attrs["keep_dims"]
+    if dims is None:
+        return unknown_shape
+    if axes is None:
+        return shape_of_rank(len(dims)) if keep else unknown_shape
+    reduced = _normal_axes(axes, len(dims), ctx.op)
+    if keep:
+        return TensorShape([1 if i in reduced else d for i, d in enumerate(dims)])
+    return TensorShape([d for i, d in enumerate(dims) if i not in reduced])
+
+
+def _normal_axes(axes: Sequence[int], rank: int, op: str) -> set[int]:
+    reduced = {normal_axis(a, rank, op) for a in axes}
+    if len(reduced) < len(axes):
+        raise ValueError(
+            f"{op}: an axis is named twice in {list(axes)}, of a tensor of rank {rank}"
+        )
+    return reduced
+
+
+# -- gradients -----------------------------------------------------------------------------------
+
+
+def _kept(op: Operation, value: Tensor) -> Tensor:
+    """A tensor of the result's shape with the reduced axes as 1, to broadcast to the input's."""
+    if op.attrs["keep_dims"]:
+        return value
+    x, axes = op.inputs
+    known = constant_ints_of(axes)
+    if known is not None and x.shape.dims is not None:
+        reduced = _normal_axes(known, len(x.shape), op.type)
+        dims = [1 if i in reduced else d for i, d in enumerate(x.shape.dims)]
+        if dims.count(None) == 0 or (dims.count(None) == 1 and 0 not in dims):
+            wanted = np.array([-1 if d is None else d for d in dims], np.int32)
+            return reshape(value, constant(wanted, graph=x.graph))
+    return reshape(value, make_one("ReducedShape", [shape(x), axes]))
+
+
+def _sum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return [broadcast_to(_kept(op, grad), shape_tensor(op.inputs[0])), None]
+
+
+def _mean_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    # Divided before it is spread.
+    share = _kept(op, grad) / _count(op, grad)
+    return [broadcast_to(share, shape_tensor(op.inputs[0])), None]
+
+
+def _count(op: Operation, like: Tensor) -> Tensor:
+    """How many elements make one of the result, as a scalar of the dtype of ``like``."""
+    x, axes = op.inputs
+    known = constant_ints_of(axes)
+    if known is not None and x.shape.dims is not None:
+        lengths = [x.shape.dims[a] for a in _normal_axes(known, len(x.shape), op.type)]
+        if None not in lengths:
+            return scalar_like(int(np.prod([n for n in lengths if n is not None])), like)
+    result = op.outputs[0]
+    if result.shape.num_elements == 1:
+        return cast(size(x), like.dtype)
+    return cast(size(x) / size(result), like.dtype)
+
+
+def _extremum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    """Equal shares for all elements that attain the extremum."""
+    x, axes = op.inputs
+    attained = cast(equal(x, _kept(op, op.outputs[0])), x.dtype)
+    count = reduce_sum(attained, axes, keepdims=True)
+    return [attained * (_kept(op, grad) / count), None]
+
+
+def _prod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    """Each element's gradient is the product of the others, which division gives but for zeros."""
+    x, axes = op.inputs
+    zero = equal(x, scalar_like(0, x))
+    nonzero = where_v2(zero, scalar_like(1, x), x)
+    product = reduce_prod(nonzero, axes, keepdims=True)
+    is_zero = cast(zero, int32)
+    other_zeros = reduce_sum(is_zero, axes, keepdims=True) - is_zero
+    others = where_v2(equal(other_zeros, 0), product / nonzero, scalar_like(0, x))
+    return [_kept(op, grad) * conj(others), None]
+
+
+def _norm_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    """As in TensorFlow, NaN where the norm is 0."""
+    x, norm = op.inputs[0], op.outputs[0]
+    return [x * _kept(op, grad / conj(norm)), None]
+
+
+def _infer_reduced_shape(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 0, rank=1)
+    require_index(ctx, 1)
+    return [ctx.inputs[0]]
+
+
+def _reduced_shape_kernel(ctx: KernelContext) -> Kernel:
+    def reduced_shape(dims: Array, axes: Any) -> Array:
+        out = dims.copy()
+        out[list(ints(axes))] = 1
+        return out
+
+    return reduced_shape
+
+
+register(
+    OpDef(
+        # Ours: TensorFlow builds it of five ops in each gradient.
+        name="ReducedShape",
+        infer=_infer_reduced_shape,
+        kernel=_reduced_shape_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+    )
+)
+
+
+# -- ops -----------------------------------------------------------------------------------------
+
+
+def _register(
+    name: str, kinds: str, kernel: Callable[[KernelContext], reducers.Reducer], gradient: Gradient
+) -> None:
+    register(
+        OpDef(
+            name=name,
+            infer=_infer(kinds),
+            kernel=lambda ctx: reducers.bound_to_axes(ctx, kernel(ctx)),
+            gradient=gradient,
+            attrs={"keep_dims": False},
+        )
+    )
+
+
+def _of_dtype(make: Callable[[Any], reducers.Reducer]) -> Callable[[KernelContext], Any]:
+    return lambda ctx: make(ctx.inputs[0].dtype)
+
+
+_register("Sum", "iufc", _of_dtype(reducers.total), _sum_gradient)
+_register("Mean", "iufc", _of_dtype(reducers.mean), _mean_gradient)
+_register("Prod", "iufc", _of_dtype(reducers.product), _prod_gradient)
+_register("Max", "iuf", _of_dtype(lambda d: reducers.extremum(d, np.maximum)), _extremum_gradient)
+_register("Min", "iuf", _of_dtype(lambda d: reducers.extremum(d, np.minimum)), _extremum_gradient)
+_register("EuclideanNorm", "iufc", _of_dtype(reducers.euclidean_norm), _norm_gradient)
+_register("All", "b", lambda ctx: reducers.logical(np.logical_and), NOT_DIFFERENTIABLE)
+_register("Any", "b", lambda ctx: reducers.logical(np.logical_or), NOT_DIFFERENTIABLE)

@@ -1,0 +1,192 @@
+"""Order: where values stand among sorted ones, and tensors sorted along an axis.
+
+Owns ``LowerBound`` and ``UpperBound``. Sorting is composed of ``top_k``, as in TensorFlow, which decides
+about ties (the lower index first) and NaN (last, either way).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype, int32, int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import merge_all
+from actorsession.ops.arrays.dimensions import rank, shape_tensor
+from actorsession.ops.arrays.fills import range_
+from actorsession.ops.arrays.joining import stack
+from actorsession.ops.arrays.layout import transpose
+from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.build import constant, convert_all, convert_to_tensor, make_one
+from actorsession.ops.elements.arithmetic import subtract
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.comparison import equal, where_v2
+from actorsession.ops.elements.elementwise import negative
+from actorsession.ops.operands import scalar_like
+from actorsession.ops.reductions.topk import top_k
+from actorsession.ops.shape_operands import constant_ints_of, normal_axis, same_dtype
+
+__all__ = ["argsort", "searchsorted", "sort"]
+
+
+# -- LowerBound, UpperBound ------------------------------------------------------------------------
+
+
+def searchsorted(
+    sorted_sequence: Any,
+    values: Any,
+    side: str = "left",
+    out_type: Any = int32,
+    name: str | None = None,
+) -> Tensor:
+    """Where values would have to be put into sorted sequences.
+
+    Args:
+        sorted_sequence: ``[..., n]``, ascending along the last axis.
+        values: ``[..., m]`` of the same dtype; all axes but the last are those of the sequences.
+        side: ``left`` for the first place that fits, ``right`` for the last.
+        out_type: dtype of the result, int32 or int64.
+        name: wanted name.
+
+    Returns:
+        A place in [0, n] for each value.
+
+    Raises:
+        ValueError: for another ``side``.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side is 'left' or 'right', got {side!r}")
+    sequences, wanted = convert_all([sorted_sequence, values])
+    dims = shape_tensor(wanted)
+    flat = [reshape(t, stack([-1, shape_tensor(t)[-1]])) for t in (sequences, wanted)]
+    op_type = "LowerBound" if side == "left" else "UpperBound"
+    found = make_one(op_type, flat, {"out_type": as_dtype(out_type)}, name)
+    return reshape(found, dims)
+
+
+def _infer_bound(ctx: InferContext) -> list[TensorSpec]:
+    same_dtype(ctx, 0, 1)
+    dtype = as_dtype(ctx.attrs["out_type"])
+    if dtype not in (int32, int64):
+        raise TypeError(f"{ctx.op}: out_type is int32 or int64, got {dtype.name}")
+    for spec in ctx.inputs:
+        if spec.shape.rank not in (None, 2):
+            raise ValueError(f"{ctx.op} takes sequences and values of rank 2, got {spec.shape}")
+    sequences, values = (spec.shape for spec in ctx.inputs)
+    if sequences.rank is not None and values.rank is not None:
+        try:
+            merge_all([sequences[:1], values[:1]])
+        except ValueError:
+            raise ValueError(
+                f"{ctx.op}: as many rows of values as sequences are taken, got {values} and {sequences}"
+            ) from None
+    return [TensorSpec(dtype, values.with_rank(2))]
+
+
+def _bound_kernel(ctx: KernelContext) -> Kernel:
+    op, dtype = ctx.op, ctx.outputs[0].dtype.np_dtype
+    left = op == "LowerBound"
+
+    def found(sequences: Any, values: Any) -> Any:
+        if sequences.ndim != 2 or values.ndim != 2 or len(sequences) != len(values):
+            raise InvalidArgumentError(
+                f"{op}: sequences and values have rank 2 and as many rows, got shapes "
+                f"{list(sequences.shape)} and {list(values.shape)}"
+            )
+        out = np.empty(values.shape, dtype)
+        for row, (sequence, wanted) in enumerate(zip(sequences, values, strict=True)):
+            out[row] = np.searchsorted(sequence, wanted, "left" if left else "right")
+        return out
+
+    return found
+
+
+for _name in ("LowerBound", "UpperBound"):
+    register(OpDef(name=_name, infer=_infer_bound, kernel=_bound_kernel, attrs={"out_type": int32}))
+
+
+# -- sort, argsort ---------------------------------------------------------------------------------
+
+
+def sort(
+    values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
+) -> Tensor:
+    """The tensor sorted along an axis.
+
+    Args:
+        values: real numbers, of rank at least 1.
+        axis: along which axis; negative counts from the end.
+        direction: ``ASCENDING`` or ``DESCENDING``.
+        name: wanted name.
+
+    Raises:
+        ValueError: for another direction, or an axis that there is not.
+    """
+    return _sorted(values, axis, direction, name or "sort", indices=False)
+
+
+def argsort(
+    values: Any,
+    axis: Any = -1,
+    direction: str = "ASCENDING",
+    stable: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Indices, int32, that sort a tensor along an axis; arguments as ``sort``.
+
+    Args:
+        values: real numbers, of rank at least 1.
+        axis: along which axis.
+        direction: ``ASCENDING`` or ``DESCENDING``.
+        stable: accepted for TensorFlow's sake; equal elements always keep their order.
+        name: wanted name.
+    """
+    return _sorted(values, axis, direction, name or "argsort", indices=True)
+
+
+def _sorted(values: Any, axis: Any, direction: str, name: str, *, indices: bool) -> Tensor:
+    if direction not in ("ASCENDING", "DESCENDING"):
+        raise ValueError(f"{name}: direction is ASCENDING or DESCENDING, got {direction!r}")
+    value = convert_to_tensor(values)
+    with value.graph.as_default(), value.graph.name_scope(name):
+        keys = value if direction == "DESCENDING" else _reversed_order(value)
+        order = _swap_with_last(value, axis, name)
+        keys = keys if order is None else transpose(keys, order)
+        found = top_k(keys, shape_tensor(keys)[-1])
+        out = found.indices if indices else found.values
+        out = out if order is None else transpose(out, order)
+        return out if indices or direction == "DESCENDING" else _reversed_order(out)
+
+
+def _reversed_order(value: Tensor) -> Tensor:
+    """Numbers in the opposite order; the same function again gives back the numbers."""
+    if value.dtype.is_integer:
+        # Unlike the negative, never out of range.
+        limits = np.iinfo(value.dtype.np_dtype)
+        return subtract(scalar_like(int(limits.max) + int(limits.min), value), value)
+    return negative(value)
+
+
+def _swap_with_last(value: Tensor, axis: Any, name: str) -> Tensor | None:
+    """The order of axes in which ``axis`` and the last change places, ``None`` if it is the last."""
+    known = axis
+    if hasattr(axis, "_as_graph_element"):
+        found = constant_ints_of(convert_to_tensor(axis))
+        known = None if found is None else found[0]
+    dims = value.shape.rank
+    if known is not None and dims is not None:
+        where = normal_axis(int(known), dims, name)
+        order = np.arange(dims, dtype=np.int32)
+        order[[where, dims - 1]] = order[[dims - 1, where]]
+        return None if where == dims - 1 else constant(order, graph=value.graph)
+    if known == -1:
+        return None
+    given = cast(convert_to_tensor(axis, graph=value.graph), int32)
+    count = rank(value)
+    place, last, axes = (given + count) % count, count - 1, range_(count)
+    swapped = where_v2(equal(axes, last), place, axes)
+    return where_v2(equal(axes, place), last, swapped)

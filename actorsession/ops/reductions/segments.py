@@ -1,0 +1,288 @@
+"""Rows that belong together, by a number for each: their sums, means, products and extrema.
+
+In the sorted ops ids rise from row to row, and the result has as many rows as the last id says; the
+unsorted ops take ids in any order and say how many there are. Their sum is in ``scatter``, because
+gathers need it. What has no rows is 0, or 1 as a product, or as an unsorted extremum the type's lowest
+or highest value. NaN is no extremum unless there is nothing else, as in TensorFlow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import DType, int32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Gradient, InferContext, OpDef, register
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.arrays.dimensions import rank, shape
+from actorsession.ops.arrays.fills import ones
+from actorsession.ops.arrays.gather import gather
+from actorsession.ops.arrays.joining import concat
+from actorsession.ops.arrays.scatter import unsorted_segment_sum
+from actorsession.ops.arrays.shape import expand_dims, reshape
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.elements.arithmetic import maximum
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.comparison import equal, greater, greater_equal, logical_and
+from actorsession.ops.elements.elementwise import sqrt
+from actorsession.ops.elements.selection import where_v2
+from actorsession.ops.operands import check_dtype, scalar_like
+from actorsession.ops.reductions.segment_kernels import (
+    highest,
+    lowest,
+    sorted_kernel,
+    unsorted_kernel,
+)
+from actorsession.ops.shape_operands import constant_ints, require_index
+
+__all__ = [
+    "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
+    "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min", "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n",
+]  # fmt: skip
+
+
+# -- functions -----------------------------------------------------------------------------------
+
+
+def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """Sums of the rows of ``data`` with one id.
+
+    Args:
+        data: numbers of rank at least 1.
+        segment_ids: int32 or int64 vector with an id of at least 0 for each row, in rising order.
+        name: wanted name.
+
+    Returns:
+        A tensor with a row for each id up to the last one. Ids that fall, are negative or are too few
+        are an InvalidArgumentError of the step.
+    """
+    return _sorted("SegmentSum", data, segment_ids, name)
+
+
+def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """Means of the rows of ``data`` with one id. Arguments as ``segment_sum``."""
+    return _sorted("SegmentMean", data, segment_ids, name)
+
+
+def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """Products of the rows of ``data`` with one id. Arguments as ``segment_sum``."""
+    return _sorted("SegmentProd", data, segment_ids, name)
+
+
+def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The smallest in the rows of ``data`` with one id. Arguments as ``segment_sum``."""
+    return _sorted("SegmentMin", data, segment_ids, name)
+
+
+def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
+    """The largest in the rows of ``data`` with one id. Arguments as ``segment_sum``."""
+    return _sorted("SegmentMax", data, segment_ids, name)
+
+
+def unsorted_segment_prod(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """Products of the rows that belong together. Arguments as ``unsorted_segment_sum``."""
+    return _unsorted("UnsortedSegmentProd", data, segment_ids, num_segments, name)
+
+
+def unsorted_segment_min(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The smallest in rows that belong together. Arguments as ``unsorted_segment_sum``."""
+    return _unsorted("UnsortedSegmentMin", data, segment_ids, num_segments, name)
+
+
+def unsorted_segment_max(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """The largest in rows that belong together. Arguments as ``unsorted_segment_sum``."""
+    return _unsorted("UnsortedSegmentMax", data, segment_ids, num_segments, name)
+
+
+def unsorted_segment_mean(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """Means of the rows that belong together. Arguments as ``unsorted_segment_sum``."""
+    return _unsorted_share(data, segment_ids, num_segments, name or "UnsortedSegmentMean", None)
+
+
+def unsorted_segment_sqrt_n(
+    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
+) -> Tensor:
+    """Sums of rows divided by the root of their number. Arguments as ``unsorted_segment_sum``."""
+    return _unsorted_share(data, segment_ids, num_segments, name or "UnsortedSegmentSqrtN", sqrt)
+
+
+def _sorted(op_type: str, data: Any, segment_ids: Any, name: str | None) -> Tensor:
+    values = convert_to_tensor(data)
+    return make_one(
+        op_type, [values, convert_to_tensor(segment_ids, graph=values.graph)], None, name
+    )
+
+
+def _unsorted(op_type: str, data: Any, ids: Any, count: Any, name: str | None) -> Tensor:
+    values = convert_to_tensor(data)
+    others = [convert_to_tensor(v, graph=values.graph) for v in (ids, count)]
+    return make_one(op_type, [values, *others], None, name)
+
+
+def _unsorted_share(
+    data: Any, ids: Any, count: Any, name: str, root: Callable[[Tensor], Tensor] | None
+) -> Tensor:
+    values = convert_to_tensor(data)
+    with values.graph.name_scope(name):
+        places = convert_to_tensor(ids, graph=values.graph)
+        one = ones(shape(places), values.dtype)
+        number = maximum(unsorted_segment_sum(one, places, count), 1)
+        divisor = number if root is None else root(number)
+        total = unsorted_segment_sum(values, places, count)
+        behind = ones(expand_dims(rank(values) - rank(places), 0), int32)
+        out = total / reshape(divisor, concat([shape(number), behind], 0))
+        out.set_shape(total.shape)
+        return out
+
+
+# -- static types --------------------------------------------------------------------------------
+
+
+def _infer_sorted(kinds: str) -> Any:
+    def infer(ctx: InferContext) -> list[TensorSpec]:
+        dtype = check_dtype(ctx, kinds, (0,))
+        require_index(ctx, 1, rank=1)
+        data, ids = (spec.shape for spec in ctx.inputs)
+        if data.rank == 0:
+            raise ValueError(f"{ctx.op} takes data of rank at least 1, got a scalar")
+        if not ids.is_compatible_with(data[:1]):
+            raise ValueError(f"{ctx.op} takes an id for each row of {data}; got ids of shape {ids}")
+        rows = unknown_shape if data.rank is None else TensorShape([None]).concatenate(data[1:])
+        return [TensorSpec(dtype, rows)]
+
+    return infer
+
+
+def _infer_unsorted(kinds: str) -> Any:
+    def infer(ctx: InferContext) -> list[TensorSpec]:
+        dtype = check_dtype(ctx, kinds, (0,))
+        require_index(ctx, 1)
+        require_index(ctx, 2, rank=0)
+        data, ids = ctx.inputs[0].shape, ctx.inputs[1].shape
+        if data.rank is None or ids.rank is None:
+            return [TensorSpec(dtype, unknown_shape)]
+        if not ids.is_compatible_with(data[: ids.rank]):
+            raise ValueError(f"{ctx.op}: the shape of the ids {ids} begins that of the data {data}")
+        count = constant_ints(ctx, 2)
+        front = TensorShape([None if count is None else count[0]])
+        return [TensorSpec(dtype, front.concatenate(data[ids.rank :]))]
+
+    return infer
+
+
+# -- gradients -----------------------------------------------------------------------------------
+
+
+def _total(op: Operation, rows: Tensor) -> Tensor:
+    """Sums of rows by the ids of ``op``."""
+    if len(op.inputs) == 2:
+        return segment_sum(rows, op.inputs[1])
+    return unsorted_segment_sum(rows, op.inputs[1], op.inputs[2])
+
+
+def _found(op: Operation, rows: Tensor) -> Tensor:
+    """For each row of data that of its id; of id 0 for rows that were left out."""
+    ids = op.inputs[1]
+    return gather(rows, ids if len(op.inputs) == 2 else maximum(ids, scalar_like(0, ids)))
+
+
+def _counted(op: Operation, rows: Tensor) -> Tensor:
+    """``rows`` with zeros where the id is negative."""
+    if len(op.inputs) == 2:
+        return rows
+    ids = op.inputs[1]
+    behind = ones(expand_dims(rank(rows) - rank(ids), 0), int32)
+    kept = reshape(greater_equal(ids, scalar_like(0, ids)), concat([shape(ids), behind], 0))
+    return where_v2(kept, rows, scalar_like(0, rows))
+
+
+def _padded(op: Operation, *grads: Tensor | None) -> list[Tensor | None]:
+    return [*grads, *[None] * (len(op.inputs) - len(grads))]
+
+
+def _sum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return _padded(op, _found(op, grad))
+
+
+def _mean_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    ids = op.inputs[1]
+    behind = ones(expand_dims(rank(op.inputs[0]) - 1, 0), int32)
+    one = ones(concat([shape(ids), behind], 0), grad.dtype)
+    return _padded(op, _found(op, grad / segment_sum(one, ids)))
+
+
+def _extremum_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    """Equal shares for all elements that attain the extremum."""
+    data = op.inputs[0]
+    attained = equal(data, _found(op, op.outputs[0]))
+    share = grad / _total(op, cast(attained, grad.dtype))
+    zero = scalar_like(0, grad)
+    return _padded(op, _counted(op, where_v2(attained, _found(op, share), zero)))
+
+
+def _prod_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    """Each element's gradient is the product of the others, which division gives but for zeros."""
+    data = op.inputs[0]
+    is_zero = equal(data, scalar_like(0, data))
+    zeros = _total(op, cast(is_zero, int32))
+    useful = where_v2(greater(zeros, 1), scalar_like(0, grad), grad)
+    nonzero = where_v2(is_zero, scalar_like(1, data), data)
+    product = make_one(op.type, [nonzero, *op.inputs[1:]])
+    quotient = _found(op, product) / nonzero
+    alone = logical_and(greater(_found(op, zeros), 0), is_zero)
+    none = equal(_found(op, zeros), 0)
+    kept = where_v2(none, quotient, scalar_like(0, data))
+    others = where_v2(alone, _found(op, product), kept)
+    return _padded(op, _counted(op, _found(op, useful) * others))
+
+
+# -- ops -----------------------------------------------------------------------------------------
+
+
+def _register_sorted(
+    name: str, kinds: str, fold: np.ufunc, gradient: Gradient, empty: float = 0, mean: bool = False
+) -> None:
+    register(
+        OpDef(
+            name=name,
+            infer=_infer_sorted(kinds),
+            kernel=sorted_kernel(fold, empty, mean),
+            gradient=gradient,
+        )
+    )
+
+
+def _register_unsorted(
+    name: str, kinds: str, fold: np.ufunc, gradient: Gradient, empty: Callable[[DType], Any]
+) -> None:
+    register(
+        OpDef(
+            name=name,
+            infer=_infer_unsorted(kinds),
+            kernel=unsorted_kernel(fold, empty),
+            gradient=gradient,
+        )
+    )
+
+
+_register_sorted("SegmentSum", "iufc", np.add, _sum_gradient)
+_register_sorted("SegmentMean", "iufc", np.add, _mean_gradient, mean=True)
+_register_sorted("SegmentProd", "iufc", np.multiply, _prod_gradient, empty=1)
+_register_sorted("SegmentMin", "iuf", np.fmin, _extremum_gradient)
+_register_sorted("SegmentMax", "iuf", np.fmax, _extremum_gradient)
+_register_unsorted("UnsortedSegmentProd", "iufc", np.multiply, _prod_gradient, lambda dtype: 1)
+_register_unsorted("UnsortedSegmentMin", "iuf", np.fmin, _extremum_gradient, highest)
+_register_unsorted("UnsortedSegmentMax", "iuf", np.fmax, _extremum_gradient, lowest)

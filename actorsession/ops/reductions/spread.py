@@ -1,0 +1,169 @@
+"""Variance, deviation and counts over axes; facts about all elements of a tensor.
+
+Composed of other ops, as in TensorFlow. Imports ``reduction`` and the elementwise files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from actorsession.graph.dtypes import float32, int64
+from actorsession.graph.operation import Tensor
+from actorsession.ops.arrays.array import identity
+from actorsession.ops.arrays.dimensions import size
+from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.elements.arithmetic import maximum
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.comparison import greater, greater_equal, not_equal
+from actorsession.ops.elements.complex_numbers import complex as complex_
+from actorsession.ops.elements.complex_numbers import imag, real
+from actorsession.ops.elements.elementwise import conj, rsqrt, sqrt, square
+from actorsession.ops.operands import scalar_like
+from actorsession.ops.reductions.reduction import reduce_all, reduce_mean, reduce_sum
+
+__all__ = [
+    "count_nonzero", "is_non_decreasing", "is_strictly_increasing", "l2_normalize", "reduce_std",
+    "reduce_variance", "zero_fraction",
+]  # fmt: skip
+
+
+def reduce_variance(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The mean squared distance from the mean, over axes.
+
+    Args:
+        input_tensor: floating or complex numbers; the variance of the latter is real.
+        axis: an axis or several; all if left out.
+        keepdims: whether reduced axes stay with length 1.
+        name: wanted name.
+
+    Raises:
+        TypeError: for integers.
+    """
+    value = convert_to_tensor(input_tensor)
+    if value.dtype.is_integer:
+        raise TypeError(f"a variance is taken of floating numbers; got {value.dtype.name}")
+    with value.graph.name_scope(name or "reduce_variance"):
+        apart = value - reduce_mean(value, axis, keepdims=True)
+        squares = real(conj(apart) * apart) if apart.dtype.is_complex else square(apart)
+        return reduce_mean(squares, axis, keepdims=keepdims)
+
+
+def reduce_std(
+    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
+) -> Tensor:
+    """The root of the variance over axes. Arguments as ``reduce_variance``."""
+    value = convert_to_tensor(input_tensor)
+    with value.graph.name_scope(name or "reduce_std"):
+        return sqrt(reduce_variance(value, axis, keepdims))
+
+
+def count_nonzero(
+    input_tensor: Any = None,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: Any = int64,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+    input: Any = None,
+) -> Tensor:
+    """How many elements are not 0, over axes.
+
+    Args:
+        input_tensor: numbers, bools (``True`` counts) or strings (the empty one does not).
+        axis: an axis or several; all if left out.
+        keepdims: whether reduced axes stay with length 1.
+        dtype: of the result.
+        name: wanted name.
+        reduction_indices: older name of ``axis``.
+        keep_dims: older name of ``keepdims``.
+        input: newer name of ``input_tensor``.
+
+    Raises:
+        ValueError: if an argument was given under both its names.
+    """
+    value = convert_to_tensor(_either(input_tensor, input, "input_tensor"))
+    axes = _either(axis, reduction_indices, "axis")
+    keep = _either(keepdims, keep_dims, "keepdims")
+    with value.graph.name_scope(name or "count_nonzero"):
+        return cast(reduce_sum(cast(_is_something(value), int64), axes, keepdims=keep), dtype)
+
+
+def _either(value: Any, other: Any, what: str) -> Any:
+    if value is not None and other is not None:
+        raise ValueError(f"{what} was given under both its names")
+    return other if value is None else value
+
+
+def _is_something(value: Tensor) -> Tensor:
+    if value.dtype.is_bool:
+        return value
+    nothing = convert_to_tensor(b"", graph=value.graph)
+    return not_equal(value, nothing if value.dtype.kind == "s" else scalar_like(0, value))
+
+
+def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+    """The share of elements that are 0, a float32 scalar; NaN of nothing."""
+    tensor = convert_to_tensor(value)
+    with tensor.graph.name_scope(name or "zero_fraction"):
+        total = size(tensor, out_type=int64)
+        zeros = total - reduce_sum(cast(_is_something(tensor), int64))
+        return identity(cast(zeros, float32) / cast(total, float32), name="fraction")
+
+
+def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
+    """Whether each element is at least as large as the one before, in row-major order.
+
+    Raises:
+        TypeError: if ``x`` is not numeric.
+    """
+    return _in_order(x, name or "is_non_decreasing", greater_equal)
+
+
+def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
+    """Whether each element is larger than the one before, in row-major order.
+
+    Raises:
+        TypeError: if ``x`` is not numeric.
+    """
+    return _in_order(x, name or "is_strictly_increasing", greater)
+
+
+def _in_order(x: Any, name: str, compare: Callable[..., Tensor]) -> Tensor:
+    value = convert_to_tensor(x)
+    if not value.dtype.is_numeric:
+        raise TypeError(f"{name} compares numbers; got {value.dtype.name}")
+    with value.graph.name_scope(name):
+        flat = reshape(value, [-1])
+        # Of fewer than two elements both parts are empty, and nothing is out of order.
+        return reduce_all(compare(flat[1:], flat[:-1]))
+
+
+def l2_normalize(
+    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+) -> Tensor:
+    """``x`` divided by its Euclidean norm over axes.
+
+    Args:
+        x: floating or complex numbers.
+        axis: an axis or several; all if left out.
+        epsilon: what the squared norm counts as at least.
+        name: wanted name.
+        dim: older name of ``axis``.
+    """
+    axes = _either(axis, dim, "axis")
+    value = convert_to_tensor(x)
+    with value.graph.name_scope(name or "l2_normalize") as scope:
+        if value.dtype.is_complex:
+            first, second = real(value), imag(value)
+            inverse = _inverse_norm(square(first) + square(second), axes, epsilon)
+            return complex_(first * inverse, second * inverse, scope)
+        return make_one("Mul", [value, _inverse_norm(square(value), axes, epsilon)], name=scope)
+
+
+def _inverse_norm(squares: Tensor, axes: Any, epsilon: float) -> Tensor:
+    return rsqrt(maximum(reduce_sum(squares, axes, keepdims=True), epsilon))

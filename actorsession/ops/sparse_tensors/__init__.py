@@ -1,0 +1,1 @@
+"""Sparse tensors: entries by coordinate, and what can be done with them."""

@@ -1,0 +1,341 @@
+"""Sparse tensors joined, cut, reshaped, turned, reduced and filled, under TensorFlow 1's names.
+
+``sparse_shapes`` and ``sparse_rows`` have the op types; sums and products are in ``sparse``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import int32, int64
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.graph.static import get_static_value
+from actorsession.ops.arrays.dimensions import shape_tensor
+from actorsession.ops.arrays.fills import range_
+from actorsession.ops.arrays.gather import gather
+from actorsession.ops.arrays.joining import concat, stack
+from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.elements.arithmetic import maximum
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.selection import where
+from actorsession.ops.reductions.reduction import reduce_max
+from actorsession.ops.shape_operands import one_spelling
+from actorsession.ops.sparse_tensors import rows  # noqa: F401 - registers its ops
+from actorsession.ops.sparse_tensors import shapes as _shapes  # noqa: F401 - registers its ops
+from actorsession.ops.sparse_tensors.basics import SparseTensor, SparseTensorValue, sparse_reorder
+
+__all__ = [
+    "checked_sparse", "sparse_concat", "sparse_fill_empty_rows",
+    "sparse_reduce_max", "sparse_reduce_sum", "sparse_reset_shape", "sparse_reshape",
+    "sparse_retain", "sparse_slice", "sparse_softmax", "sparse_transpose",
+]  # fmt: skip
+
+
+def checked_sparse(value: Any) -> SparseTensor:
+    """A sparse tensor, or one of a value that was fetched.
+
+    Raises:
+        TypeError: for anything else.
+    """
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor.from_value(value)
+    if not isinstance(value, SparseTensor):
+        raise TypeError(f"a SparseTensor is wanted, got {type(value).__name__}: {value!r:.100}")
+    return value
+
+
+def _parts(sparse: SparseTensor) -> list[Tensor]:
+    return [sparse.indices, sparse.values, sparse.dense_shape]
+
+
+def _shaped(made: SparseTensor, shape: TensorShape) -> SparseTensor:
+    made.set_shape(shape)
+    return made
+
+
+# -- joined, cut, reshaped -------------------------------------------------------------------------
+
+
+def sparse_concat(
+    axis: Any,
+    sp_inputs: Sequence[Any],
+    name: str | None = None,
+    expand_nonconcat_dim: bool = False,
+    concat_dim: Any = None,
+    expand_nonconcat_dims: bool | None = None,
+) -> SparseTensor:
+    """Sparse tensors joined along an axis.
+
+    Args:
+        axis: which axis.
+        sp_inputs: the tensors; but for this axis they have one shape.
+        name: wanted name.
+        expand_nonconcat_dim: whether along other axes the largest extent counts, instead of being the same.
+        concat_dim: older name of ``axis``.
+        expand_nonconcat_dims: other name of ``expand_nonconcat_dim``.
+
+    Returns:
+        The entries of all in row-major order.
+
+    Raises:
+        ValueError: for an axis that is not there.
+        TypeError: if an input is not sparse, or dtypes differ.
+    """
+    along = int(one_spelling(axis, concat_dim, "axis", "concat_dim"))
+    expand = expand_nonconcat_dim if expand_nonconcat_dims is None else expand_nonconcat_dims
+    given = [checked_sparse(s) for s in sp_inputs]
+    if len(given) == 1:
+        return given[0]
+    shapes = [s.dense_shape for s in given]
+    if expand:
+        rank = next((s.shape.rank for s in given if s.shape.rank is not None), None)
+        largest = reduce_max(stack(shapes), 0)
+        if rank is None:
+            raise ValueError("expand_nonconcat_dim needs a rank that is known")
+        at = along + rank if along < 0 else along
+        shapes = [concat([largest[:at], s[at : at + 1], largest[at + 1 :]], 0) for s in shapes]
+    operands = [*(s.indices for s in given), *(s.values for s in given), *shapes]
+    op = make("SparseConcat", operands, {"concat_dim": along}, name)
+    return _shaped(SparseTensor(*op.outputs), _joined_shape(given, along, bool(expand)))
+
+
+def _joined_shape(given: list[SparseTensor], axis: int, expand: bool) -> TensorShape:
+    shapes = [s.shape.dims for s in given]
+    if any(dims is None for dims in shapes):
+        return TensorShape(None)
+    columns = [list(column) for column in zip(*[d for d in shapes if d is not None], strict=True)]
+    at = axis + len(columns) if axis < 0 else axis
+    dims: list[int | None] = []
+    for i, column in enumerate(columns):
+        known = [d for d in column if d is not None]
+        if len(known) < len(column):
+            dims.append(None)
+        elif i == at:
+            dims.append(sum(known))
+        else:
+            dims.append(max(known) if expand or len(set(known)) == 1 else None)
+    return TensorShape(dims)
+
+
+def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
+    """A sparse tensor with its entries in the same order in another shape.
+
+    Args:
+        sp_input: the sparse tensor.
+        shape: an integer vector; one entry may be -1.
+        name: wanted name.
+
+    Raises:
+        ValueError: if the number of elements is known to be another.
+    """
+    sparse = checked_sparse(sp_input)
+    wanted = convert_to_tensor(shape, graph=sparse.indices.graph)
+    wanted = wanted if wanted.dtype is int64 else cast(wanted, int64)
+    given = get_static_value(sparse.dense_shape)
+    known = get_static_value(wanted)
+    op = make("SparseReshape", [sparse.indices, sparse.dense_shape, wanted], None, name)
+    made = SparseTensor(op.outputs[0], sparse.values, op.outputs[1])
+    if known is None:
+        return made
+    dims = [None if d == -1 else int(d) for d in known]
+    if given is not None and dims.count(None) == 1:
+        rest = int(np.prod([d for d in dims if d is not None]))
+        dims[dims.index(None)] = int(np.prod(given)) // rest if rest else None
+    return _shaped(made, TensorShape(dims))
+
+
+def sparse_slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> SparseTensor:
+    """A box of a sparse tensor.
+
+    Args:
+        sp_input: the sparse tensor.
+        start: where the box begins, a vector.
+        size: how large it is; what is beyond the tensor is left out.
+        name: wanted name.
+    """
+    sparse = checked_sparse(sp_input)
+    graph = sparse.indices.graph
+    with graph.name_scope(name or "SparseSlice") as scope:
+        first = convert_to_tensor(start, int64, "start", graph=graph)
+        extent = convert_to_tensor(size, int64, "size", graph=graph)
+        op = make("SparseSlice", [*_parts(sparse), first, extent], None, scope)
+    return SparseTensor(*op.outputs)
+
+
+def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
+    """A sparse tensor with some of its entries.
+
+    Args:
+        sp_input: the sparse tensor.
+        to_retain: a bool for each entry.
+
+    Raises:
+        ValueError: if there are known to be more or fewer.
+    """
+    sparse = checked_sparse(sp_input)
+    graph = sparse.indices.graph
+    with graph.as_default():
+        kept = convert_to_tensor(to_retain, "bool", graph=graph)
+        kept.shape.merge_with(sparse.values.shape)
+        chosen = reshape(where(kept), [-1])
+        made = SparseTensor(
+            gather(sparse.indices, chosen), gather(sparse.values, chosen), sparse.dense_shape
+        )
+        return _shaped(made, sparse.shape)
+
+
+def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> SparseTensor:
+    """A sparse tensor with its axes in another order, and its entries in row-major order.
+
+    Args:
+        sp_input: the sparse tensor.
+        perm: the new order of axes; the reverse if left out.
+        name: wanted name.
+
+    Raises:
+        ValueError: if ``perm`` is known to be no order of the axes, or left out where the rank is not
+            known.
+    """
+    sparse = checked_sparse(sp_input)
+    graph = sparse.indices.graph
+    with graph.as_default(), graph.name_scope(name or "SparseTranspose"):
+        if perm is None:
+            rank = sparse.shape.rank
+            if rank is None:
+                raise ValueError("sparse_transpose needs perm where the rank is not known")
+            perm = list(range(rank))[::-1]
+        order = convert_to_tensor(perm, int32, graph=graph)
+        known, dims = get_static_value(order), sparse.shape.dims
+        if known is not None and dims is not None and sorted(known) != list(range(len(dims))):
+            raise ValueError(f"perm is an order of {len(dims)} axes, got {known.tolist()}")
+        made = SparseTensor(
+            gather(sparse.indices, order, axis=1), sparse.values, gather(sparse.dense_shape, order)
+        )
+        if known is not None and dims is not None:
+            made.set_shape([dims[int(i)] for i in known])
+        return sparse_reorder(made)
+
+
+def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
+    """A sparse tensor with another shape around the same coordinates.
+
+    Args:
+        sp_input: the sparse tensor.
+        new_shape: at least as large along each axis; the smallest that holds all entries if left out.
+
+    Raises:
+        ValueError: if ``new_shape`` is known to be too small, or of another rank.
+    """
+    sparse = checked_sparse(sp_input)
+    graph = sparse.indices.graph
+    with graph.as_default(), graph.name_scope("SparseResetShape"):
+        if new_shape is None:
+            bound = reduce_max(sparse.indices, 0) + 1
+            return SparseTensor(
+                sparse.indices,
+                sparse.values,
+                maximum(bound, convert_to_tensor(0, int64, graph=graph)),
+            )
+        wanted = convert_to_tensor(new_shape, int64, graph=graph)
+        known, dims = get_static_value(wanted), sparse.shape.dims
+        if known is not None and dims is not None:
+            fits = len(known) == len(dims) and all(
+                d is None or d <= n for n, d in zip(known, dims, strict=True)
+            )
+            if not fits:
+                raise ValueError(
+                    f"a shape at least as large as {sparse.shape} is needed, got {known.tolist()}"
+                )
+        return SparseTensor(sparse.indices, sparse.values, wanted)
+
+
+# -- reduced and filled ----------------------------------------------------------------------------
+
+
+def sparse_reduce_sum(
+    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """Sums of a sparse tensor along axes, dense.
+
+    Args:
+        sp_input: the sparse tensor.
+        axis: an axis or several; all if left out.
+        keepdims: whether they stay, with extent 1.
+        reduction_axes: older name of ``axis``.
+        keep_dims: older name of ``keepdims``.
+
+    Raises:
+        ValueError: for an axis that is not there, or two names of one argument.
+    """
+    return _reduced("SparseReduceSum", sp_input, axis, keepdims, reduction_axes, keep_dims)
+
+
+def sparse_reduce_max(
+    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """The largest entries of a sparse tensor along axes, dense; 0 where there is none.
+
+    Arguments as ``sparse_reduce_sum``; places without an entry do not count.
+    """
+    return _reduced("SparseReduceMax", sp_input, axis, keepdims, reduction_axes, keep_dims)
+
+
+def _reduced(
+    op_type: str, sp_input: Any, axis: Any, keepdims: Any, older_axis: Any, older_keep: Any
+) -> Tensor:
+    sparse = checked_sparse(sp_input)
+    axes = one_spelling(axis, older_axis, "axis", "reduction_axes")
+    keep = one_spelling(keepdims, older_keep, "keepdims", "keep_dims")
+    graph = sparse.indices.graph
+    with graph.as_default():
+        if axes is None:
+            rank = sparse.shape.rank
+            axes = (
+                range_(shape_tensor(sparse.dense_shape)[0])
+                if rank is None
+                else np.arange(rank, dtype=np.int32)
+            )
+        chosen = convert_to_tensor(axes, int32, "reduction_axes", graph=graph)
+        return make_one(op_type, [*_parts(sparse), chosen], {"keep_dims": bool(keep)})
+
+
+def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
+    """The softmax of each row, over its entries alone.
+
+    Args:
+        sp_input: a sparse tensor of floating type and rank 2 at least; rows run along the last axis.
+        name: wanted name.
+
+    Raises:
+        ValueError: for another rank.
+    """
+    sparse = checked_sparse(sp_input)
+    values = make_one("SparseSoftmax", _parts(sparse), None, name)
+    return _shaped(SparseTensor(sparse.indices, values, sparse.dense_shape), sparse.shape)
+
+
+def sparse_fill_empty_rows(
+    sp_input: Any, default_value: Any, name: str | None = None
+) -> tuple[SparseTensor, Tensor]:
+    """A sparse tensor in which every row has an entry.
+
+    Args:
+        sp_input: the sparse tensor; a row is all that has the same first coordinate.
+        default_value: a scalar, put at the beginning of rows that have none.
+        name: wanted name.
+
+    Returns:
+        The tensor, and a bool for each row: whether it was empty.
+    """
+    sparse = checked_sparse(sp_input)
+    default = convert_to_tensor(default_value, sparse.dtype, graph=sparse.indices.graph)
+    op = make("SparseFillEmptyRows", [*_parts(sparse), default], None, name)
+    made = SparseTensor(op.outputs[0], op.outputs[1], sparse.dense_shape)
+    return _shaped(made, sparse.shape), op.outputs[2]

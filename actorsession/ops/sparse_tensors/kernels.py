@@ -1,0 +1,281 @@
+"""The op types of sparse tensors: shape functions, numpy kernels and gradients.
+
+Owns ``SparseToDense``, ``SparseReorder`` and ``SparseTensorDenseMatMul``; sums are in ``sparse_sums``.
+``sparse`` builds nodes of them; nobody else does. Coordinates are compared by their place in row-major
+order, one integer each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.arrays.dimensions import size
+from actorsession.ops.arrays.fills import range_
+from actorsession.ops.arrays.gather import gather, gather_nd
+from actorsession.ops.arrays.layout import invert_permutation, transpose
+from actorsession.ops.build import make, make_one
+from actorsession.ops.elements.elementwise import conj
+from actorsession.ops.operands import check_dtype
+from actorsession.ops.reductions.reduction import reduce_sum
+from actorsession.ops.shape_operands import (
+    constant_ints,
+    require_index,
+    shape_of_rank,
+    vector_length,
+)
+
+__all__: list[str] = []
+
+_ANY = "biufcs"
+NUMBERS = "iufc"
+# What an int64 can count.
+_PLACES = 2**63 - 1
+
+
+def require_rank(ctx: InferContext, ranks: dict[int, int]) -> None:
+    """Checks the ranks of inputs, given by index."""
+    for index, rank in ranks.items():
+        shape = ctx.inputs[index].shape
+        if shape.rank not in (None, rank):
+            raise ValueError(f"{ctx.op}: input {index} has rank {rank}, got shape {shape}")
+
+
+def described_shape(ctx: InferContext, index: int) -> TensorShape:
+    """The static shape that an operand describes, -1 for what it does not say."""
+    known = constant_ints(ctx, index)
+    if known is None:
+        return shape_of_rank(vector_length(ctx.inputs[index]))
+    if any(d < -1 for d in known):
+        raise ValueError(f"{ctx.op}: shape {list(known)} has a negative dimension")
+    return TensorShape([None if d == -1 else d for d in known])
+
+
+# -- coordinates -----------------------------------------------------------------------------------
+
+
+def checked_dims(vector: Array, op: str) -> tuple[int, ...]:
+    """The dimensions that a vector holds, none of them negative."""
+    dims = tuple(vector.tolist())
+    if any(d < 0 for d in dims):
+        raise InvalidArgumentError(f"{op}: shape {list(dims)} has a negative dimension")
+    return dims
+
+
+def check_entries(indices: Array, count: int, dims: Sequence[int], op: str) -> None:
+    """Checks that every entry has coordinates, and that they are inside the shape."""
+    if indices.shape != (count, len(dims)):
+        raise InvalidArgumentError(
+            f"{op}: {count} values in shape {list(dims)} need indices of shape "
+            f"[{count}, {len(dims)}], got {list(indices.shape)}"
+        )
+    outside = ((indices < 0) | (indices >= np.array(dims, np.int64))).any(axis=1)
+    if outside.any():
+        i = int(outside.argmax())
+        raise InvalidArgumentError(
+            f"{op}: indices[{i}] = {indices[i].tolist()} is out of bounds: coordinates are at least 0 "
+            f"and below {list(dims)}"
+        )
+
+
+def places_of(indices: Array, dims: Sequence[int]) -> Array:
+    """The place of each entry in row-major order."""
+    if prod(dims) > _PLACES:
+        raise InvalidArgumentError(f"shape {list(dims)} has more than {_PLACES} places")
+    places = np.zeros(len(indices), np.int64)
+    for axis, extent in enumerate(dims):
+        places = places * extent + indices[:, axis]
+    return places
+
+
+def _check_order(places: Array, indices: Array) -> None:
+    step = np.diff(places)
+    if (step > 0).all():
+        return
+    i = int((step <= 0).argmax()) + 1
+    what = "is repeated" if step[i - 1] == 0 else "is out of order"
+    raise InvalidArgumentError(
+        f"SparseToDense: indices[{i}] = {indices[i].tolist()} {what}: entries stand in row-major "
+        "order, each once. Use sparse_reorder, or validate_indices=False to let the last one win"
+    )
+
+
+# -- SparseToDense ---------------------------------------------------------------------------------
+
+
+def _infer_to_dense(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 0, 1)
+    check_dtype(ctx, "i", (0, 1))
+    check_dtype(ctx, _ANY, (2, 3))
+    require_rank(ctx, {1: 1, 3: 0})
+    return [TensorSpec(ctx.inputs[2].dtype, described_shape(ctx, 1))]
+
+
+def _to_dense_kernel(ctx: KernelContext) -> Kernel:
+    validate, dtype = bool(ctx.attrs["validate_indices"]), ctx.outputs[0].dtype.np_dtype
+
+    def to_dense(indices: Any, shape: Array, values: Any, default: Any) -> Any:
+        if np.ndim(default) != 0:
+            raise InvalidArgumentError("SparseToDense: the default value is a scalar")
+        dims = checked_dims(shape, "SparseToDense")
+        columns = np.asarray(indices)
+        if columns.ndim < 2:
+            columns = columns.reshape(-1, 1)
+        count = len(columns)
+        if np.ndim(values) and len(values) != count:
+            raise InvalidArgumentError(
+                f"SparseToDense: {count} coordinates do not fit {len(values)} values"
+            )
+        check_entries(columns, count, dims, "SparseToDense")
+        if validate:
+            _check_order(places_of(columns, dims), columns)
+        dense = np.full(dims, default, dtype)
+        if count and dims:
+            dense[tuple(columns.T)] = values
+        elif count:
+            dense[()] = np.reshape(values, -1)[-1]
+        return dense if dims else dense[()]
+
+    return to_dense
+
+
+def _to_dense_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    indices, values = op.inputs[0], op.inputs[2]
+    if indices.shape.rank not in (None, 2) or values.shape.rank not in (None, 1):
+        raise LookupError(
+            f"the gradient of {op.name!r} needs a matrix of indices and a vector of values; they have "
+            f"shapes {indices.shape} and {values.shape}"
+        )
+    of_values = gather_nd(grad, indices)
+    return [None, None, of_values, reduce_sum(grad) - reduce_sum(of_values)]
+
+
+register(
+    OpDef(
+        name="SparseToDense",
+        infer=_infer_to_dense,
+        kernel=_to_dense_kernel,
+        gradient=_to_dense_gradient,
+        attrs={"validate_indices": True},
+    )
+)
+
+
+# -- SparseReorder ---------------------------------------------------------------------------------
+
+
+def _infer_reorder(ctx: InferContext) -> list[TensorSpec]:
+    check_dtype(ctx, _ANY, (1,))
+    require_rank(ctx, {0: 2, 1: 1, 2: 1})
+    matrix, vector = ctx.inputs[0].shape.with_rank(2), ctx.inputs[1].shape.with_rank(1)
+    return [TensorSpec(int64, matrix), TensorSpec(ctx.inputs[1].dtype, vector)]
+
+
+def _reordered(indices: Array, values: Array, shape: Array) -> Any:
+    if len(indices) != len(values):
+        raise InvalidArgumentError(
+            f"SparseReorder: {len(indices)} coordinates do not fit {len(values)} values"
+        )
+    if indices.ndim != 2 or indices.shape[1] != len(shape):
+        raise InvalidArgumentError(
+            f"SparseReorder: indices of shape {list(indices.shape)} do not fit a tensor of shape "
+            f"{shape.tolist()}"
+        )
+    # By coordinate and not by place: it need not be inside the shape, as in TensorFlow.
+    keys = indices.T[::-1]
+    order = np.lexsort(keys) if len(keys) else np.arange(len(values))
+    return indices[order], values[order]
+
+
+def _reorder_gradient(
+    op: Operation, of_indices: Tensor | None, of_values: Tensor | None
+) -> list[Tensor | None]:
+    if of_values is None:
+        return [None, None, None]
+    indices, values, shape = op.inputs
+    moved = make("SparseReorder", [indices, range_(size(values)), shape]).outputs[1]
+    return [None, gather(of_values, invert_permutation(moved)), None]
+
+
+register(
+    OpDef(
+        name="SparseReorder",
+        infer=_infer_reorder,
+        kernel=lambda ctx: _reordered,
+        gradient=_reorder_gradient,
+    )
+)
+
+
+# -- SparseTensorDenseMatMul -----------------------------------------------------------------------
+
+
+def _infer_product(ctx: InferContext) -> list[TensorSpec]:
+    check_dtype(ctx, NUMBERS, (1, 3))
+    require_rank(ctx, {0: 2, 1: 1, 2: 1, 3: 2})
+    a, b = described_shape(ctx, 2).with_rank(2), ctx.inputs[3].shape.with_rank(2)
+    rows, inner = (a[1], a[0]) if ctx.attrs["adjoint_a"] else (a[0], a[1])
+    other, columns = (b[1], b[0]) if ctx.attrs["adjoint_b"] else (b[0], b[1])
+    if inner is not None and other is not None and inner != other:
+        raise ValueError(
+            f"{ctx.op} cannot multiply shapes {a} and {b}: the inner dimensions {inner} and {other} "
+            "must be equal"
+        )
+    return [TensorSpec(ctx.inputs[1].dtype, TensorShape([rows, columns]))]
+
+
+def _product_kernel(ctx: KernelContext) -> Kernel:
+    adjoint_a, adjoint_b = bool(ctx.attrs["adjoint_a"]), bool(ctx.attrs["adjoint_b"])
+    dtype = ctx.outputs[0].dtype.np_dtype
+
+    def product(indices: Array, values: Array, shape: Array, b: Array) -> Any:
+        dims = checked_dims(shape, ctx.op)
+        check_entries(indices, len(values), dims, ctx.op)
+        right = b.conj().T if adjoint_b else b
+        if len(dims) != 2 or dims[0 if adjoint_a else 1] != right.shape[0]:
+            raise InvalidArgumentError(
+                f"{ctx.op} cannot multiply shapes {list(dims)} and {list(b.shape)} "
+                f"(adjoint: {adjoint_a}, {adjoint_b})"
+            )
+        row, column = (1, 0) if adjoint_a else (0, 1)
+        factors = values.conj() if adjoint_a else values
+        out = np.zeros((dims[row], right.shape[1]), dtype)
+        np.add.at(out, indices[:, row], factors[:, None] * right[indices[:, column]])
+        return out
+
+    return product
+
+
+def _product_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    indices, values, shape, b = op.inputs
+    adjoint_a, adjoint_b = bool(op.attrs["adjoint_a"]), bool(op.attrs["adjoint_b"])
+    attrs = {"adjoint_a": not adjoint_a, "adjoint_b": False}
+    of_b = make_one("SparseTensorDenseMatMul", [indices, values, shape, grad], attrs)
+    right = conj(transpose(b)) if adjoint_b else b
+    row, column = (1, 0) if adjoint_a else (0, 1)
+    parts = gather(grad, indices[:, row]) * conj(gather(right, indices[:, column]))
+    of_values = reduce_sum(parts, 1)
+    return [
+        None, conj(of_values) if adjoint_a else of_values, None,
+        conj(transpose(of_b)) if adjoint_b else of_b,
+    ]  # fmt: skip
+
+
+register(
+    OpDef(
+        name="SparseTensorDenseMatMul",
+        infer=_infer_product,
+        kernel=_product_kernel,
+        gradient=_product_gradient,
+        attrs={"adjoint_a": False, "adjoint_b": False},
+    )
+)

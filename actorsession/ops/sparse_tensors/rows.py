@@ -1,0 +1,159 @@
+"""The op types that go along the rows of sparse tensors: softmax, and filling rows that have no entry.
+
+``sparse_functions`` builds nodes of them. A row of ``SparseSoftmax`` is what the last axis runs along, one of
+``SparseFillEmptyRows`` all that has the same first coordinate.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import bool_, int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Array, InferContext, OpDef, register
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.arrays.gather import gather, unsorted_segment_sum
+from actorsession.ops.build import make
+from actorsession.ops.operands import check_dtype
+from actorsession.ops.reductions.reduction import reduce_prod
+from actorsession.ops.shape_operands import constant_ints
+from actorsession.ops.sparse_tensors.kernels import (
+    check_entries,
+    checked_dims,
+    places_of,
+    require_rank,
+)
+
+__all__: list[str] = []
+
+
+# -- SparseSoftmax ---------------------------------------------------------------------------------
+
+
+def _infer_softmax(ctx: InferContext) -> list[TensorSpec]:
+    check_dtype(ctx, "f", (1,))
+    require_rank(ctx, {0: 2, 1: 1, 2: 1})
+    length = ctx.inputs[2].shape.with_rank(1)[0]
+    if length is not None and length < 2:
+        raise ValueError(f"{ctx.op}: the rank is 2 at least, got {length}")
+    return [ctx.inputs[1]]
+
+
+def _softmax(indices: Array, values: Array, shape: Array) -> Any:
+    dims = checked_dims(shape, "SparseSoftmax")
+    if len(dims) < 2:
+        raise InvalidArgumentError(f"SparseSoftmax: the rank is 2 at least, got {len(dims)}")
+    check_entries(indices, len(values), dims, "SparseSoftmax")
+    _, row = np.unique(places_of(indices[:, :-1], dims[:-1]), return_inverse=True)
+    most = np.full(int(row.max(initial=-1)) + 1, -np.inf, values.dtype)
+    np.maximum.at(most, row, values)
+    out = np.exp(values - most[row])
+    total = np.zeros_like(most)
+    np.add.at(total, row, out)
+    out /= total[row]
+    return out
+
+
+def _softmax_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    """Softmax times what flows in, less its mean over the row; rows are told apart by their place."""
+    indices, _, dims = op.inputs
+    result = op.outputs[0]
+    rank = indices.shape.with_rank(2)[1] or dims.shape.with_rank(1)[0]
+    if rank is None:
+        raise LookupError(f"the gradient of {op.name!r} needs a rank that is known")
+    row = indices[:, 0]
+    for axis in range(1, rank - 1):
+        row = row * dims[axis] + indices[:, axis]
+    weighted = grad * result
+    total = unsorted_segment_sum(weighted, row, reduce_prod(dims[:-1]))
+    return [None, weighted - result * gather(total, row), None]
+
+
+register(
+    OpDef(
+        name="SparseSoftmax",
+        infer=_infer_softmax,
+        kernel=lambda ctx: _softmax,
+        gradient=_softmax_gradient,
+    )
+)
+
+
+# -- SparseFillEmptyRows ---------------------------------------------------------------------------
+
+
+def _infer_fill(ctx: InferContext) -> list[TensorSpec]:
+    dtype = check_dtype(ctx, "biufcs", (1, 3))
+    require_rank(ctx, {0: 2, 1: 1, 2: 1, 3: 0})
+    rank, known = ctx.inputs[2].shape.with_rank(1)[0], constant_ints(ctx, 2)
+    if rank == 0:
+        raise ValueError(f"{ctx.op}: the rank is 1 at least, got 0")
+    return [
+        TensorSpec(int64, TensorShape([None, rank])), TensorSpec(dtype, TensorShape([None])),
+        TensorSpec(bool_, TensorShape([known[0] if known else None])),
+        TensorSpec(int64, TensorShape([ctx.inputs[1].shape.with_rank(1)[0]])),
+    ]  # fmt: skip
+
+
+def _filled(indices: Array, values: Array, shape: Array, default: Any) -> Any:
+    dims = checked_dims(shape, "SparseFillEmptyRows")
+    if not dims or np.ndim(default):
+        raise InvalidArgumentError(
+            f"SparseFillEmptyRows: a rank of 1 at least and a scalar default are needed, got shape "
+            f"{list(dims)} and a default of rank {np.ndim(default)}"
+        )
+    check_entries(indices, len(values), dims, "SparseFillEmptyRows")
+    empty = np.ones(dims[0], np.bool_)
+    empty[indices[:, 0]] = False
+    rows = np.flatnonzero(empty)
+    added = np.zeros((len(rows), len(dims)), np.int64)
+    added[:, 0] = rows
+    places = np.concatenate([indices, added])
+    filler = np.empty(len(rows), values.dtype)
+    filler[:] = default
+    order = np.argsort(places[:, 0], kind="stable")
+    back = np.empty(len(order), np.int64)
+    back[order] = np.arange(len(order))
+    return places[order], np.concatenate([values, filler])[order], empty, back[: len(values)]
+
+
+def _fill_gradient(
+    op: Operation, of_indices: Tensor | None, of_values: Tensor | None, *rest: Tensor | None
+) -> list[Tensor | None]:
+    if of_values is None:
+        return [None] * 4
+    back = make("SparseFillEmptyRowsGrad", [op.outputs[3], of_values]).outputs
+    return [None, back[0], None, back[1]]
+
+
+def _infer_fill_grad(ctx: InferContext) -> list[TensorSpec]:
+    require_rank(ctx, {0: 1, 1: 1})
+    dtype = ctx.inputs[1].dtype
+    return [TensorSpec(dtype, ctx.inputs[0].shape.with_rank(1)), TensorSpec(dtype, TensorShape([]))]
+
+
+def _fill_back(where: Array, grad: Array) -> Any:
+    if where.size and not (where.min() >= 0 and where.max() < len(grad)):
+        raise InvalidArgumentError(
+            f"SparseFillEmptyRowsGrad: places are at least 0 and below {len(grad)}, got {where.tolist()}"
+        )
+    others = np.ones(len(grad), np.bool_)
+    others[where] = False
+    return grad[where], grad[others].sum(dtype=grad.dtype)
+
+
+register(
+    OpDef(
+        name="SparseFillEmptyRows",
+        infer=_infer_fill,
+        kernel=lambda ctx: _filled,
+        gradient=_fill_gradient,
+    )
+)
+register(
+    OpDef(name="SparseFillEmptyRowsGrad", infer=_infer_fill_grad, kernel=lambda ctx: _fill_back)
+)

@@ -1,0 +1,246 @@
+"""Rows of a tensor looked up by index and summed by segment, in one op: embeddings of bags of words.
+
+The ids of segments rise, as in ``segments``; the ops ``...WithNumSegments`` say how many there are.
+Gradients are those of TensorFlow: ops that scatter into a dense tensor, or ``IndexedSlices`` where
+``sparse_gradient`` asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from typing import cast as typed
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import int32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
+from actorsession.ops.arrays.fills import ones
+from actorsession.ops.arrays.gather import gather
+from actorsession.ops.arrays.joining import concat
+from actorsession.ops.arrays.scatter import add_rows
+from actorsession.ops.arrays.shape import expand_dims
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.elements.elementwise import rsqrt
+from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.operands import check_dtype
+from actorsession.ops.reductions.segment_kernels import check_sorted, reduced_rows, row_counts
+from actorsession.ops.reductions.segments import segment_sum
+from actorsession.ops.shape_operands import constant_ints, require_index
+
+__all__ = ["sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"]
+
+
+def sparse_segment_sum(
+    data: Any,
+    indices: Any,
+    segment_ids: Any,
+    name: str | None = None,
+    num_segments: Any = None,
+    sparse_gradient: bool = False,
+) -> Tensor:
+    """Sums of rows of ``data``, chosen by index, with one id.
+
+    Args:
+        data: numbers of rank at least 1.
+        indices: int32 or int64 vector: which rows.
+        segment_ids: int32 or int64 vector of the same length, in rising order.
+        name: wanted name.
+        num_segments: how many rows the result has; one more than the last id if left out.
+        sparse_gradient: whether the gradient by ``data`` is ``IndexedSlices``.
+    """
+    return _sparse("Sum", data, indices, segment_ids, name, num_segments, sparse_gradient)
+
+
+def sparse_segment_mean(
+    data: Any,
+    indices: Any,
+    segment_ids: Any,
+    name: str | None = None,
+    num_segments: Any = None,
+    sparse_gradient: bool = False,
+) -> Tensor:
+    """Means of rows, chosen by index. Arguments as ``sparse_segment_sum``; ``data`` is floating."""
+    return _sparse("Mean", data, indices, segment_ids, name, num_segments, sparse_gradient)
+
+
+def sparse_segment_sqrt_n(
+    data: Any,
+    indices: Any,
+    segment_ids: Any,
+    name: str | None = None,
+    num_segments: Any = None,
+    sparse_gradient: bool = False,
+) -> Tensor:
+    """Sums of rows divided by the root of their number. Arguments as ``sparse_segment_mean``."""
+    return _sparse("SqrtN", data, indices, segment_ids, name, num_segments, sparse_gradient)
+
+
+def _sparse(
+    kind: str, data: Any, indices: Any, ids: Any, name: str | None, count: Any, sparse: bool
+) -> Tensor:
+    values = convert_to_tensor(data)
+    op_type = f"SparseSegment{kind}" if count is None else f"SparseSegment{kind}WithNumSegments"
+    others = [
+        convert_to_tensor(v, graph=values.graph) for v in (indices, ids, count) if v is not None
+    ]
+    return make_one(op_type, [values, *others], {"sparse_gradient": bool(sparse)}, name)
+
+
+# -- static types --------------------------------------------------------------------------------
+
+
+def _infer(kinds: str) -> Any:
+    def infer(ctx: InferContext) -> list[TensorSpec]:
+        dtype, data = check_dtype(ctx, kinds, (0,)), ctx.inputs[0].shape
+        _check_vectors(ctx)
+        if data.rank == 0:
+            raise ValueError(f"{ctx.op} takes data of rank at least 1, got a scalar")
+        rows = None
+        if len(ctx.inputs) == 4:
+            require_index(ctx, 3, rank=0)
+            known = constant_ints(ctx, 3)
+            rows = None if known is None else known[0]
+        if data.rank is None:
+            return [TensorSpec(dtype, unknown_shape)]
+        return [TensorSpec(dtype, TensorShape([rows]).concatenate(data[1:]))]
+
+    return infer
+
+
+def _check_vectors(ctx: InferContext) -> None:
+    require_index(ctx, 1, 2, rank=1)
+    indices, ids = ctx.inputs[1].shape, ctx.inputs[2].shape
+    if not indices.is_compatible_with(ids):
+        raise ValueError(f"{ctx.op} takes an id for each index; got shapes {ids} and {indices}")
+
+
+def _infer_grad(ctx: InferContext) -> list[TensorSpec]:
+    dtype, grad = check_dtype(ctx, "f", (0,)), ctx.inputs[0].shape
+    _check_vectors(ctx)
+    require_index(ctx, 3, rank=0)
+    rows = constant_ints(ctx, 3)
+    if grad.rank is None:
+        return [TensorSpec(dtype, unknown_shape)]
+    front = TensorShape([None if rows is None else rows[0]])
+    return [TensorSpec(dtype, front.concatenate(grad[1:]))]
+
+
+# -- kernels -------------------------------------------------------------------------------------
+
+# What a sum of n rows is divided by.
+_DIVISORS: dict[str, Callable[[Array], Array] | None] = {
+    "Sum": None,
+    "Mean": lambda n: n,
+    "SqrtN": np.sqrt,
+}
+
+
+def _check_indices(op: str, indices: Any, rows: int) -> None:
+    if indices.ndim != 1 or (indices.size and (indices.min() < 0 or indices.max() >= rows)):
+        raise InvalidArgumentError(
+            f"{op}: indices are a vector of rows in [0, {rows}); got {indices!r:.200}"
+        )
+
+
+def _kernel(kind: str) -> Callable[[KernelContext], Kernel]:
+    divisor = _DIVISORS[kind]
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        op, dtype = ctx.op, ctx.outputs[0].dtype.np_dtype
+
+        def segments(data: Any, indices: Any, ids: Any, num_segments: Any = None) -> Array:
+            if not data.ndim:
+                raise InvalidArgumentError(f"{op} takes data of rank at least 1, got a scalar")
+            _check_indices(op, indices, len(data))
+            check_sorted(op, ids, len(indices))
+            count = int(ids[-1]) + 1 if ids.size else 0
+            if num_segments is not None:
+                if np.ndim(num_segments) or int(num_segments) < count:
+                    raise InvalidArgumentError(
+                        f"{op}: num_segments is a scalar of at least {count}; got {num_segments}"
+                    )
+                count = int(num_segments)
+            out = reduced_rows(data[indices], ids, count, np.add, 0)
+            if divisor is None:
+                return out
+            return (out / divisor(row_counts(ids, count, data.ndim - 1))).astype(dtype, copy=False)
+
+        return segments
+
+    return kernel
+
+
+def _grad_kernel(kind: str) -> Callable[[KernelContext], Kernel]:
+    divisor = _DIVISORS[kind]
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        op, dtype = ctx.op, ctx.outputs[0].dtype.np_dtype
+
+        def scattered(grad: Any, indices: Any, ids: Any, rows: Any) -> Array:
+            if not grad.ndim or np.ndim(rows) or int(rows) < 0:
+                raise InvalidArgumentError(
+                    f"{op}: a gradient of rank at least 1 and a number of rows; got shape "
+                    f"{list(grad.shape)} and {rows}"
+                )
+            _check_indices(op, indices, int(rows))
+            _check_indices(op, ids, len(grad))
+            if ids.shape != indices.shape:
+                raise InvalidArgumentError(f"{op} takes an id for each index")
+            share = grad
+            if divisor is not None:
+                share = (grad / divisor(row_counts(ids, len(grad), grad.ndim - 1))).astype(dtype)
+            out = np.zeros((int(rows), *grad.shape[1:]), dtype)
+            add_rows(out, indices, share[ids])
+            return out
+
+        return scattered
+
+    return kernel
+
+
+# -- gradients -----------------------------------------------------------------------------------
+
+
+def _gradient(kind: str) -> Any:
+    def gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+        data, indices, ids = op.inputs[:3]
+        nothing: list[Tensor | None] = [None] * (len(op.inputs) - 1)
+        if op.attrs["sparse_gradient"]:
+            slices = IndexedSlices(_shares(kind, grad, ids), indices, shape_tensor(data))
+            # Gradient functions are typed for tensors; ``gradients`` knows slices.
+            return [typed(Tensor, slices), *nothing]
+        rows = shape(data)[0]
+        return [make_one(f"SparseSegment{kind}Grad", [grad, indices, ids, rows]), *nothing]
+
+    return gradient
+
+
+def _shares(kind: str, grad: Tensor, ids: Tensor) -> Tensor:
+    """The gradient by each row that was looked up."""
+    found = gather(grad, ids)
+    if kind == "Sum":
+        return found
+    behind = ones(expand_dims(rank(grad) - 1, 0), int32)
+    number = gather(segment_sum(ones(concat([shape(ids), behind], 0), grad.dtype), ids), ids)
+    return found / number if kind == "Mean" else found * rsqrt(number)
+
+
+for _kind in _DIVISORS:
+    for _suffix in ("", "WithNumSegments"):
+        register(
+            OpDef(
+                name=f"SparseSegment{_kind}{_suffix}",
+                infer=_infer("iuf" if _kind == "Sum" else "f"),
+                kernel=_kernel(_kind),
+                gradient=_gradient(_kind),
+                attrs={"sparse_gradient": False},
+            )
+        )
+    # TensorFlow has no gradient of these.
+    register(OpDef(name=f"SparseSegment{_kind}Grad", infer=_infer_grad, kernel=_grad_kernel(_kind)))

@@ -1,0 +1,148 @@
+"""What fills static lookup tables: two tensors, or the lines of a text file.
+
+``tables`` calls ``initialize`` when it makes a table. The operation is put into the collection
+``TABLE_INITIALIZERS``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from actorsession.graph.dtypes import DType, as_dtype, int64, string
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.tables.kernels import LINE_NUMBER, WHOLE_LINE
+from actorsession.ops.text.kernels import text_of
+
+__all__ = [
+    "HasHandle", "KeyValueTensorInitializer", "TableInitializer", "TextFileIndex", "TextFileInitializer",
+]  # fmt: skip
+
+
+class HasHandle(Protocol):
+    """A table, as far as who fills it needs to know."""
+
+    @property
+    def resource_handle(self) -> Tensor:
+        """The table's handle."""
+
+
+class TableInitializer(Protocol):
+    """What fills a table."""
+
+    @property
+    def key_dtype(self) -> DType:
+        """The dtype of keys."""
+
+    @property
+    def value_dtype(self) -> DType:
+        """The dtype of values."""
+
+    def initialize(self, table: HasHandle) -> Operation:
+        """Adds the operation that fills the table."""
+
+
+def _registered(op: Operation) -> Operation:
+    op.graph.add_to_collection(GraphKeys.TABLE_INITIALIZERS, op)
+    return op
+
+
+class KeyValueTensorInitializer:
+    """Fills a table from two tensors.
+
+    Args:
+        keys: a vector of keys.
+        values: their values.
+        key_dtype: of the keys.
+        value_dtype: of the values.
+        name: of the operation.
+    """
+
+    def __init__(
+        self, keys: Any, values: Any, key_dtype: Any = None, value_dtype: Any = None,
+        name: str | None = None,
+    ) -> None:  # fmt: skip
+        self._name = name or "key_value_init"
+        self._keys = convert_to_tensor(keys, key_dtype, "keys")
+        self._values = convert_to_tensor(values, value_dtype, "values", graph=self._keys.graph)
+
+    @property
+    def key_dtype(self) -> DType:
+        """The dtype of keys."""
+        return self._keys.dtype
+
+    @property
+    def value_dtype(self) -> DType:
+        """The dtype of values."""
+        return self._values.dtype
+
+    def initialize(self, table: HasHandle) -> Operation:
+        """Adds the operation that fills the table."""
+        with table.resource_handle.graph.name_scope(self._name):
+            operands = [table.resource_handle, self._keys, self._values]
+            return _registered(make("LookupTableImportV2", operands))
+
+
+class TextFileIndex:
+    """Columns of a text file that are none."""
+
+    WHOLE_LINE = WHOLE_LINE
+    LINE_NUMBER = LINE_NUMBER
+
+
+class TextFileInitializer:
+    """Fills a table from the lines of a text file.
+
+    Args:
+        filename: a string scalar.
+        key_dtype: of the keys.
+        key_index: their column, or one of ``TextFileIndex``: ``WHOLE_LINE`` for strings, ``LINE_NUMBER`` for
+            int64.
+        value_dtype: of the values.
+        value_index: their column, likewise.
+        vocab_size: how many lines are read; all if left out.
+        delimiter: the character between columns.
+        name: of the operation.
+        value_index_offset: what is added to line numbers that are values.
+
+    Raises:
+        ValueError: if a dtype does not fit ``WHOLE_LINE`` or ``LINE_NUMBER``.
+    """
+
+    def __init__(
+        self, filename: Any, key_dtype: Any, key_index: int, value_dtype: Any, value_index: int,
+        vocab_size: int | None = None, delimiter: str = "\t", name: str | None = None,
+        value_index_offset: int = 0,
+    ) -> None:  # fmt: skip
+        self._filename = filename
+        self._types = as_dtype(key_dtype), as_dtype(value_dtype)
+        for dtype, column in zip(self._types, (key_index, value_index), strict=True):
+            if column == LINE_NUMBER and dtype is not int64:
+                raise ValueError(f"line numbers have the dtype int64, got {dtype.name}")
+            if column == WHOLE_LINE and dtype is not string:
+                raise ValueError(f"whole lines have the dtype string, got {dtype.name}")
+        self._name = name or "text_file_init"
+        self._attrs = {
+            "key_index": int(key_index), "value_index": int(value_index),
+            "vocab_size": -1 if vocab_size is None else int(vocab_size),
+            "delimiter": text_of(delimiter), "offset": int(value_index_offset),
+        }  # fmt: skip
+
+    @property
+    def key_dtype(self) -> DType:
+        """The dtype of keys."""
+        return self._types[0]
+
+    @property
+    def value_dtype(self) -> DType:
+        """The dtype of values."""
+        return self._types[1]
+
+    def initialize(self, table: HasHandle) -> Operation:
+        """Adds the operation that fills the table."""
+        graph = table.resource_handle.graph
+        with graph.name_scope(self._name):
+            name = convert_to_tensor(self._filename, string, "asset_filepath", graph=graph)
+            operands = [table.resource_handle, name]
+            return _registered(make("InitializeTableFromTextFileV2", operands, self._attrs))

@@ -1,0 +1,310 @@
+"""The op types of lookup tables: TensorFlow's, over ``table_state``.
+
+A handle says nothing about what is in a table; ops know it by their other operands, and what they know is
+compared with the table when they run. Called by ``tables``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.graph.dtypes import DType, as_dtype, int64, string
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
+from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
+from actorsession.ops.shape_operands import boxed
+from actorsession.ops.shared_state import check_handle_of, register_op, register_state
+from actorsession.ops.tables.state import TableState
+from actorsession.ops.text.kernels import one_string, string_array
+
+__all__ = ["LINE_NUMBER", "WHOLE_LINE"]
+
+# Columns of a file that are none: the whole of a line, and which line it is.
+WHOLE_LINE, LINE_NUMBER = -2, -1
+_KIND = "table"
+_TYPES: Mapping[str, Any] = {
+    "key_dtype": REQUIRED, "value_dtype": REQUIRED, "use_node_name_sharing": False,
+}  # fmt: skip
+
+
+def _table(label: str, attrs: Mapping[str, Any], static: bool) -> TableState:
+    shape = TensorShape(attrs.get("value_shape", ())).as_tuple()
+    types = as_dtype(attrs["key_dtype"]), as_dtype(attrs["value_dtype"])
+    return TableState(label, *types, tuple(int(d or 0) for d in shape), static)
+
+
+register_state(
+    "HashTableV2", _KIND, "HashTable", lambda label, attrs: _table(label, attrs, True), _TYPES
+)
+register_state(
+    "MutableHashTableV2", _KIND, "MutableHashTable",
+    lambda label, attrs: _table(label, attrs, False), _TYPES,
+)  # fmt: skip
+register_state(
+    "MutableHashTableOfTensorsV2", _KIND, "MutableHashTableOfTensors",
+    lambda label, attrs: _table(label, attrs, False), {**_TYPES, "value_shape": ()},
+)  # fmt: skip
+
+
+# -- keys and values as arrays ---------------------------------------------------------------------
+
+
+def _check_types(table: TableState, keys: DType | None, values: DType | None, op: str) -> None:
+    for what, found, wanted in (
+        ("keys", keys, table.key_dtype),
+        ("values", values, table.value_dtype),
+    ):
+        if found is not None and found is not wanted:
+            raise InvalidArgumentError(
+                f"{op}: the {what} of {table.label} are {wanted.name}, got {found.name}"
+            )
+
+
+def _keys(value: Any) -> list[Any]:
+    """Keys as Python has them."""
+    found: list[Any] = np.asarray(boxed(value)).ravel().tolist()
+    return found
+
+
+def _values(value: Any, count: int, table: TableState, op: str) -> list[Any]:
+    """Values as Python has them; those that have a shape as arrays of their own."""
+    array = np.asarray(boxed(value))
+    if (
+        array.size != count * int(np.prod(table.shape))
+        or array.shape[array.ndim - len(table.shape) :] != table.shape
+    ):
+        raise InvalidArgumentError(
+            f"{op}: {count} keys of {table.label} need values of shape {[count, *table.shape]}, got "
+            f"{list(array.shape)}"
+        )
+    if not table.shape:
+        return array.ravel().tolist()
+    return [row.copy() for row in array.reshape(count, *table.shape)]
+
+
+def _stacked(found: list[Any], shape: tuple[int, ...], table: TableState) -> Any:
+    """Values as an array of keys of some shape."""
+    dtype = table.value_dtype
+    whole = (*shape, *table.shape)
+    if dtype is string and not table.shape:
+        return string_array(found, whole)
+    if not table.shape:
+        return np.array(found, dtype.np_dtype).reshape(whole)[()]
+    out = np.empty((len(found), *table.shape), dtype.np_dtype)
+    for row, value in zip(out, found, strict=True):
+        row[...] = value
+    return out.reshape(whole)[()]
+
+
+# -- looking up ------------------------------------------------------------------------------------
+
+
+def _infer_find(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "a table")
+    keys, default = ctx.inputs[1:]
+    if keys.shape.dims is None or default.shape.dims is None:
+        return [TensorSpec(default.dtype, unknown_shape)]
+    return [TensorSpec(default.dtype, TensorShape([*keys.shape.dims, *default.shape.dims]))]
+
+
+def _find_kernel(ctx: KernelContext) -> Kernel:
+    types = ctx.inputs[1].dtype, ctx.inputs[2].dtype
+
+    def find(table: TableState, keys: Any, default: Any) -> Any:
+        _check_types(table, *types, ctx.op)
+        [fallback] = _values(default, 1, table, ctx.op)
+        array = np.asarray(boxed(keys))
+        return _stacked(table.find(_keys(array), fallback), array.shape, table)
+
+    return find
+
+
+def _infer_size(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "a table")
+    return [TensorSpec(int64, scalar_shape)]
+
+
+def _infer_export(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "a table")
+    return [
+        TensorSpec(as_dtype(ctx.attrs["Tkeys"]), TensorShape([None])),
+        TensorSpec(as_dtype(ctx.attrs["Tvalues"]), unknown_shape),
+    ]
+
+
+def _export_kernel(ctx: KernelContext) -> Kernel:
+    types = ctx.outputs[0].dtype, ctx.outputs[1].dtype
+
+    def export(table: TableState) -> Any:
+        _check_types(table, *types, ctx.op)
+        entries = table.entries()
+        keys = list(entries)
+        made = (
+            string_array(keys, (len(keys),))
+            if types[0] is string
+            else np.array(keys, types[0].np_dtype)
+        )
+        return made, _stacked(list(entries.values()), (len(keys),), table)
+
+    return export
+
+
+register_op("LookupTableFindV2", _infer_find, _find_kernel)
+register_op(
+    "LookupTableSizeV2", _infer_size, lambda ctx: lambda table: np.int64(table.size())
+)  # fmt: skip
+register_op(
+    "LookupTableExportV2",
+    _infer_export,
+    _export_kernel,
+    attrs={"Tkeys": REQUIRED, "Tvalues": REQUIRED},
+)
+
+
+# -- filling ---------------------------------------------------------------------------------------
+
+
+def _infer_change(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "a table")
+    if len(ctx.inputs) == 2:
+        return []
+    keys, values = (spec.shape for spec in ctx.inputs[1:])
+    if keys.dims is not None and values.dims is not None:
+        fits = len(values.dims) >= len(keys.dims) and keys.is_compatible_with(
+            values.dims[: len(keys.dims)]
+        )
+        if not fits:
+            raise ValueError(f"{ctx.op}: each key has a value, got shapes {keys} and {values}")
+    return []
+
+
+def _change_kernel(ctx: KernelContext) -> Kernel:
+    types = ctx.inputs[1].dtype, ctx.inputs[2].dtype
+    insert = ctx.op == "LookupTableInsertV2"
+
+    def change(table: TableState, keys: Any, values: Any) -> None:
+        _check_types(table, *types, ctx.op)
+        names = _keys(keys)
+        pairs = zip(names, _values(values, len(names), table, ctx.op), strict=True)
+        if insert:
+            table.insert(pairs)
+        else:
+            table.fill(pairs)
+
+    return change
+
+
+def _remove_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.inputs[1].dtype
+
+    def remove(table: TableState, keys: Any) -> None:
+        _check_types(table, dtype, None, ctx.op)
+        table.remove(_keys(keys))
+
+    return remove
+
+
+for _name in ("LookupTableInsertV2", "LookupTableImportV2", "InitializeTableV2"):
+    register_op(_name, _infer_change, _change_kernel)
+register_op("LookupTableRemoveV2", _infer_change, _remove_kernel)
+
+
+# -- from a file -----------------------------------------------------------------------------------
+
+
+def _infer_from_file(ctx: InferContext) -> list[TensorSpec]:
+    check_handle_of(ctx, "a table")
+    name = ctx.inputs[1]
+    if name.dtype is not string or name.shape.rank not in (None, 0):
+        raise ValueError(
+            f"{ctx.op}: a file name is a string scalar, got {name.dtype.name} {name.shape}"
+        )
+    if len(ctx.attrs["delimiter"].encode()) != 1:
+        raise ValueError(
+            f"{ctx.op}: delimiter is one character, got {ctx.attrs['delimiter']!r:.100}"
+        )
+    if min(ctx.attrs["key_index"], ctx.attrs["value_index"]) < WHOLE_LINE:
+        raise ValueError(f"{ctx.op}: columns are {WHOLE_LINE} at least")
+    return []
+
+
+def _lines(name: bytes, most: int) -> Iterator[bytes]:
+    """The lines of a file, as many as a vocabulary has."""
+    try:
+        with open(name, "rb") as file:
+            read = 0
+            for read, line in enumerate(file, 1):
+                if most >= 0 and read > most:
+                    return
+                yield line.rstrip(b"\n").removesuffix(b"\r")
+    except FileNotFoundError:
+        raise NotFoundError(f"{name.decode(errors='replace')}; No such file or directory") from None
+    except OSError as error:
+        raise InvalidArgumentError(
+            f"cannot read {name.decode(errors='replace')}: {error}"
+        ) from None
+    if read < most:
+        raise InvalidArgumentError(
+            f"Invalid vocab_size in {name.decode(errors='replace')}: expected {most} but got {read}"
+        )
+
+
+def _cell(line: bytes, number: int, column: int, delimiter: bytes, dtype: DType) -> Any:
+    """A key or value from a line."""
+    if column == LINE_NUMBER:
+        return number
+    text = line
+    if column != WHOLE_LINE:
+        cells = line.split(delimiter)
+        if column >= len(cells):
+            raise InvalidArgumentError(
+                f"Invalid number of columns in line {number} ({line!r:.100}): expected at least "
+                f"{column + 1} but got {len(cells)}"
+            )
+        text = cells[column]
+    if dtype is string:
+        return text
+    try:
+        return float(text) if dtype.is_floating else int(text)
+    except ValueError:
+        raise InvalidArgumentError(
+            f"Field {text!r:.100} in line {number} is not a valid {dtype.name}"
+        ) from None
+
+
+def _from_file_kernel(ctx: KernelContext) -> Kernel:
+    attrs = ctx.attrs
+    key_column, value_column, offset = attrs["key_index"], attrs["value_index"], attrs["offset"]
+    delimiter = attrs["delimiter"].encode()
+
+    def read(table: TableState, filename: Any) -> None:
+        types = table.key_dtype, table.value_dtype
+        for dtype, column in zip(types, (key_column, value_column), strict=True):
+            if (column == LINE_NUMBER and dtype is not int64) or (
+                column == WHOLE_LINE and dtype is not string
+            ):
+                raise InvalidArgumentError(
+                    f"{table.label}: line numbers are int64 and whole lines strings, got {dtype.name}"
+                )
+        table.fill(
+            (
+                _cell(line, number, key_column, delimiter, types[0]),
+                _cell(line, number + offset * (value_column == LINE_NUMBER), value_column, delimiter,
+                      types[1]),
+            )
+            for number, line in enumerate(_lines(one_string(filename), attrs["vocab_size"]))
+        )  # fmt: skip
+
+    return read
+
+
+register_op(
+    "InitializeTableFromTextFileV2", _infer_from_file, _from_file_kernel, blocks=True,
+    attrs={
+        "key_index": REQUIRED, "value_index": REQUIRED, "vocab_size": -1, "delimiter": "\t", "offset": 0,
+    },
+)  # fmt: skip

@@ -1,0 +1,331 @@
+"""Lookup tables as users hold them: static ones, vocabularies with buckets for strangers, mutable ones.
+
+Names, arguments and defaults are TensorFlow's. ``table_kernels`` has the op types, ``table_initializers``
+what fills static tables; ``tables_initializer`` runs all of those.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorsession.graph.dtypes import DType, as_dtype, int64, string
+from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.comparison import not_equal
+from actorsession.ops.elements.selection import where_v2
+from actorsession.ops.flow.control import group, no_op
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.shared_state import make_handle
+from actorsession.ops.sparse_tensors.basics import SparseTensor
+from actorsession.ops.tables import kernels  # noqa: F401 - registers the op types
+from actorsession.ops.tables.initializers import TableInitializer
+from actorsession.ops.text.numbers import as_string, string_to_hash_bucket_fast
+
+__all__ = [
+    "HashTable", "MutableHashTable", "StaticHashTable", "StaticVocabularyTable",
+    "initialize_all_tables", "tables_initializer",
+]  # fmt: skip
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+class _Table:
+    """What all tables can do that have a handle."""
+
+    def __init__(self, handle: Tensor, key_dtype: DType, value_dtype: DType, default: Any) -> None:
+        self._handle = handle
+        self._key_dtype = key_dtype
+        self._value_dtype = value_dtype
+        self._default = convert_to_tensor(default, value_dtype, graph=handle.graph)
+
+    @property
+    def key_dtype(self) -> DType:
+        """The dtype of keys."""
+        return self._key_dtype
+
+    @property
+    def value_dtype(self) -> DType:
+        """The dtype of values."""
+        return self._value_dtype
+
+    @property
+    def name(self) -> str:
+        """The name of the table's node."""
+        return self._handle.op.name
+
+    @property
+    def resource_handle(self) -> Tensor:
+        """The table's handle."""
+        return self._handle
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """The value of each key, or the default value.
+
+        Args:
+            keys: a tensor or sparse tensor.
+            name: wanted name.
+
+        Returns:
+            Values in the place of keys, sparse if those are. FailedPreconditionError at run time if the
+            table has not been filled.
+
+        Raises:
+            TypeError: if ``keys`` have another dtype.
+        """
+        wanted = keys.values if isinstance(keys, SparseTensor) else keys
+        with self._handle.graph.name_scope(name or f"{self.name}_Lookup"):
+            found = self._find(self._as_keys(wanted))
+        if isinstance(keys, SparseTensor):
+            return SparseTensor(keys.indices, found, keys.dense_shape)
+        return found
+
+    def _as_keys(self, keys: Any) -> Tensor:
+        return as_keys(keys, self._key_dtype, self._handle.graph)
+
+    def _find(self, keys: Tensor) -> Tensor:
+        return make_one("LookupTableFindV2", [self._handle, keys, self._default])
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many entries there are, int64."""
+        with self._handle.graph.name_scope(name or f"{self.name}_Size"):
+            return make_one("LookupTableSizeV2", [self._handle])
+
+    def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
+        """All keys, and their values in the same order."""
+        attrs = {"Tkeys": self._key_dtype, "Tvalues": self._value_dtype}
+        op = make(
+            "LookupTableExportV2",
+            [self._handle],
+            attrs,
+            name or f"{self.name}_lookup_table_export_values",
+        )
+        keys, values = op.outputs
+        values.set_shape(TensorShape([None, *self._default.shape.as_list()]))
+        return keys, values
+
+
+def as_keys(keys: Any, dtype: DType, graph: Graph) -> Tensor:
+    """Keys as a tensor.
+
+    Raises:
+        TypeError: for another dtype.
+    """
+    if isinstance(keys, Tensor) and keys.dtype is not dtype:
+        raise TypeError(
+            f"Dtype of argument `keys` must be {dtype.name}, received: {keys.dtype.name}"
+        )
+    return convert_to_tensor(keys, dtype, "keys", graph=graph)
+
+
+class StaticHashTable(_Table):
+    """A table that is filled once, by its initializer.
+
+    Args:
+        initializer: what fills it.
+        default_value: a scalar, for keys that are not in it.
+        name: of its node.
+
+    Raises:
+        ValueError: if ``default_value`` is no scalar.
+        TypeError: if it has another dtype than values.
+    """
+
+    def __init__(
+        self, initializer: TableInitializer, default_value: Any, name: str | None = None
+    ) -> None:
+        types = initializer.key_dtype, initializer.value_dtype
+        attrs = {"key_dtype": types[0], "value_dtype": types[1]}
+        handle = make_handle("HashTableV2", name or "hash_table", None, attrs)
+        super().__init__(handle, *types, default_value)
+        if self._default.shape.rank not in (None, 0):
+            raise ValueError(f"default_value is a scalar, got shape {self._default.shape}")
+        self._initializer = initializer.initialize(self)
+
+    @property
+    def default_value(self) -> Tensor:
+        """What keys get that are not in the table."""
+        return self._default
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that fills the table."""
+        return self._initializer
+
+    @property
+    def init(self) -> Operation:
+        """TensorFlow's older name of ``initializer``."""
+        return self._initializer
+
+
+HashTable = StaticHashTable
+
+
+class StaticVocabularyTable:
+    """A table of ids with buckets for keys that are not in it.
+
+    Keys of the vocabulary have the ids that the initializer gives, in ``[0, size)``; others fall, by
+    their hash, into one of the buckets that come after.
+
+    Args:
+        initializer: what fills it, with int64 values; nothing for buckets alone.
+        num_oov_buckets: how many buckets there are, at least 1.
+        lookup_key_dtype: dtype of keys that are looked up, if it is another than that of the initializer
+            (both integers then); string without initializer.
+        name: of the table's node.
+
+    Raises:
+        ValueError: for less than 1 bucket.
+        TypeError: if values are no int64, or keys neither strings nor integers.
+    """
+
+    def __init__(
+        self, initializer: TableInitializer | None, num_oov_buckets: int,
+        lookup_key_dtype: Any = None, name: str | None = None,
+    ) -> None:  # fmt: skip
+        if num_oov_buckets <= 0:
+            raise ValueError("`num_oov_buckets` must be > 0; use StaticHashTable.")
+        if initializer is not None and initializer.value_dtype is not int64:
+            raise TypeError(
+                f"Invalid `value_dtype`, expected int64, got {initializer.value_dtype.name}"
+            )
+        inner = string if initializer is None else initializer.key_dtype
+        self._key_dtype = inner if lookup_key_dtype is None else as_dtype(lookup_key_dtype)
+        if self._key_dtype.kind not in "ius" or (self._key_dtype is string) != (inner is string):
+            raise TypeError(
+                f"keys are strings or integers, as those of the initializer ({inner.name}); got "
+                f"{self._key_dtype.name}"
+            )
+        self._buckets = int(num_oov_buckets)
+        self._name = name or "hash_bucket"
+        self._graph = get_default_graph()
+        self._table = None if initializer is None else StaticHashTable(initializer, -1, name)
+
+    @property
+    def key_dtype(self) -> DType:
+        """The dtype of keys."""
+        return self._key_dtype
+
+    @property
+    def value_dtype(self) -> DType:
+        """The dtype of ids."""
+        return int64
+
+    @property
+    def name(self) -> str:
+        """The name of the table's node."""
+        return self._name if self._table is None else self._table.name
+
+    @property
+    def resource_handle(self) -> Tensor | None:
+        """The handle of the table of the vocabulary, if there is one."""
+        return None if self._table is None else self._table.resource_handle
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that fills the table."""
+        if self._table is None:
+            with self._graph.as_default():
+                return no_op()
+        return self._table.initializer
+
+    @property
+    def init(self) -> Operation:
+        """TensorFlow's older name of ``initializer``."""
+        return self.initializer
+
+    def size(self, name: str | None = None) -> Tensor:
+        """How many ids there are, those of buckets included, int64."""
+        if self._table is None:
+            return convert_to_tensor(self._buckets, int64, graph=self._graph)
+        return self._table.size(name) + self._buckets
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """The id of each key; arguments as ``StaticHashTable.lookup``."""
+        wanted = keys.values if isinstance(keys, SparseTensor) else keys
+        with self._graph.as_default(), self._graph.name_scope(name or f"{self.name}_Lookup"):
+            found = self._ids(as_keys(wanted, self._key_dtype, self._graph))
+        if isinstance(keys, SparseTensor):
+            return SparseTensor(keys.indices, found, keys.dense_shape)
+        return found
+
+    def _ids(self, keys: Tensor) -> Tensor:
+        text = keys if keys.dtype is string else as_string(keys)
+        buckets = string_to_hash_bucket_fast(text, self._buckets, "hash_bucket")
+        if self._table is None:
+            return buckets
+        inner = keys if keys.dtype is self._table.key_dtype else cast(keys, self._table.key_dtype)
+        ids: Tensor = self._table.lookup(inner)
+        known = not_equal(ids, self._table.default_value)
+        return where_v2(known, ids, buckets + self._table.size())
+
+
+class MutableHashTable(_Table):
+    """A table that steps change.
+
+    It belongs to the session whose steps use it, and is empty at first.
+
+    Args:
+        key_dtype: of keys.
+        value_dtype: of values.
+        default_value: for keys that are not in it; its shape is that of all values.
+        name: of its node.
+        checkpoint: taken for compatibility; tables are not saved with variables.
+    """
+
+    def __init__(
+        self, key_dtype: Any, value_dtype: Any, default_value: Any,
+        name: str = "MutableHashTable", checkpoint: bool = True,
+    ) -> None:  # fmt: skip
+        del checkpoint
+        types = as_dtype(key_dtype), as_dtype(value_dtype)
+        default = convert_to_tensor(default_value, types[1], graph=get_default_graph())
+        attrs: dict[str, Any] = {"key_dtype": types[0], "value_dtype": types[1]}
+        op_type = "MutableHashTableV2"
+        if default.shape.rank != 0:
+            op_type = "MutableHashTableOfTensorsV2"
+            attrs["value_shape"] = default.shape.as_list()
+        super().__init__(make_handle(op_type, name, None, attrs), *types, default)
+
+    def insert(self, keys: Any, values: Any, name: str | None = None) -> Operation:
+        """Puts entries in, over those that have the same key.
+
+        Args:
+            keys: of any shape.
+            values: a value for each.
+            name: wanted name.
+
+        Raises:
+            TypeError: for other dtypes.
+            ValueError: if shapes are known not to fit.
+        """
+        return self._change(
+            "LookupTableInsertV2", name or f"{self.name}_lookup_table_insert", keys, values
+        )
+
+    def remove(self, keys: Any, name: str | None = None) -> Operation:
+        """Takes entries out; keys that are not there do not matter."""
+        return self._change("LookupTableRemoveV2", name or f"{self.name}_lookup_table_remove", keys)
+
+    def _change(self, op_type: str, name: str, keys: Any, *values: Any) -> Operation:
+        graph = self._handle.graph
+        with graph.name_scope(name):
+            made = [convert_to_tensor(v, self._value_dtype, "values", graph=graph) for v in values]
+            return make(op_type, [self._handle, self._as_keys(keys), *made])
+
+
+# -- all tables ------------------------------------------------------------------------------------
+
+
+def tables_initializer(name: str = "init_all_tables") -> Operation:
+    """The operation that fills all tables of the default graph."""
+    initializers = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return group(*initializers, name=name) if initializers else no_op(name)
+
+
+def initialize_all_tables(name: str = "init_all_tables") -> Operation:
+    """TensorFlow's older name of ``tables_initializer``."""
+    return tables_initializer(name)

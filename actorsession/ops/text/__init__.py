@@ -1,0 +1,1 @@
+"""Strings: their characters, parts, patterns, numbers and fingerprints."""

@@ -1,0 +1,361 @@
+"""The characters of strings: case, white space, length, parts, base64 and encodings.
+
+Each op stands here whole. Bytes are counted unless ``unit`` is ``UTF8_CHAR``; then every byte that does not
+go on with a character begins one, as in TensorFlow, so broken UTF-8 is counted too.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import codecs
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import int32, string
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.operands import broadcast
+from actorsession.ops.shape_operands import boxed, require_index, same_dtype
+from actorsession.ops.text.kernels import (
+    register_each,
+    require_string,
+    string_array,
+    string_unary,
+    text_of,
+)
+
+__all__ = [
+    "decode_base64", "encode_base64", "string_length", "string_lower", "string_strip", "string_upper",
+    "substr", "unicode_transcode",
+]  # fmt: skip
+
+_SPACE = b" \t\n\x0b\x0c\r"
+
+
+# -- case and white space --------------------------------------------------------------------------
+
+
+def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Each string in lower case.
+
+    Args:
+        input: strings.
+        encoding: ``utf-8``, or empty, which leaves everything but ASCII letters as it is.
+        name: wanted name.
+
+    Raises:
+        ValueError: for another encoding.
+    """
+    return string_unary("StringLower", input, name, {"encoding": text_of(encoding)})
+
+
+def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Each string in upper case; arguments as ``string_lower``."""
+    return string_unary("StringUpper", input, name, {"encoding": text_of(encoding)})
+
+
+def string_strip(input: Any, name: str | None = None) -> Tensor:
+    """Each string without the white space at its ends."""
+    return string_unary("StringStrip", input, name)
+
+
+def _check_encoding(ctx: InferContext) -> None:
+    if ctx.attrs["encoding"].lower() not in ("", "utf-8"):
+        raise ValueError(
+            f"{ctx.op}: encoding is 'utf-8' or empty, got {ctx.attrs['encoding']!r:.100}"
+        )
+
+
+def _cased(
+    ascii_only: Callable[[bytes], bytes], of_text: Callable[[str], str]
+) -> Callable[[KernelContext], Callable[[bytes], bytes]]:
+    """The function of one string by the node's encoding."""
+
+    def through_text(value: bytes) -> bytes:
+        return of_text(value.decode("utf-8", "replace")).encode()
+
+    return lambda ctx: through_text if ctx.attrs["encoding"] else ascii_only
+
+
+_ENCODING = {"encoding": ""}
+register_each("StringLower", _cased(bytes.lower, str.lower), attrs=_ENCODING, check=_check_encoding)
+register_each("StringUpper", _cased(bytes.upper, str.upper), attrs=_ENCODING, check=_check_encoding)
+register_each("StringStrip", lambda ctx: lambda value: value.strip(_SPACE))
+
+
+# -- length and parts ------------------------------------------------------------------------------
+
+
+def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+    """The length of each string, int32.
+
+    Args:
+        input: strings.
+        name: wanted name.
+        unit: ``BYTE`` or ``UTF8_CHAR``.
+
+    Raises:
+        ValueError: for another unit.
+    """
+    return string_unary("StringLength", input, name, {"unit": text_of(unit)})
+
+
+def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+    """A part of each string.
+
+    Args:
+        input: strings.
+        pos: where the part begins, int32 or int64; counted from the end if negative. Broadcast with
+            ``input``.
+        len: how long it is, of the dtype and shape of ``pos``; what is not there is left out. A negative
+            one takes all bytes to the end, and no characters.
+        name: wanted name.
+        unit: ``BYTE`` or ``UTF8_CHAR``.
+
+    Returns:
+        The strings. InvalidArgumentError at run time for a ``pos`` outside a string.
+
+    Raises:
+        TypeError: if ``pos`` and ``len`` have different dtypes.
+        ValueError: if shapes do not fit.
+    """
+    graph = graph_of(input, pos, len)
+    with graph.name_scope(name or "Substr") as scope:
+        value = convert_to_tensor(input, string, "input", graph=graph)
+        start = convert_to_tensor(pos, None, "pos", graph=graph)
+        count = convert_to_tensor(
+            len, None if hasattr(len, "_as_graph_element") else start.dtype, "len", graph=graph
+        )
+        return make_one("Substr", [value, start, count], {"unit": text_of(unit)}, scope)
+
+
+def _check_unit(ctx: InferContext) -> None:
+    if ctx.attrs["unit"] not in ("BYTE", "UTF8_CHAR"):
+        raise ValueError(f"{ctx.op}: unit is BYTE or UTF8_CHAR, got {ctx.attrs['unit']!r:.100}")
+
+
+def _starts(value: bytes) -> list[int]:
+    """Where the characters begin: at every byte that does not go on with one."""
+    return [i for i, byte in enumerate(value) if byte & 0xC0 != 0x80]
+
+
+def _characters(value: bytes) -> int:
+    return sum(byte & 0xC0 != 0x80 for byte in value)
+
+
+register_each(
+    "StringLength",
+    lambda ctx: len if ctx.attrs["unit"] == "BYTE" else _characters,
+    int32,
+    {"unit": "BYTE"},
+    _check_unit,
+)
+
+
+def _infer_substr(ctx: InferContext) -> list[TensorSpec]:
+    require_string(ctx, 0)
+    require_index(ctx, 1, 2)
+    same_dtype(ctx, 1, 2)
+    _check_unit(ctx)
+    if not ctx.inputs[1].shape.is_compatible_with(ctx.inputs[2].shape):
+        raise ValueError(
+            f"Substr: pos and len have one shape, got {ctx.inputs[1].shape} and {ctx.inputs[2].shape}"
+        )
+    return [TensorSpec(string, broadcast(ctx, 0, 1))]
+
+
+def _part(value: bytes, position: int, count: int, by_character: bool) -> bytes:
+    starts = [*_starts(value), len(value)] if by_character else range(len(value) + 1)
+    size = len(starts) - 1
+    if not -size <= position <= size:
+        raise InvalidArgumentError(
+            f"Substr: position {position} is outside a string of length {size}: {value!r:.100}"
+        )
+    first = position + size if position < 0 else position
+    if count < 0:
+        count = 0 if by_character else size
+    last = min(size, first + count)
+    return value[starts[first] : starts[last]]
+
+
+def _substr_kernel(ctx: KernelContext) -> Kernel:
+    by_character = ctx.attrs["unit"] == "UTF8_CHAR"
+
+    def parts(value: Any, position: Any, count: Any) -> Any:
+        if np.shape(position) != np.shape(count):
+            raise InvalidArgumentError(
+                f"Substr: pos and len have one shape, got {list(np.shape(position))} and "
+                f"{list(np.shape(count))}"
+            )
+        try:
+            texts, firsts, counts = np.broadcast_arrays(boxed(value), position, count)
+        except ValueError:
+            raise InvalidArgumentError(
+                f"Substr cannot broadcast strings of shape {list(np.shape(boxed(value)))} with "
+                f"positions of shape {list(np.shape(position))}"
+            ) from None
+        triples = zip(texts.flat, firsts.flat, counts.flat, strict=True)
+        cut = [_part(text, int(first), int(n), by_character) for text, first, n in triples]
+        return string_array(cut, texts.shape)
+
+    return parts
+
+
+register(
+    OpDef(
+        name="Substr",
+        infer=_infer_substr,
+        kernel=_substr_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"unit": "BYTE"},
+    )
+)
+
+
+# -- base64 ----------------------------------------------------------------------------------------
+
+
+def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
+    """Each string in web-safe base64.
+
+    Args:
+        input: strings.
+        pad: whether ``=`` fills the last group of four.
+        name: wanted name.
+    """
+    return string_unary("EncodeBase64", input, name, {"pad": bool(pad)})
+
+
+def decode_base64(input: Any, name: str | None = None) -> Tensor:
+    """What each string says in web-safe base64, padded or not.
+
+    InvalidArgumentError at run time for what is no base64.
+    """
+    return string_unary("DecodeBase64", input, name)
+
+
+def _encoded(value: bytes) -> bytes:
+    return base64.urlsafe_b64encode(value)
+
+
+_PLAIN = bytes(itertools.chain(range(48, 58), range(65, 91), range(97, 123))) + b"-_"
+
+
+def _decoded(value: bytes) -> bytes:
+    bare = value.rstrip(b"=")
+    padding = len(value) - len(bare)
+    fits = len(bare) % 4 != 1 and (not padding or (padding <= 2 and len(value) % 4 == 0))
+    if not fits or bare.strip(_PLAIN):
+        raise InvalidArgumentError(f"no web-safe base64: {value!r:.100}")
+    try:
+        return base64.urlsafe_b64decode(bare + b"=" * (-len(bare) % 4))
+    except binascii.Error as error:
+        raise InvalidArgumentError(f"no web-safe base64 ({error}): {value!r:.100}") from None
+
+
+register_each(
+    "EncodeBase64",
+    lambda ctx: _encoded if ctx.attrs["pad"] else lambda value: _encoded(value).rstrip(b"="),
+    attrs={"pad": False},
+)
+register_each("DecodeBase64", lambda ctx: _decoded)
+
+
+# -- encodings -------------------------------------------------------------------------------------
+
+
+def unicode_transcode(
+    input: Any,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Each string in another encoding.
+
+    Args:
+        input: strings.
+        input_encoding: that of the input; a name that Python knows.
+        output_encoding: ``UTF-8``, ``UTF-16-BE`` or ``UTF-32-BE``.
+        errors: ``replace``, ``ignore`` or ``strict`` about bytes that are no text.
+        replacement_char: code point that stands in for those.
+        replace_control_characters: whether it stands in for the code points below 32 as well.
+        name: wanted name.
+
+    Raises:
+        ValueError: for another encoding or way to handle errors.
+    """
+    attrs = {
+        "input_encoding": text_of(input_encoding),
+        "output_encoding": text_of(output_encoding),
+        "errors": text_of(errors),
+        "replacement_char": int(replacement_char),
+        "replace_control_characters": bool(replace_control_characters),
+    }
+    return string_unary("UnicodeTranscode", input, name, attrs)
+
+
+_OUTPUTS = {"UTF-8": "utf-8", "UTF-16-BE": "utf-16-be", "UTF-32-BE": "utf-32-be"}
+_CONTROL = range(32)
+
+
+def _check_transcoding(ctx: InferContext) -> None:
+    if ctx.attrs["output_encoding"] not in _OUTPUTS:
+        raise ValueError(
+            f"{ctx.op}: output_encoding is one of {', '.join(_OUTPUTS)}, got "
+            f"{ctx.attrs['output_encoding']!r:.100}"
+        )
+    if ctx.attrs["errors"] not in ("replace", "ignore", "strict"):
+        raise ValueError(
+            f"{ctx.op}: errors is replace, ignore or strict, got {ctx.attrs['errors']!r:.100}"
+        )
+    try:
+        codecs.lookup(ctx.attrs["input_encoding"])
+    except LookupError:
+        raise ValueError(
+            f"{ctx.op}: unknown input_encoding {ctx.attrs['input_encoding']!r:.100}"
+        ) from None
+
+
+def _transcoded(ctx: KernelContext) -> Callable[[bytes], bytes]:
+    source, errors = ctx.attrs["input_encoding"], ctx.attrs["errors"]
+    target, stand_in = _OUTPUTS[ctx.attrs["output_encoding"]], chr(ctx.attrs["replacement_char"])
+    replaced = _CONTROL if ctx.attrs["replace_control_characters"] else ()
+    table: dict[int, str] = dict.fromkeys(replaced, stand_in)
+    if stand_in != "\ufffd":
+        table[0xFFFD] = stand_in
+
+    def transcode(value: bytes) -> bytes:
+        try:
+            return value.decode(source, errors).translate(table).encode(target)
+        except UnicodeError as error:
+            raise InvalidArgumentError(f"no {source}: {value!r:.100} ({error})") from None
+
+    return transcode
+
+
+register_each(
+    "UnicodeTranscode",
+    _transcoded,
+    attrs={
+        "input_encoding": "UTF-8", "output_encoding": "UTF-8", "errors": "replace",
+        "replacement_char": 0xFFFD, "replace_control_characters": False,
+    },
+    check=_check_transcoding,
+)  # fmt: skip

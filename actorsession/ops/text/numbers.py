@@ -1,0 +1,332 @@
+"""Strings and numbers: numbers written out and read, bytes taken as numbers, strings hashed into buckets.
+
+Each op stands here whole. Of TensorFlow's hashes only FarmHash is here (``string_to_hash_bucket_fast``): a
+bucket must be TensorFlow's own, or trained tables would not fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, as_dtype, float32, int64, string
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    REQUIRED,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.shape_operands import boxed, one_spelling
+from actorsession.ops.text.fingerprints import farmhash64
+from actorsession.ops.text.kernels import (
+    each_number,
+    register_each,
+    require_string,
+    string_array,
+    string_unary,
+    text_of,
+)
+
+__all__ = ["as_string", "decode_raw", "string_to_hash_bucket_fast", "string_to_number"]
+
+
+# -- numbers written out ---------------------------------------------------------------------------
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Each number as a string, as C's ``printf`` writes it.
+
+    Args:
+        input: numbers, bools or strings.
+        precision: digits after the point (significant ones if ``shortest``); 6 for -1.
+        scientific: whether floating-point numbers are written with an exponent.
+        shortest: whether they are written the shorter way.
+        width: least number of characters; none for -1.
+        fill: what fills up: a blank if empty, ``0``; or a blank, ``+`` or ``-`` as in ``printf``.
+        name: wanted name.
+
+    Raises:
+        ValueError: for arguments that contradict each other, or do not fit the dtype.
+    """
+    attrs = {
+        "precision": int(precision), "scientific": bool(scientific), "shortest": bool(shortest),
+        "width": int(width), "fill": text_of(fill),
+    }  # fmt: skip
+    return make_one("AsString", [convert_to_tensor(input)], attrs, name)
+
+
+def _infer_as_string(ctx: InferContext) -> list[TensorSpec]:
+    dtype, attrs = ctx.inputs[0].dtype, ctx.attrs
+    if dtype.kind == "r":
+        raise TypeError("AsString: resource handles have no value to write")
+    if attrs["scientific"] and attrs["shortest"]:
+        raise ValueError("AsString: scientific and shortest exclude each other")
+    written = attrs["scientific"] or attrs["shortest"] or attrs["precision"] >= 0
+    if written and dtype.kind not in "fc":
+        raise ValueError(
+            "AsString: scientific, shortest and precision are for floating-point numbers, got "
+            f"{dtype.name}"
+        )
+    if attrs["fill"] not in ("", " ", "+", "-", "0"):
+        raise ValueError(
+            f"AsString: fill is empty, ' ', '+', '-' or '0', got {attrs['fill']!r:.100}"
+        )
+    return [TensorSpec(string, ctx.inputs[0].shape)]
+
+
+def _as_string_kernel(ctx: KernelContext) -> Kernel:
+    one = _writer(ctx.inputs[0].dtype, ctx)
+
+    def written(value: Any) -> Any:
+        array = np.asarray(boxed(value))
+        return string_array([one(v) for v in array.ravel().tolist()], array.shape)
+
+    return written
+
+
+def _writer(dtype: DType, ctx: KernelContext) -> Callable[[Any], bytes]:
+    """The function of one number, as Python has it."""
+    attrs = ctx.attrs
+    if dtype.kind == "s":
+        return bytes
+    if dtype.kind == "b":
+        return lambda value: b"true" if value else b"false"
+    width = attrs["width"] if attrs["width"] > -1 else ""
+    if dtype.kind in "iu":
+        pattern = f"%{attrs['fill']}{width}d"
+        return lambda value: (pattern % value).encode()
+    letter = "e" if attrs["scientific"] else "g" if attrs["shortest"] else "f"
+    precision = f".{attrs['precision']}" if attrs["precision"] > -1 else ""
+    pattern = f"%{attrs['fill']}{width}{precision}{letter}"
+    plain = pattern.replace("%0", "%", 1)
+
+    def real(value: float) -> str:
+        # C does not fill up infinities and NaN with zeros, nor give NaN a sign here.
+        return (pattern if np.isfinite(value) else plain) % value
+
+    if dtype.kind == "c":
+        return lambda value: f"({real(value.real)},{real(value.imag)})".encode()
+    return lambda value: real(value).encode()
+
+
+register(
+    OpDef(
+        name="AsString",
+        infer=_infer_as_string,
+        kernel=_as_string_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"precision": -1, "scientific": False, "shortest": False, "width": -1, "fill": ""},
+    )
+)
+
+
+# -- numbers read ----------------------------------------------------------------------------------
+
+
+def string_to_number(
+    string_tensor: Any = None,
+    out_type: Any = float32,
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """The number that each string says.
+
+    Args:
+        string_tensor: strings; white space around a number does not matter.
+        out_type: float32, float64, int32, int64, uint32 or uint64.
+        name: wanted name.
+        input: the other name of ``string_tensor``.
+
+    Returns:
+        The numbers. InvalidArgumentError at run time for what is none, or beyond the type.
+
+    Raises:
+        TypeError: for another ``out_type``.
+    """
+    value = one_spelling(input, string_tensor, "input", "string_tensor")
+    return string_unary("StringToNumber", value, name, {"out_type": as_dtype(out_type)})
+
+
+_READ = ("float32", "float64", "int32", "int64", "uint32", "uint64")
+_FLOAT = re.compile(
+    rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan|0x[0-9a-f]+(?:\.[0-9a-f]*)?(?:p[+-]?\d+)?)",
+    re.IGNORECASE,
+)
+_INTEGER = re.compile(rb"[+-]?\d+")
+
+
+def _infer_to_number(ctx: InferContext) -> list[TensorSpec]:
+    require_string(ctx, 0)
+    dtype = as_dtype(ctx.attrs["out_type"])
+    if dtype.name not in _READ:
+        raise TypeError(f"StringToNumber: out_type is one of {', '.join(_READ)}, got {dtype.name}")
+    return [TensorSpec(dtype, ctx.inputs[0].shape)]
+
+
+def _to_number_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.outputs[0].dtype
+    pattern = _FLOAT if dtype.is_floating else _INTEGER
+    info = None if dtype.is_floating else np.iinfo(dtype.np_dtype)
+
+    def number(value: bytes) -> Any:
+        text = value.strip(b" \t\n\x0b\x0c\r")
+        if pattern.fullmatch(text) is None or len(text) > _LONGEST:
+            raise InvalidArgumentError(
+                f"StringToNumber could not correctly convert string: {value!r:.100} to {dtype.name}"
+            )
+        if info is None:
+            return float.fromhex(text.decode()) if b"x" in text.lower() else float(text)
+        found = int(text)
+        if not info.min <= found <= info.max:
+            raise InvalidArgumentError(
+                f"StringToNumber: {value!r:.100} is not between {info.min} and {info.max}"
+            )
+        return found
+
+    def numbers(value: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return each_number(number, value, dtype.np_dtype)
+
+    return numbers
+
+
+# Python reads integers of up to this many digits; no number of these types is longer.
+_LONGEST = 4000
+
+register(
+    OpDef(
+        name="StringToNumber",
+        infer=_infer_to_number,
+        kernel=_to_number_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"out_type": float32},
+    )
+)
+
+
+# -- bytes as numbers ------------------------------------------------------------------------------
+
+
+def decode_raw(
+    input_bytes: Any = None,
+    out_type: Any = None,
+    little_endian: bool = True,
+    name: str | None = None,
+    bytes: Any = None,
+) -> Tensor:
+    """The bytes of each string taken as numbers.
+
+    Args:
+        input_bytes: strings, all of one length.
+        out_type: dtype of the numbers.
+        little_endian: whether the lowest byte of each comes first.
+        name: wanted name.
+        bytes: older name of ``input_bytes``.
+
+    Returns:
+        An array with one axis more. InvalidArgumentError at run time for strings of different lengths,
+        or of one that is no whole number of elements.
+
+    Raises:
+        TypeError: for a dtype that is no number or bool.
+    """
+    value = one_spelling(input_bytes, bytes, "input_bytes", "bytes")
+    attrs = {"out_type": as_dtype(out_type), "little_endian": bool(little_endian)}
+    return string_unary("DecodeRaw", value, name, attrs)
+
+
+def _infer_decode_raw(ctx: InferContext) -> list[TensorSpec]:
+    require_string(ctx, 0)
+    dtype, dims = as_dtype(ctx.attrs["out_type"]), ctx.inputs[0].shape.dims
+    if dtype.kind in "sr":
+        raise TypeError(f"DecodeRaw: out_type is a number or bool, got {dtype.name}")
+    return [TensorSpec(dtype, unknown_shape if dims is None else TensorShape([*dims, None]))]
+
+
+def _decode_raw_kernel(ctx: KernelContext) -> Kernel:
+    dtype, little = ctx.outputs[0].dtype.np_dtype, ctx.attrs["little_endian"]
+    # Each half of a complex number is in that order.
+    step = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+
+    def decoded(value: Any) -> Any:
+        array = boxed(value)
+        lengths = {len(v) for v in array.flat} or {0}
+        if len(lengths) > 1 or min(lengths) % dtype.itemsize:
+            raise InvalidArgumentError(
+                f"DecodeRaw: strings have one length, a multiple of {dtype.itemsize} bytes, got "
+                f"{sorted(lengths)}"
+            )
+        raw = np.frombuffer(b"".join(array.flat), np.uint8)
+        if not little:
+            raw = raw.reshape(-1, step)[:, ::-1].reshape(-1)
+        [length] = lengths
+        shape = (*array.shape, length // dtype.itemsize)
+        if dtype == np.bool_:
+            return (raw != 0).reshape(shape)
+        return raw.copy().view(dtype).reshape(shape)
+
+    return decoded
+
+
+register(
+    OpDef(
+        name="DecodeRaw",
+        infer=_infer_decode_raw,
+        kernel=_decode_raw_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"out_type": REQUIRED, "little_endian": True},
+    )
+)
+
+
+# -- buckets ---------------------------------------------------------------------------------------
+
+
+def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
+    """A bucket for each string: its FarmHash fingerprint modulo ``num_buckets``, int64.
+
+    Args:
+        input: strings.
+        num_buckets: how many buckets there are, at least 1.
+        name: wanted name.
+
+    Raises:
+        ValueError: for less than 1 bucket.
+    """
+    return string_unary(
+        "StringToHashBucketFast", input, name, {"num_buckets": int(num_buckets)}
+    )  # fmt: skip
+
+
+def _check_buckets(ctx: InferContext) -> None:
+    if ctx.attrs["num_buckets"] < 1:
+        raise ValueError(
+            f"{ctx.op}: num_buckets is at least 1, got {ctx.attrs['num_buckets']}"
+        )  # fmt: skip
+
+
+def _bucket(ctx: KernelContext) -> Callable[[bytes], int]:
+    count = ctx.attrs["num_buckets"]
+    return lambda value: farmhash64(value) % count
+
+
+register_each("StringToHashBucketFast", _bucket, int64, {"num_buckets": REQUIRED}, _check_buckets)

@@ -1,0 +1,1 @@
+"""The fused updates of optimisers."""

@@ -1,0 +1,1 @@
+"""Variables: state that outlives a step, its scopes, first values, updates and checkpoints."""

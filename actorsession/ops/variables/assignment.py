@@ -1,0 +1,154 @@
+"""Updates of variables as functions, the older spelling of the methods of ``Variable``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorsession.graph.operation import Tensor
+from actorsession.ops.variables.updates import batch_places
+from actorsession.ops.variables.variable import Variable
+
+__all__ = [
+    "assign", "assign_add", "assign_sub", "batch_scatter_update", "scatter_add", "scatter_div",
+    "scatter_max", "scatter_min", "scatter_mul", "scatter_nd_add", "scatter_nd_sub",
+    "scatter_nd_update", "scatter_sub", "scatter_update",
+]  # fmt: skip
+
+
+def assign(
+    ref: Variable | Tensor,
+    value: Any,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """Replaces a variable's value; see ``Variable.assign``.
+
+    Args:
+        ref: the variable, or a part of one, as square brackets read it.
+        value: the new value.
+        validate_shape: accepted for TensorFlow's sake; a variable made with
+            ``validate_shape=False`` takes any shape, all others only their own.
+        use_locking: accepted for TensorFlow's sake.
+        name: wanted name of the update.
+    """
+    # By name: a part of a variable, ``variable[...]``, has no other arguments.
+    return ref.assign(value, name=name)
+
+
+def assign_add(
+    ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Any:
+    """Adds to a variable's value; see ``Variable.assign``."""
+    return ref.assign_add(value, use_locking, name)
+
+
+def assign_sub(
+    ref: Variable, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Any:
+    """Subtracts from a variable's value; see ``Variable.assign``."""
+    return ref.assign_sub(value, use_locking, name)
+
+
+def scatter_add(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Adds ``updates`` to the rows ``indices`` of a variable.
+
+    Args:
+        ref: the variable, of rank 1 or more.
+        indices: int32 or int64, any shape.
+        updates: shape ``indices.shape + ref.shape[1:]``, or a scalar for all of them.
+        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
+        name: wanted name of the update.
+
+    Returns:
+        A tensor that reads the variable after the update.
+    """
+    return ref.scattered("ResourceScatterAdd", indices, updates, name)
+
+
+def scatter_sub(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Subtracts ``updates`` from the rows ``indices`` of a variable; see ``scatter_add``."""
+    return ref.scattered("ResourceScatterSub", indices, updates, name)
+
+
+def scatter_update(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """Replaces the rows ``indices`` of a variable by ``updates``; see ``scatter_add``."""
+    return ref.scattered("ResourceScatterUpdate", indices, updates, name)
+
+
+def scatter_mul(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Multiplies the rows ``indices`` of a variable by ``updates``; see ``scatter_add``."""
+    return ref.scattered("ResourceScatterMul", indices, updates, name)
+
+
+def scatter_div(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Divides the rows ``indices`` of a variable by ``updates``; see ``scatter_add``.
+
+    Integers are divided towards zero, and never by zero.
+    """
+    return ref.scattered("ResourceScatterDiv", indices, updates, name)
+
+
+def scatter_min(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Lowers the rows ``indices`` of a variable to ``updates`` where those are less."""
+    return ref.scattered("ResourceScatterMin", indices, updates, name)
+
+
+def scatter_max(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Raises the rows ``indices`` of a variable to ``updates`` where those are greater."""
+    return ref.scattered("ResourceScatterMax", indices, updates, name)
+
+
+def scatter_nd_update(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """Replaces single elements or blocks of a variable; see ``Variable.scatter_nd_update``."""
+    return ref.scatter_nd_update(indices, updates, name)
+
+
+def scatter_nd_add(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Adds to single elements or blocks of a variable; see ``Variable.scatter_nd_update``."""
+    return ref.scatter_nd_add(indices, updates, name)
+
+
+def scatter_nd_sub(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Subtracts from single elements or blocks; see ``Variable.scatter_nd_update``."""
+    return ref.scatter_nd_sub(indices, updates, name)
+
+
+def batch_scatter_update(
+    ref: Variable, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """Replaces rows in each member of a batch that a variable holds.
+
+    Args:
+        ref: the variable.
+        indices: shape ``[b1, ..., bk, n]``: which positions of axis k.
+        updates: shape ``indices.shape + ref.shape[k + 1:]``.
+        use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
+        name: wanted name of the update.
+
+    Returns:
+        A tensor that reads the variable after the update.
+    """
+    with ref.graph.as_default():
+        places = batch_places(indices)
+    return ref.scatter_nd_update(places, updates, name)

@@ -1,0 +1,107 @@
+"""Variables by name, in the present variable scope: ``get_variable`` and ``get_local_variable``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from actorsession.graph.graph import get_default_graph
+from actorsession.graph.scopes import DeviceFunction
+from actorsession.graph.shape import ShapeLike
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.variables.creation import VariableAggregation, VariableSynchronization
+from actorsession.ops.variables.scope import get_variable_scope
+from actorsession.ops.variables.settings import Getter
+from actorsession.ops.variables.store import store_of
+
+__all__ = ["get_local_variable", "get_variable"]
+
+
+def get_variable(
+    name: str,
+    shape: ShapeLike = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Callable[..., Any] | None = None,
+    trainable: bool | None = None,
+    collections: Iterable[str] | None = None,
+    caching_device: str | DeviceFunction | None = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Getter | None = None,
+    constraint: Callable[..., Any] | None = None,
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+    aggregation: VariableAggregation = VariableAggregation.NONE,
+) -> Any:
+    """The variable of that name in the present variable scope, made or shared as the scope says.
+
+    Args:
+        name: under that of the scope.
+        shape: of the value; left out where the initialiser is a value, or a function without arguments.
+        dtype: element type; that of an initial value, else the scope's.
+        initializer: a value, or a function from shape and dtype to one, such as ``zeros_initializer()``;
+            the scope's if left out, else ``glorot_uniform_initializer`` for floats and zeros for others.
+        regularizer: a function from the variable to a loss, which joins
+            ``GraphKeys.REGULARIZATION_LOSSES``, or to ``None``; called when the variable is made.
+        trainable: whether optimisers change it; they do if left out.
+        collections: names of collections to join; ``GraphKeys.GLOBAL_VARIABLES`` if left out.
+        caching_device: a device from whose copy readers take the value.
+        partitioner: a function from ``shape`` and ``dtype`` to a number of parts per axis.
+        validate_shape: whether the initial value's shape must be known.
+        use_resource: accepted for TensorFlow's sake.
+        custom_getter: called instead of the getter, and instead of the scope's.
+        constraint: a function from a value to the one that optimisers put in its place.
+        synchronization: accepted for TensorFlow's sake.
+        aggregation: accepted for TensorFlow's sake.
+
+    Returns:
+        A ``Variable``, or with a partitioner a ``PartitionedVariable``.
+
+    Raises:
+        ValueError: if the name must be new and is not, or the other way round; for another shape or dtype
+            than that of the variable; or if a new one cannot be made so.
+    """
+    return get_variable_scope().get_variable(
+        store_of(get_default_graph()),
+        name,
+        shape=shape,
+        dtype=dtype,
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=trainable,
+        collections=collections,
+        caching_device=caching_device,
+        partitioner=partitioner,
+        validate_shape=validate_shape,
+        use_resource=use_resource,
+        custom_getter=custom_getter,
+        constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
+    )
+
+
+def get_local_variable(
+    name: str,
+    shape: ShapeLike = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Callable[..., Any] | None = None,
+    trainable: bool = False,
+    collections: Iterable[str] | None = None,
+    caching_device: str | DeviceFunction | None = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Getter | None = None,
+    constraint: Callable[..., Any] | None = None,
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+    aggregation: VariableAggregation = VariableAggregation.NONE,
+) -> Any:
+    """As ``get_variable``, for one that belongs to a process: in ``LOCAL_VARIABLES`` and never trained."""
+    return get_variable(
+        name, shape, dtype, initializer, regularizer, False,
+        [*(collections or ()), GraphKeys.LOCAL_VARIABLES], caching_device, partitioner,
+        validate_shape, use_resource, custom_getter, constraint, synchronization, aggregation,
+    )  # fmt: skip

@@ -1,0 +1,143 @@
+"""Lists of variables: the collections that they join, and ops over all of them.
+
+Initialisers of many variables at once, and which of them have a value. Stands on ``variables``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import string
+from actorsession.graph.graph import get_default_graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops.arrays.gather import gather
+from actorsession.ops.arrays.joining import stack
+from actorsession.ops.arrays.shape import rank, reshape
+from actorsession.ops.build import constant
+from actorsession.ops.elements.comparison import logical_not, where
+from actorsession.ops.flow import control
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.variables.variable import Variable
+
+__all__ = [
+    "all_variables", "assert_variables_initialized", "global_variables",
+    "global_variables_initializer", "initialize_all_variables", "initialize_local_variables",
+    "initialize_variables", "is_variable_initialized", "local_variables",
+    "local_variables_initializer", "model_variables", "moving_average_variables",
+    "report_uninitialized_variables", "trainable_variables", "variables_initializer",
+]  # fmt: skip
+
+
+def global_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that are shared and saved.
+
+    Args:
+        scope: only those whose name starts with a match of this pattern.
+    """
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that optimisers change; see ``global_variables``."""
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def local_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that belong to one process; see ``global_variables``."""
+    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that inference needs; see ``global_variables``."""
+    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Any]:
+    """The variables of the default graph that averages are kept of; see ``global_variables``."""
+    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
+    """An operation that gives each variable its first value.
+
+    Args:
+        var_list: the variables; for an empty list the operation does nothing.
+        name: wanted name.
+    """
+    return control.group(*[variable.initializer for variable in var_list], name=name)
+
+
+def global_variables_initializer() -> Operation:
+    """An operation that initialises all global variables which the default graph has now."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Operation:
+    """An operation that initialises all local variables which the default graph has now."""
+    return variables_initializer(local_variables())
+
+
+def all_variables() -> list[Any]:
+    """``global_variables``, by its older name."""
+    return global_variables()
+
+
+def initialize_variables(var_list: Sequence[Variable], name: str = "init") -> Operation:
+    """``variables_initializer``, by its older name."""
+    return variables_initializer(var_list, name)
+
+
+def initialize_all_variables() -> Operation:
+    """``global_variables_initializer``, by its older name."""
+    return global_variables_initializer()
+
+
+def initialize_local_variables() -> Operation:
+    """``local_variables_initializer``, by its older name."""
+    return local_variables_initializer()
+
+
+def is_variable_initialized(variable: Variable) -> Tensor:
+    """A bool scalar that says whether a value was assigned."""
+    return variable.is_initialized()
+
+
+def report_uninitialized_variables(
+    var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """The names of variables that have no value yet, as a string vector.
+
+    Args:
+        var_list: the variables to look at; all global and local ones if left out.
+        name: name scope of the new nodes.
+    """
+    chosen = [*global_variables(), *local_variables()] if var_list is None else list(var_list)
+    if not chosen:
+        return constant(np.zeros(0, object), string, name=name)
+    graph = chosen[0].graph
+    with graph.as_default(), graph.name_scope(name):
+        missing = where(logical_not(stack([v.is_initialized() for v in chosen])))
+        return gather(constant([v.op.name for v in chosen]), reshape(missing, [-1]))
+
+
+def assert_variables_initialized(var_list: Sequence[Variable] | None = None) -> Tensor | None:
+    """An older test for values: a tensor whose step fails unless all variables have one.
+
+    Args:
+        var_list: the variables to look at; all global and local ones if left out.
+
+    Returns:
+        The ranks of the values, a scalar if there is one variable; ``None`` without variables.
+    """
+    chosen = [*global_variables(), *local_variables()] if var_list is None else list(var_list)
+    if not chosen:
+        return None
+    graph = chosen[0].graph
+    with graph.as_default():
+        reads = [variable.new_read() for variable in chosen]
+        with graph.control_dependencies(reads):
+            ranks = [rank(read) for read in reads]
+        return ranks[0] if len(ranks) == 1 else stack(ranks)

@@ -1,0 +1,276 @@
+"""Variables in parts: one value that several variables hold, each a stretch of it along one axis.
+
+Owns ``PartitionedVariable`` and the arithmetic of cuts. ``variable_store`` makes them where a partitioner
+asks for it. A partitioned variable is no element of a graph: it has no name that could be fetched, and as an
+operand it stands for its parts joined.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import ShapeLike, TensorShape
+from actorsession.ops.arrays.joining import concat
+from actorsession.ops.arrays.splitting import split
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.variables.variable import Variable
+
+__all__ = ["PartitionInfo", "PartitionedVariable", "called_partitioner", "cuts"]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionInfo:
+    """What an initialiser is told of the part that it makes a value for.
+
+    Attributes:
+        full_shape: shape of the whole variable.
+        var_offset: first position of the part per axis.
+    """
+
+    full_shape: tuple[int, ...]
+    var_offset: tuple[int, ...]
+
+    def single_offset(self, shape: Sequence[int]) -> int:
+        """The first position on the axis that is cut, 0 if none is."""
+        return self.var_offset[self.single_slice_dim(shape) or 0] if self.var_offset else 0
+
+    def single_slice_dim(self, shape: Sequence[int]) -> int | None:
+        """The axis along which a part of that shape is less than the whole, if there is one.
+
+        Raises:
+            ValueError: if it does not fit into the whole, or is less along several axes.
+        """
+        if len(shape) != len(self.full_shape):
+            raise ValueError(f"a part of shape {list(shape)} of a whole of {list(self.full_shape)}")
+        cut = [i for i, (n, m) in enumerate(zip(shape, self.full_shape, strict=True)) if n != m]
+        places = zip(self.var_offset, shape, self.full_shape, strict=True)
+        if len(cut) > 1 or any(start + n > whole for start, n, whole in places):
+            raise ValueError(
+                f"a part of shape {list(shape)} at {list(self.var_offset)} is no stretch along one axis "
+                f"of a whole of shape {list(self.full_shape)}"
+            )
+        return cut[0] if cut else None
+
+
+class PartitionedVariable:
+    """Several variables that hold one value together; what ``get_variable`` gives under a partitioner.
+
+    Args:
+        name: of the whole.
+        shape: of the whole.
+        dtype: element type.
+        variable_list: the parts, in order.
+        partitions: number of parts per axis, all but one of them 1.
+
+    Raises:
+        TypeError: if the parts are no list of variables, or ``partitions`` no list of numbers.
+        ValueError: if the numbers do not fit the parts or the shape.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        shape: ShapeLike,
+        dtype: Any,
+        variable_list: Sequence[Variable],
+        partitions: Sequence[int],
+    ) -> None:
+        if not isinstance(variable_list, (list, tuple)):
+            raise TypeError(f"variable_list is a list or tuple, got {variable_list!r:.100}")
+        if not isinstance(partitions, (list, tuple)):
+            raise TypeError(f"partitions is a list or tuple, got {partitions!r:.100}")
+        self._shape = TensorShape(shape)
+        if len(partitions) != self._shape.rank or math.prod(partitions) != len(variable_list):
+            raise ValueError(
+                f"{len(variable_list)} parts of a variable of shape {self._shape} cannot be cut as "
+                f"{list(partitions)}"
+            )
+        self._name = name
+        self._dtype = as_dtype(dtype)
+        self._variables = list(variable_list)
+        self._partitions = list(partitions)
+
+    @property
+    def name(self) -> str:
+        """The name of the whole; its parts are called ``name/part_0`` and so on."""
+        return self._name
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of the whole."""
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        """The shape of the whole (TensorFlow's older spelling)."""
+        return self._shape
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that the parts belong to."""
+        graph: Graph = self._variables[0].graph
+        return graph
+
+    def __iter__(self) -> Iterator[Variable]:
+        """The parts, in order."""
+        return iter(self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+    def __repr__(self) -> str:
+        cut = "x".join(map(str, self._partitions))
+        return f"<PartitionedVariable {self._name!r} shape={self._shape} dtype={self._dtype.name} in {cut}>"
+
+    def _get_variable_list(self) -> list[Variable]:
+        return self._variables
+
+    def _get_partitions(self) -> list[int]:
+        return self._partitions
+
+    def _partition_axes(self) -> list[int]:
+        """The axis that is cut, the first one if none is."""
+        return [axis for axis, count in enumerate(self._partitions) if count > 1] or [0]
+
+    def as_tensor(self) -> Tensor:
+        """The whole value: the parts joined, each read anew."""
+        return self._concat()
+
+    def _concat(self) -> Tensor:
+        graph = self.graph
+        with graph.name_scope(f"{self._name}/ConcatPartitions/"):
+            parts = [part._operand() for part in self._variables]
+            whole = parts[0] if len(parts) == 1 else concat(parts, self._partition_axes()[0])
+        with graph.name_scope(None):
+            return make_one("Identity", [whole], None, self._name)
+
+    def _operand(self) -> Tensor:
+        return self._concat()
+
+    def assign(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> list[Any]:
+        """Replaces the whole value, part by part.
+
+        Args:
+            value: a value for the whole, or another ``PartitionedVariable`` cut in the same way.
+            use_locking: accepted for TensorFlow's sake.
+            name: wanted name of the updates.
+            read_value: whether tensors are returned.
+
+        Returns:
+            For each part what its own ``assign`` gives.
+
+        Raises:
+            ValueError: for a ``PartitionedVariable`` that is cut in another way.
+        """
+        return self._updated("assign", value, name, read_value)
+
+    def assign_add(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> list[Any]:
+        """Adds to the whole value, part by part; see ``assign``."""
+        return self._updated("assign_add", value, name, read_value)
+
+    def assign_sub(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> list[Any]:
+        """Subtracts from the whole value, part by part; see ``assign``."""
+        return self._updated("assign_sub", value, name, read_value)
+
+    def _updated(self, method: str, value: Any, name: str | None, read_value: bool) -> list[Any]:
+        return [
+            getattr(part, method)(share, name=name, read_value=read_value)
+            for part, share in zip(self._variables, self._shares(value), strict=True)
+        ]
+
+    def _shares(self, value: Any) -> list[Any]:
+        if isinstance(value, PartitionedVariable):
+            if value._partitions != self._partitions or value.shape != self.shape:
+                raise ValueError(f"{value!r} is not cut as {self!r} is")
+            return list(value)
+        whole = convert_to_tensor(value, self._dtype, graph=self.graph)
+        axis = self._partition_axes()[0]
+        sizes = [part.shape[axis] for part in self._variables]
+        pieces: list[Any] = list(split(whole, sizes, axis))
+        return pieces
+
+
+def called_partitioner(partitioner: Any, shape: TensorShape, dtype: DType) -> list[int]:
+    """What a partitioner says of a new variable.
+
+    Raises:
+        ValueError: if the shape is not known, or the answer is not one number of parts per axis, at least
+            1 and above 1 on one axis at most.
+    """
+    if not shape.is_fully_defined:
+        raise ValueError(
+            f"the shape of a new partitioned variable must be fully defined, got {shape}"
+        )
+    answer = partitioner(shape=shape, dtype=dtype)
+    if not isinstance(answer, (list, tuple)):
+        raise ValueError(
+            f"a partitioner returns a list with a number per axis, got {answer!r:.100}"
+        )
+    if len(answer) != shape.rank:
+        raise ValueError(
+            f"the partitioner returned {list(answer)} for a variable of shape {shape}: it needs one "
+            "number per axis"
+        )
+    if any(n < 1 for n in answer):
+        raise ValueError(f"the partitioner returned zero parts for some axes: {list(answer)}")
+    if sum(n > 1 for n in answer) > 1:
+        raise ValueError(
+            f"a variable is cut along one axis only; for shape {shape} the partitioner returned "
+            f"{list(answer)}"
+        )
+    for extent, count in zip(shape.as_tuple(), answer, strict=True):
+        if count > max(1, extent):
+            raise ValueError(
+                f"the partitioner returned {list(answer)} for a variable of shape {shape}: more parts "
+                "than positions"
+            )
+    return list(answer)
+
+
+def cuts(
+    shape: tuple[int, ...], partitions: Sequence[int]
+) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Offset and shape of each part.
+
+    Args:
+        shape: of the whole.
+        partitions: number of parts per axis, all but one of them 1. The first parts are one position longer
+            where the extent cannot be divided evenly.
+    """
+    axis = next((i for i, n in enumerate(partitions) if n > 1), 0)
+    each, longer = divmod(shape[axis], partitions[axis])
+    found, start = [], 0
+    for number in range(partitions[axis]):
+        extent = each + (number < longer)
+        offset = tuple(start if i == axis else 0 for i in range(len(shape)))
+        found.append((offset, (*shape[:axis], extent, *shape[axis + 1 :])))
+        start += extent
+    return found

@@ -1,0 +1,222 @@
+"""What the variables of a scope have in common: ``VariableScope``.
+
+Owns the settings of one scope and how they fill in what is asked for. ``variable_scope`` makes and nests
+scopes, ``variable_store`` makes and finds variables.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from actorsession.graph.dtypes import DType, as_dtype, float32
+from actorsession.graph.graph import get_default_graph
+from actorsession.graph.scopes import DeviceFunction
+from actorsession.graph.shape import ShapeLike, TensorShape
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.variables.store import Reuse, VariableRequest, request_dtype
+
+__all__ = ["Getter", "VariableScope"]
+
+Getter: TypeAlias = "Callable[..., Any]"
+
+
+class VariableScope:
+    """What the variables of a scope have in common.
+
+    Args:
+        reuse: ``True`` shares variables that exist, ``AUTO_REUSE`` makes those that do not; otherwise
+            names must be new.
+        name: prefix of the names of variables.
+        initializer: default initialiser.
+        regularizer: default function from a variable to a loss, or nothing.
+        caching_device: default device of copies that readers use.
+        partitioner: default function that says how variables are cut.
+        custom_getter: called as ``custom_getter(getter, name, ...)`` instead of the getter.
+        name_scope: the scope of names that was entered with this one first.
+        dtype: default element type.
+        use_resource: accepted for TensorFlow's sake.
+        constraint: default constraint.
+    """
+
+    def __init__(
+        self,
+        reuse: Reuse,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Callable[..., Any] | None = None,
+        caching_device: str | DeviceFunction | None = None,
+        partitioner: Any = None,
+        custom_getter: Getter | None = None,
+        name_scope: str = "",
+        dtype: Any = float32,
+        use_resource: bool | None = None,
+        constraint: Callable[..., Any] | None = None,
+    ) -> None:
+        self._reuse = reuse
+        self._name = name
+        self._initializer = initializer
+        self._regularizer = regularizer
+        self._caching_device = caching_device
+        self._partitioner = partitioner
+        self._custom_getter = custom_getter
+        self._name_scope = name_scope
+        self._dtype = as_dtype(dtype)
+        self._use_resource = use_resource
+        self._constraint = constraint
+
+    # -- what it says --------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The prefix of names, without a closing slash."""
+        return self._name
+
+    @property
+    def original_name_scope(self) -> str:
+        """The scope of names that was entered with this scope first."""
+        return self._name_scope
+
+    @property
+    def reuse(self) -> Reuse:
+        """Whether variables are shared."""
+        return self._reuse
+
+    @property
+    def initializer(self) -> Any:
+        """Default initialiser."""
+        return self._initializer
+
+    @property
+    def regularizer(self) -> Callable[..., Any] | None:
+        """Default regulariser."""
+        return self._regularizer
+
+    @property
+    def caching_device(self) -> str | DeviceFunction | None:
+        """Default device of copies."""
+        return self._caching_device
+
+    @property
+    def partitioner(self) -> Any:
+        """Default partitioner."""
+        return self._partitioner
+
+    @property
+    def custom_getter(self) -> Getter | None:
+        """What is called instead of the getter, scopes around included."""
+        return self._custom_getter
+
+    @property
+    def dtype(self) -> DType:
+        """Default element type."""
+        return self._dtype
+
+    @property
+    def use_resource(self) -> bool | None:
+        """As asked for; makes no difference."""
+        return self._use_resource
+
+    @property
+    def constraint(self) -> Callable[..., Any] | None:
+        """Default constraint."""
+        return self._constraint
+
+    def __repr__(self) -> str:
+        return f"<VariableScope {self._name!r} reuse={self._reuse!r}>"
+
+    # -- what can be changed -------------------------------------------------------------------
+
+    def reuse_variables(self) -> None:
+        """Shares variables from here on."""
+        self._reuse = True
+
+    def set_initializer(self, initializer: Any) -> None:
+        """Sets the default initialiser."""
+        self._initializer = initializer
+
+    def set_regularizer(self, regularizer: Callable[..., Any] | None) -> None:
+        """Sets the default regulariser."""
+        self._regularizer = regularizer
+
+    def set_caching_device(self, caching_device: str | DeviceFunction | None) -> None:
+        """Sets the default device of copies."""
+        self._caching_device = caching_device
+
+    def set_partitioner(self, partitioner: Any) -> None:
+        """Sets the default partitioner."""
+        self._partitioner = partitioner
+
+    def set_custom_getter(self, custom_getter: Getter | None) -> None:
+        """Sets what is called instead of the getter."""
+        self._custom_getter = custom_getter
+
+    def set_dtype(self, dtype: Any) -> None:
+        """Sets the default element type."""
+        self._dtype = as_dtype(dtype)
+
+    def set_use_resource(self, use_resource: bool | None) -> None:
+        """Accepted for TensorFlow's sake."""
+        self._use_resource = use_resource
+
+    # -- what was made in it -------------------------------------------------------------------
+
+    def get_collection(self, name: str) -> list[Any]:
+        """The values of a collection of the default graph whose names lie in the scope."""
+        scope = f"{self._name}/" if self._name else None
+        return get_default_graph().get_collection(name, scope)
+
+    def global_variables(self) -> list[Any]:
+        """The global variables of the scope."""
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self) -> list[Any]:
+        """The local variables of the scope."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def trainable_variables(self) -> list[Any]:
+        """The trainable variables of the scope."""
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    # -- making and finding --------------------------------------------------------------------
+
+    def get_variable(self, var_store: Any, name: str, **asked: Any) -> Any:
+        """The variable ``name`` of the scope in a store; see the function ``get_variable``.
+
+        Args:
+            var_store: the store of the graph.
+            name: under the name of the scope.
+            **asked: the other arguments of ``get_variable``, and ``reuse``.
+        """
+        given = {key: value for key, value in asked.items() if value is not None}
+        custom = given.pop("custom_getter", self._custom_getter)
+        if custom is not None and not callable(custom):
+            raise ValueError(f"a custom_getter is a function, got {custom!r:.100}")
+        defaults = {
+            "initializer": self._initializer,
+            "regularizer": self._regularizer,
+            "reuse": self._reuse,
+            "caching_device": self._caching_device,
+            "partitioner": self._partitioner,
+            "use_resource": self._use_resource,
+            "constraint": self._constraint,
+        }
+        filled = {**asked, **defaults, **given}
+        filled.pop("custom_getter", None)
+        # Only what was given for this variable decides; a scope's initialiser may serve many dtypes.
+        filled["dtype"] = request_dtype(asked.get("dtype"), asked.get("initializer"), self._dtype)
+        full_name = f"{self._name}/{name}" if self._name else name
+        getter = functools.partial(_stored, var_store)
+        if custom is None:
+            return getter(full_name, **filled)
+        with get_default_graph().name_scope(None):
+            return custom(getter=getter, name=full_name, **filled)
+
+
+def _stored(
+    var_store: Any, name: str, shape: ShapeLike = None, dtype: Any = float32, **asked: Any
+) -> Any:
+    """What custom getters call: the variable of that full name."""
+    request = VariableRequest(name=name, shape=TensorShape(shape), dtype=as_dtype(dtype), **asked)
+    return var_store.get(request)

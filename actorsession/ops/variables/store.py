@@ -1,0 +1,334 @@
+"""The variables of a graph by name: what ``get_variable`` finds again.
+
+Owns the rules of sharing: whether a name may be new or must be known, and that who shares a variable asks for
+its shape and dtype. Each graph has one store, kept among its collections and so as long as the graph.
+``variable_scope`` calls it with full names; nothing here knows of scopes.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from actorsession.graph.dtypes import DType, as_dtype, string
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.graph.scopes import DeviceFunction
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.arrays.slicing import slice_
+from actorsession.ops.build import convert_to_tensor, to_array
+from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.variables.creation import VariableAggregation, VariableSynchronization
+from actorsession.ops.variables.initializers import glorot_uniform_initializer, zeros_initializer
+from actorsession.ops.variables.partitioned import (
+    PartitionedVariable,
+    PartitionInfo,
+    called_partitioner,
+    cuts,
+)
+from actorsession.ops.variables.save_slices import SaveSliceInfo
+from actorsession.ops.variables.variable import Variable
+
+__all__ = [
+    "AUTO_REUSE", "Reuse", "ReuseMode", "VariableRequest", "VariableStore", "request_dtype", "store_of",
+]  # fmt: skip
+
+_KEY = ("actorsession", "variable store")
+
+
+class ReuseMode(enum.Enum):
+    """How a scope treats names, beside ``True`` (must be known) and ``False`` or ``None`` (must be new)."""
+
+    AUTO_REUSE = 1
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+
+AUTO_REUSE = ReuseMode.AUTO_REUSE
+Reuse: TypeAlias = bool | ReuseMode | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariableRequest:
+    """A variable that somebody asks for, with what scopes have filled in; see ``get_variable``."""
+
+    name: str
+    shape: TensorShape
+    dtype: DType
+    initializer: Any = None
+    regularizer: Callable[[Tensor], Any] | None = None
+    reuse: Reuse = None
+    trainable: bool | None = None
+    collections: Iterable[str] | None = None
+    caching_device: str | DeviceFunction | None = None
+    partitioner: Any = None
+    validate_shape: bool = True
+    use_resource: bool | None = None
+    constraint: Callable[[Tensor], Any] | None = None
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO
+    aggregation: VariableAggregation = VariableAggregation.NONE
+
+
+class VariableStore:
+    """The variables of one graph that were made by ``get_variable``; thread-safe.
+
+    Args:
+        graph: the graph.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._lock = threading.RLock()
+        self._variables: dict[str, Any] = {}
+        self._partitioned: dict[str, PartitionedVariable] = {}
+
+    def get(self, asked: VariableRequest) -> Any:
+        """The variable of that name, made if it is new and may be.
+
+        Returns:
+            A ``Variable``, or under a partitioner a ``PartitionedVariable``.
+
+        Raises:
+            ValueError: if the name must be known and is not, or the other way round; for another shape,
+                dtype or cut than that of the variable; or if a new one cannot be made so.
+        """
+        scalar = asked.shape.rank == 0
+        with self._lock, self._graph.name_scope(None):
+            if asked.partitioner is not None and not scalar:
+                if not callable(asked.partitioner):
+                    raise ValueError(f"a partitioner is a function, got {asked.partitioner!r:.100}")
+                return self._get_partitioned(asked)
+            if asked.reuse is True and asked.name in self._partitioned:
+                return self._get_partitioned(asked)
+            if f"{asked.name}/part_0" in self._variables:
+                raise ValueError(
+                    f"variable {asked.name!r} was made in parts, such as '{asked.name}/part_0'; it is "
+                    "asked for without a partitioner: give it the one that it was made with, or share it "
+                    "with reuse=True"
+                )
+            return self._get_single(asked, None)
+
+    # -- one variable --------------------------------------------------------------------------
+
+    def _get_single(self, asked: VariableRequest, part: PartitionInfo | None) -> Any:
+        found = self._variables.get(asked.name)
+        if found is not None:
+            _check_may_share(asked, found, "variable")
+            return found
+        if asked.reuse is True:
+            raise ValueError(_unknown("variable", asked.name))
+        initial_value, dtype, shape = _initial(asked, part)
+        made = Variable(
+            initial_value=initial_value,
+            trainable=asked.trainable,
+            collections=asked.collections,
+            validate_shape=asked.validate_shape,
+            caching_device=asked.caching_device,
+            name=asked.name,
+            dtype=dtype,
+            constraint=asked.constraint,
+            use_resource=asked.use_resource,
+            synchronization=asked.synchronization,
+            aggregation=asked.aggregation,
+            shape=shape,
+        )
+        self._variables[asked.name] = made
+        if asked.regularizer is not None:
+            self._regularize(asked.name, made, asked.regularizer)
+        return made
+
+    def _regularize(self, name: str, made: Any, regularizer: Callable[[Tensor], Any]) -> None:
+        # Outside loops and branches, where the variable is as well.
+        with (
+            self._graph.control_dependencies(None),
+            self._graph.colocate_with(made.op),
+            self._graph.name_scope(f"{name}/Regularizer/"),
+        ):
+            loss = regularizer(made)
+        if loss is not None:
+            self._graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+    # -- variables in parts --------------------------------------------------------------------
+
+    def _get_partitioned(self, asked: VariableRequest) -> PartitionedVariable:
+        name = asked.name
+        if name in self._variables:
+            raise ValueError(
+                f"variable {name!r} was made in one piece; it is asked for with a partitioner"
+            )
+        if isinstance(asked.initializer, Tensor):
+            asked = replace(asked, shape=asked.shape.merge_with(asked.initializer.shape))
+        elif asked.initializer is not None and not callable(asked.initializer):
+            value = convert_to_tensor(asked.initializer, asked.dtype, graph=self._graph)
+            asked = replace(asked, initializer=value, shape=asked.shape.merge_with(value.shape))
+        partitions = None
+        if asked.partitioner is not None:
+            partitions = called_partitioner(asked.partitioner, asked.shape, asked.dtype)
+        found = self._partitioned.get(name)
+        if found is not None:
+            _check_may_share(asked, found, "partitioned variable")
+            if partitions is not None and found._get_partitions() != partitions:
+                raise ValueError(
+                    f"partitioned variable {name!r} is cut as {found._get_partitions()}; it is asked for "
+                    f"as {partitions}"
+                )
+            return found
+        if asked.reuse is True:
+            raise ValueError(_unknown("partitioned variable", name))
+        assert partitions is not None, "without a partitioner only known variables are asked for"
+        made = self._make_parts(asked, partitions)
+        self._partitioned[name] = made
+        return made
+
+    def _make_parts(self, asked: VariableRequest, partitions: list[int]) -> PartitionedVariable:
+        full, parts = asked.shape.as_tuple(), []
+        for number, (offset, extent) in enumerate(cuts(full, partitions)):
+            name, initializer = f"{asked.name}/part_{number}", asked.initializer
+            shape = TensorShape(extent)
+            if isinstance(initializer, Tensor):
+                with self._graph.name_scope(f"{name}/PartitionedInitializer"):
+                    initializer = slice_(initializer, offset, extent)
+                shape = TensorShape(None)
+            wanted = replace(asked, name=name, shape=shape, initializer=initializer)
+            part = self._get_single(wanted, PartitionInfo(full, offset))
+            part._set_save_slice_info(SaveSliceInfo(asked.name, full, offset, extent))
+            parts.append(part)
+        return PartitionedVariable(asked.name, asked.shape, parts[0].dtype, parts, partitions)
+
+
+def _unknown(kind: str, name: str) -> str:
+    return (
+        f"{kind} {name!r} does not exist, or was not made by get_variable(); the scope shares variables "
+        "only (reuse=True): use reuse=tf.AUTO_REUSE to make those that are not there"
+    )
+
+
+def _check_may_share(asked: VariableRequest, found: Any, kind: str) -> None:
+    if not asked.reuse:
+        raise ValueError(
+            f"{kind} {asked.name!r} already exists, disallowed: use reuse=True or "
+            "reuse=tf.AUTO_REUSE in the variable scope to share it"
+        )
+    if not asked.shape.is_compatible_with(found.shape):
+        raise ValueError(
+            f"{kind} {asked.name!r} has shape {found.shape}; it is asked for with shape {asked.shape}"
+        )
+    if asked.dtype is not found.dtype:
+        raise ValueError(
+            f"{kind} {asked.name!r} holds {found.dtype.name}; it is asked for with dtype "
+            f"{asked.dtype.name}"
+        )
+
+
+# -- first values ----------------------------------------------------------------------------------
+
+
+def _initial(
+    asked: VariableRequest, part: PartitionInfo | None
+) -> tuple[Any, DType | None, TensorShape | None]:
+    """The first value of a new variable, with dtype and shape where they do not come from it."""
+    initializer, shape = asked.initializer, asked.shape
+    if initializer is None:
+        initializer = _default_initializer(asked)
+    if isinstance(initializer, type):
+        initializer = initializer()
+    if not callable(initializer):
+        if shape.rank is not None:
+            raise ValueError(
+                f"variable {asked.name!r}: the initializer is a value and has its own shape; shape="
+                f"{shape} must be left out"
+            )
+        return initializer, asked.dtype, None
+    if not asked.shape.is_fully_defined:
+        if shape.rank is not None:
+            raise ValueError(
+                f"the shape of a new variable ({asked.name}) must be fully defined, got {shape}"
+            )
+        if _takes_arguments(initializer):
+            raise ValueError(
+                f"variable {asked.name!r}: an initializer that takes a shape needs shape=..., fully "
+                "defined; one without arguments makes a value of its own shape"
+            )
+        return initializer, None, None
+    keywords: dict[str, Any] = {"dtype": asked.dtype}
+    if "partition_info" in (_parameters(initializer) or ()):
+        keywords["partition_info"] = part
+    return lambda: initializer(list(shape), **keywords), asked.dtype, shape
+
+
+def _default_initializer(asked: VariableRequest) -> Any:
+    if asked.shape.rank is None:
+        raise ValueError(
+            f"variable {asked.name!r} has no initializer, so its shape=... must be specified"
+        )
+    if asked.dtype.is_floating:
+        return glorot_uniform_initializer()
+    if asked.dtype.kind in "iubs":
+        return zeros_initializer()
+    raise ValueError(
+        f"variable {asked.name!r} of dtype {asked.dtype.name} needs an initializer: there is none by "
+        "default"
+    )
+
+
+def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter] | None:
+    try:
+        return dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # a function of an extension module that does not say
+        return None
+
+
+def _takes_arguments(function: Callable[..., Any]) -> bool:
+    """Whether a function cannot be called without arguments."""
+    found = _parameters(function)
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return found is None or any(
+        p.default is inspect.Parameter.empty and p.kind not in variadic for p in found.values()
+    )
+
+
+# -- the store of a graph --------------------------------------------------------------------------
+
+
+def store_of(graph: Graph) -> VariableStore:
+    """The one store of a graph, made at first use."""
+    kept = graph.get_collection_ref(_KEY)
+    if not kept:
+        kept.append(VariableStore(graph))
+    store: VariableStore = kept[0]
+    return store
+
+
+def request_dtype(dtype: Any, initializer: Any, default: DType) -> DType:
+    """The dtype that is asked for: as given, else that of an initial value, else the default.
+
+    Raises:
+        ValueError: if a value does not fit the dtype given.
+    """
+    given = None if dtype is None else as_dtype(dtype)
+    if initializer is None or callable(initializer):
+        return given or default
+    try:
+        found = (
+            initializer.dtype if hasattr(initializer, "_operand") else _dtype_of(initializer, given)
+        )
+    except TypeError as exc:
+        raise ValueError(f"the initializer does not fit the dtype asked for: {exc}") from exc
+    if given is not None and found is not given:
+        raise ValueError(f"the initializer holds {found.name}, asked is dtype {given.name}")
+    return as_dtype(found)
+
+
+def _dtype_of(value: Any, given: DType | None) -> DType:
+    try:
+        array = to_array(value, given)
+    except TypeError:
+        if given is not None:
+            raise
+        return convert_to_tensor(value).dtype  # a list that holds tensors
+    return string if array.dtype == object else as_dtype(array.dtype)

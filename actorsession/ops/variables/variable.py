@@ -1,0 +1,368 @@
+"""Variables: state that outlives a step, as users hold it.
+
+Owns ``Variable``: what it is and how it is read; ``variable_updates`` says how it is changed,
+``variable_creation`` who has a say when it is made. Stands on ``state``; ``variable_lists``, scopes of
+variables, optimisers and savers stand on it.
+
+A variable is four nodes: the handle (which names the state), its first value, the op that assigns
+it, and one read that stands for the variable where a graph element is wanted, as in a fetch or a
+feed. As an operand a variable is read afresh, so that a read built under a control dependency runs
+after it. Reads and updates are colocated with the handle.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from actorsession.graph.dtypes import DType, as_dtype, resource
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, OperatorMixin, Tensor
+from actorsession.graph.scopes import DeviceFunction, entered, scope_of
+from actorsession.graph.shape import ShapeLike, TensorShape, unknown_shape
+from actorsession.ops.arrays.gather import gather, gather_nd
+from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.variables.creation import (
+    CreatedByScope,
+    VariableAggregation,
+    VariableSynchronization,
+    joined_collections,
+    trainable_by_default,
+)
+from actorsession.ops.variables.save_slices import SaveSliceInfo
+from actorsession.ops.variables.state import variable_spec
+from actorsession.ops.variables.updates import VariableUpdates
+
+__all__ = ["Variable"]
+
+
+class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
+    """A tensor whose value stays from step to step, until something assigns another.
+
+    The value lives on the device of the variable's handle, separately for each local session. It is
+    uninitialised until ``initializer`` has run. There is one kind of variable: each of TensorFlow's two
+    kinds, reference and resource, finds its behaviour here, except that a variable with a fixed shape
+    keeps it whatever is assigned.
+
+    Args:
+        initial_value: the first value: anything that becomes a tensor, or a function without
+            arguments that builds one.
+        trainable: whether optimisers change it unless told otherwise; they do if left out.
+        collections: names of collections to join; ``GraphKeys.GLOBAL_VARIABLES`` if left out.
+        validate_shape: whether the shape is fixed; without it later values may have another.
+        caching_device: a device, or a function from an operation to one: readers take the value from a
+            copy there, made once in each step.
+        name: wanted name; ``Variable`` if left out.
+        variable_def: not supported.
+        dtype: element type; that of the first value if left out.
+        expected_shape: accepted for TensorFlow's sake.
+        import_scope: accepted for TensorFlow's sake.
+        constraint: a function from a value to the one that optimisers put in its place.
+        use_resource: accepted for TensorFlow's sake; remembered, and makes no difference.
+        synchronization: accepted for TensorFlow's sake; ``ON_READ`` variables are not trainable unless
+            told otherwise.
+        aggregation: accepted for TensorFlow's sake.
+        shape: static shape, possibly partial; that of the first value if left out.
+
+    Raises:
+        ValueError: without a first value, if its shape is not known although it must be or
+            contradicts ``shape``, if ``collections`` is no list or ``constraint`` no function.
+        TypeError: if the first value does not fit ``dtype``.
+    """
+
+    _asks_creators = True
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        collections: Iterable[str] | None = None,
+        validate_shape: bool = True,
+        caching_device: str | DeviceFunction | None = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: ShapeLike = None,
+        import_scope: str | None = None,
+        constraint: Callable[[Tensor], Any] | None = None,
+        use_resource: bool | None = None,
+        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        shape: ShapeLike = None,
+    ) -> None:
+        _check_asked(initial_value, variable_def, constraint)
+        self._trainable = trainable_by_default(trainable, synchronization)
+        self._constraint = constraint
+        self._kinds = (use_resource, synchronization, aggregation)
+        self._known_shape: TensorShape | None = None
+        self._slice_info: SaveSliceInfo | None = None
+        joined = joined_collections(collections, self._trainable)
+        graph = graph_of(initial_value)
+        # Whatever surrounds the call: making a variable waits for nothing, so that running its
+        # initializer runs nothing else.
+        with (
+            graph.as_default(),
+            graph.control_dependencies(None),
+            graph.name_scope(name or "Variable") as scope,
+        ):
+            self._build(graph, scope, initial_value, _asked_spec(dtype, shape), validate_shape)
+            self._cached = self._copy_on(caching_device)
+        for key in joined:
+            graph.add_to_collection(key, self)
+
+    def _build(
+        self,
+        graph: Graph,
+        scope: str,
+        initial_value: Any,
+        asked: tuple[DType | None, TensorShape | None],
+        validate_shape: bool,
+    ) -> None:
+        dtype, shape = asked
+        if (
+            callable(initial_value)
+            and dtype is not None
+            and shape is not None
+            and shape.is_fully_defined
+        ):
+            # With the type known beforehand, the first value can be made where the variable is.
+            self._handle = _make_handle(graph, scope, TensorSpec(dtype, shape))
+            with graph.colocate_with(self._handle.op):
+                self._initial_value = _first_value(graph, initial_value, dtype)
+        else:
+            self._initial_value = _first_value(graph, initial_value, dtype)
+            spec = _static_spec(self._initial_value, shape, validate_shape)
+            self._handle = _make_handle(graph, scope, spec)
+        self._initializer = self.add_update("AssignVariableOp", [self._initial_value], "Assign")
+        with graph.name_scope("Read"):
+            self._element = self.new_read()
+
+    def _copy_on(self, device: str | DeviceFunction | None) -> Tensor | None:
+        """A copy of the value on another device, from which readers take it."""
+        if device is None:
+            return None
+        graph = self.graph
+        with (
+            graph.name_scope(f"{self._handle.op.name}/Read/"),
+            entered(graph, colocation=(), devices=()),
+            graph.device(device),
+        ):
+            return make_one("Identity", [self._element])
+
+    # -- what it is ----------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The name of the handle tensor, such as ``w:0``."""
+        return self._handle.name
+
+    @property
+    def op(self) -> Operation:
+        """The operation that stands for the variable; the state is stored under its name."""
+        return self._handle.op
+
+    @property
+    def handle(self) -> Tensor:
+        """The tensor, of dtype ``resource``, that refers to the state."""
+        return self._handle
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that the variable belongs to."""
+        return self._handle.graph
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return variable_spec(self.op.attrs).dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the shape."""
+        known = self._known_shape
+        return variable_spec(self.op.attrs).shape if known is None else known
+
+    def set_shape(self, shape: ShapeLike) -> None:
+        """Adds what is known of the static shape, for reads and updates that are built from now on.
+
+        Raises:
+            ValueError: if it contradicts what is known already.
+        """
+        known = self.shape.merge_with(shape)
+        self._element.set_shape(known)
+        self._known_shape = known
+
+    def get_shape(self) -> TensorShape:
+        """The static shape (TensorFlow's older spelling)."""
+        return self.shape
+
+    @property
+    def device(self) -> str:
+        """The device that was asked for, possibly empty."""
+        return self._handle.device
+
+    @property
+    def trainable(self) -> bool:
+        """Whether optimisers change it unless told otherwise."""
+        return self._trainable
+
+    @property
+    def initial_value(self) -> Tensor:
+        """The tensor that the initializer assigns."""
+        return self._initial_value
+
+    @property
+    def initializer(self) -> Operation:
+        """The operation that assigns the first value."""
+        return self._initializer
+
+    def __repr__(self) -> str:
+        return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
+
+    @property
+    def constraint(self) -> Callable[[Tensor], Any] | None:
+        """What optimisers apply to the value after they changed it."""
+        return self._constraint
+
+    @property
+    def synchronization(self) -> VariableSynchronization:
+        """As asked for; makes no difference."""
+        return self._kinds[1]
+
+    @property
+    def aggregation(self) -> VariableAggregation:
+        """As asked for; makes no difference."""
+        return self._kinds[2]
+
+    def _set_save_slice_info(self, info: SaveSliceInfo) -> None:
+        """Says of which larger variable this is a part; what partitioned variables call."""
+        self._slice_info = info
+
+    def _get_save_slice_info(self) -> SaveSliceInfo | None:
+        """Of which larger variable this is a part, for those who save it."""
+        return self._slice_info
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def value(self) -> Tensor:
+        """A new read, which runs after the control dependencies in whose scope it is built.
+
+        With a caching device the one copy there.
+        """
+        return self._operand()
+
+    def read_value(self) -> Tensor:
+        """A new read, as ``value``, also with a caching device."""
+        with self.graph.name_scope("Read"):
+            return self.new_read()
+
+    def initialized_value(self) -> Tensor:
+        """The value, or in steps that find none the initial value: for values of other variables."""
+        from actorsession.ops.flow.control_flow import cond
+
+        chosen = cond(self.is_initialized(), self.read_value, lambda: self._initial_value)
+        assert isinstance(chosen, Tensor)
+        return chosen
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """A bool scalar that says whether a value was assigned."""
+        with self.graph.colocate_with(self.op):
+            return make_one("VarIsInitializedOp", [self._handle], self._attrs(), name)
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """Some rows of the value; see ``gather``."""
+        return gather(self, indices, name=name)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+        """Some elements or blocks of the value; see ``gather_nd``."""
+        return gather_nd(self, indices, name=name)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        part = super().__getitem__(index)
+        part.assign = functools.partial(self.assign_part, part)
+        return part
+
+    def __iadd__(self, other: Any) -> Tensor:
+        raise _no_update_in_place("+=", "assign_add")
+
+    def __isub__(self, other: Any) -> Tensor:
+        raise _no_update_in_place("-=", "assign_sub")
+
+    def new_read(self) -> Tensor:
+        """A read that waits for the control dependencies around, whatever caches there are."""
+        with self.graph.colocate_with(self.op):
+            return make_one("ReadVariableOp", [self._handle], self._attrs())
+
+    def _operand(self) -> Tensor:
+        return self.new_read() if self._cached is None else self._cached
+
+    def eval(self, session: Any = None) -> Any:
+        """The value in a session, the default one if left out; see ``Tensor.eval``."""
+        return self._element.eval(session=session)
+
+    def _as_graph_element(self) -> Tensor:
+        return self._element
+
+    def _attrs(self) -> dict[str, Any]:
+        return {"dtype": self.dtype, "shape": self.shape}
+
+
+def _no_update_in_place(operator: str, method: str) -> RuntimeError:
+    return RuntimeError(
+        f"`variable {operator} value` is not supported: `variable.{method}(value)` changes the "
+        f"variable, `out = variable {operator[0]} value` makes a new tensor"
+    )
+
+
+def _check_asked(initial_value: Any, variable_def: Any, constraint: Any) -> None:
+    if variable_def is not None:
+        raise ValueError("a Variable is made of an initial_value; variable_def is not supported")
+    if initial_value is None:
+        raise ValueError(
+            "a Variable needs an initial_value: a value, a tensor, or a function that makes one"
+        )
+    if constraint is not None and not callable(constraint):
+        raise ValueError(f"a constraint is a function or None, got {constraint!r:.100}")
+
+
+def _asked_spec(dtype: Any, shape: ShapeLike) -> tuple[DType | None, TensorShape | None]:
+    return (
+        None if dtype is None else as_dtype(dtype),
+        None if shape is None else TensorShape(shape),
+    )
+
+
+def _first_value(graph: Graph, value: Any, dtype: DType | None) -> Tensor:
+    with graph.name_scope("Initializer"):
+        made = value() if callable(value) else value
+        return convert_to_tensor(made, dtype, name="initial_value", graph=graph)
+
+
+def _static_spec(first: Tensor, shape: TensorShape | None, validate_shape: bool) -> TensorSpec:
+    if not validate_shape:
+        return TensorSpec(first.dtype, unknown_shape)
+    if shape is None:
+        if not first.shape.is_fully_defined:
+            raise ValueError(
+                f"the initial value {first!r} has no fully known shape; give shape=..., or "
+                "validate_shape=False if the variable's shape may change"
+            )
+        shape = first.shape
+    elif not first.shape.is_compatible_with(shape):
+        raise ValueError(f"the initial value has shape {first.shape}, asked was shape {shape}")
+    return TensorSpec(first.dtype, shape)
+
+
+def _make_handle(graph: Graph, scope: str, spec: TensorSpec) -> Tensor:
+    if spec.dtype is resource:
+        raise TypeError(f"a variable cannot hold values of dtype {spec.dtype.name}")
+    attrs = {
+        "container": scope_of(graph).container,
+        # Written out, so that a copy of the graph under other names finds the same state.
+        "shared_name": scope.rstrip("/"),
+        "dtype": spec.dtype,
+        "shape": spec.shape,
+    }
+    return make_one("VarHandleOp", (), attrs, scope, graph)

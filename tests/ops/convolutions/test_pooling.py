@@ -1,0 +1,192 @@
+"""Pools, dilations and erosions as programs write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.graph.graph import Graph
+from actorsession.ops import nn
+from actorsession.ops.derivatives.gradients import gradients
+from tests.ops.cases import computed, expect, static_shape
+from tests.ops.interpreter import check_gradient, evaluate, source
+from tests.ops.table.sliding import pooled
+
+RNG = np.random.default_rng(0)
+X = (RNG.permutation(2 * 6 * 5 * 3).reshape(2, 6, 5, 3) / 8).astype(np.float32)
+
+
+def close(function: Any, wanted: Any, *arrays: Any) -> None:
+    found = computed(function, *arrays)
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("ksize", [3, [3], [3, 3], [1, 3, 3, 1]])
+def test_windows_are_one_number_or_one_for_each_axis(ksize: Any) -> None:
+    wanted = pooled(X, [3, 3], [2, 2], "VALID", np.max)
+    expect(lambda x: nn.max_pool(x, ksize, 2, "VALID"), wanted, X)
+    expect(lambda x: nn.max_pool2d(x, ksize, 2, "VALID"), wanted, X)
+    expect(lambda x: nn.max_pool_v2(x, ksize, 2, "VALID", "NHWC"), wanted, X)
+
+
+def test_what_is_over_the_edge_does_not_count_in_a_mean() -> None:
+    wanted = pooled(X, [3, 3], [2, 2], "SAME", np.mean)
+    for function in (nn.avg_pool, nn.avg_pool2d, nn.avg_pool_v2):
+        close(lambda x, function=function: function(x, 3, 2, "SAME"), wanted, X)
+
+
+def test_sequences_and_volumes() -> None:
+    for kind, choose in (("max", np.max), ("avg", np.mean)):
+        flat, deep = (getattr(nn, f"{kind}_pool{n}d") for n in (1, 3))
+        line = X[:, :, 0]
+        wanted = pooled(line, [2], [2], "SAME", choose)
+        close(lambda x, f=flat: f(x, 2, 2, "SAME"), wanted, line)
+        front = np.moveaxis(line, 1, 2)
+        close(lambda x, f=flat: f(x, 2, 2, "SAME", "NCW"), np.moveaxis(wanted, 1, 2), front)
+        volume = X[..., None]
+        wanted = pooled(volume, [2, 2, 2], [2, 1, 1], "VALID", choose)
+        close(lambda x, f=deep: f(x, 2, [2, 1, 1], "VALID"), wanted, volume)
+        front = np.moveaxis(volume, -1, 1)
+        turned = np.moveaxis(wanted, -1, 1)
+        close(lambda x, f=deep: f(x, 2, [2, 1, 1], "VALID", "NCDHW"), turned, front)
+        check_gradient(lambda x, f=deep: f(x, 2, 1, "SAME", "NCDHW"), front[:1, :, :2, :3])
+
+
+@pytest.mark.parametrize(("kind", "choose"), [("MAX", np.max), ("AVG", np.mean)])
+def test_pool_takes_the_number_of_axes_from_the_window(kind: str, choose: Any) -> None:
+    close(lambda x: nn.pool(x, [2, 3], kind, "SAME"), pooled(X, [2, 3], [1, 1], "SAME", choose), X)
+    line = X[:, :, 0]
+    wanted = pooled(line, [2], [2], "VALID", choose)
+    close(lambda x: nn.pool(x, [2], kind, "VALID", strides=[2]), wanted, line)
+
+
+def test_nodes_have_the_names_of_tensorflow() -> None:
+    with Graph().as_default():
+        x, line = source("float32", [1, 8, 8, 3]), source("float32", [1, 8, 3])
+        assert nn.max_pool(x, 2, 2, "SAME").op.name == "MaxPool"
+        assert nn.max_pool2d(x, 2, 2, "SAME").op.name == "MaxPool2d"
+        assert nn.avg_pool(x, 2, 2, "SAME").op.name == "AvgPool"
+        assert nn.max_pool1d(line, 2, 2, "SAME").op.name == "MaxPool1d/Squeeze"
+        assert nn.avg_pool1d(line, 2, 2, "SAME").op.name == "AvgPool1D/Squeeze"
+        assert nn.pool(x, [2, 2], "MAX", "SAME").op.name == "max_pool"
+
+
+def test_the_static_shape_knows_what_can_be_known() -> None:
+    assert static_shape(lambda x: nn.max_pool(x, 2, 2, "SAME"), [None, None, 5, 3]) == [
+        None,
+        None,
+        3,
+        3,
+    ]
+    assert static_shape(lambda x: nn.avg_pool(x, 2, 2, "VALID"), [None, 7, 5, None]) == [
+        None,
+        3,
+        2,
+        None,
+    ]
+    assert static_shape(lambda x: nn.max_pool(x, 2, 2, "SAME"), None) == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ((0, 2, "SAME"), "ksize of MaxPool is 4 numbers of at least 1"),
+        ((2, 2, "same"), "padding of MaxPool is one of"),
+        (([2, 1, 1, 1], 1, "SAME"), "does not pool over batches"),
+        (([1, 2, 1, 2], [1, 1, 1, 2], "SAME"), "pools over the channels"),
+        ((2, 2, [[0, 0], [2, 0], [0, 0], [0, 0]]), "smaller than the window"),
+        ((2, 2, "SAME", "NWC"), "data_format is NHWC or NCHW"),
+        (([2, 2, 2], 2, "SAME"), "ksize has length 1, 2 or 4"),
+    ],
+)
+def test_arguments_that_fit_no_pool_are_refused(arguments: Any, match: str) -> None:
+    with Graph().as_default(), pytest.raises(ValueError, match=match):
+        nn.max_pool(source("float32", [1, 5, 5, 4]), *arguments)
+
+
+def test_means_have_no_lists_of_paddings() -> None:
+    with Graph().as_default(), pytest.raises(TypeError, match="padding of AvgPool is a string"):
+        nn.avg_pool(source("float32", [1, 5, 5, 4]), 2, 2, [[0, 0], [1, 1], [1, 1], [0, 0]])
+
+
+def test_pools_without_a_node_are_refused() -> None:
+    with Graph().as_default():
+        x = source("float32", [1, 9, 9, 3])
+        refused: list[tuple[dict[str, Any], str]] = [
+            ({"pooling_type": "MIN"}, "no 2-D MIN pool"),
+            ({"window_shape": [2], "pooling_type": "MAX"}, "needs rank 3"),
+            ({"pooling_type": "MAX", "dilation_rate": [2, 2], "padding": "SAME"}, "without gaps"),
+            ({"pooling_type": "MAX", "dilations": [2, 2, 2]}, "a number for each of 2 axes"),
+            ({"pooling_type": "MAX", "dilations": 2, "strides": 2}, "do not go with"),
+            ({"pooling_type": "MAX", "dilations": [5, 9]}, "does not fit"),
+        ]
+        for arguments, match in refused:
+            with pytest.raises(ValueError, match=match):
+                nn.pool(x, **{"window_shape": [2, 2], "padding": "VALID", **arguments})
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known", "hidden"])
+@pytest.mark.parametrize("front", [False, True], ids=["NHWC", "NCHW"])
+@pytest.mark.parametrize("kind", ["MAX", "AVG"])
+def test_a_pool_with_gaps_takes_every_so_many_elements(kind: str, front: bool, known: bool) -> None:
+    images = np.random.default_rng(0).standard_normal((2, 7, 9, 3)).astype(np.float32)
+    given = np.moveaxis(images, -1, 1) if front else images
+    parts = [images[:, i : i + 3, j : j + 6] for i in (0, 2, 4) for j in (0, 3)]
+    wanted = np.max(parts, 0) if kind == "MAX" else np.mean(parts, 0)
+    with Graph().as_default():
+        x = source("float32", given.shape if known else [None] * 4)
+        layout = "NCHW" if front else "NHWC"
+        pooled = nn.pool(x, [3, 2], kind, "VALID", dilations=[2, 3], data_format=layout)
+        [found] = evaluate([pooled], {x: given})
+        if known:
+            assert pooled.shape.as_list() == ([2, 3, 3, 6] if front else [2, 3, 6, 3])
+    np.testing.assert_allclose(np.moveaxis(found, 1, -1) if front else found, wanted, 1e-5)
+
+
+def test_the_gradient_goes_to_the_first_of_equal_maxima() -> None:
+    with Graph().as_default():
+        x = source("float32", [1, 2, 2, 1])
+        [back] = gradients(nn.max_pool(x, 2, 1, "VALID"), [x])
+        [found] = evaluate([back], {x: np.zeros([1, 2, 2, 1])})
+    assert found.ravel().tolist() == [1, 0, 0, 0]
+
+
+def test_places_of_maxima_count_in_the_image_or_in_the_batch() -> None:
+    x = np.zeros([2, 2, 2, 1], np.float32)
+    for whole, wanted in ((False, [0, 0]), (True, [0, 4])):
+
+        def places(x: Any, whole: bool = whole) -> Any:
+            sizes = [1, 2, 2, 1]
+            return nn.max_pool_with_argmax(
+                x, sizes, sizes, "VALID", output_dtype="int32", include_batch_in_index=whole
+            )[1]
+
+        assert computed(places, x).ravel().tolist() == wanted
+        assert computed(places, x).dtype == np.int32
+
+
+def test_places_of_maxima_are_of_images_with_channels_last() -> None:
+    with Graph().as_default():
+        with pytest.raises(ValueError, match="takes NHWC"):
+            nn.max_pool_with_argmax(X, [1, 2, 2, 1], [1, 2, 2, 1], "SAME", "NCHW")
+        with pytest.raises(TypeError, match="lists of 4 numbers"):
+            nn.max_pool_with_argmax(X, 2, 2, "SAME")
+
+
+def test_an_erosion_is_a_dilation_upside_down() -> None:
+    f = RNG.standard_normal((3, 2, 3)).astype(np.float32)
+    ones, rates = [1, 1, 1, 1], [1, 1, 2, 1]
+    upside = -computed(lambda x, f: nn.dilation2d(x, f, ones, rates, "VALID"), -X, f[::-1, ::-1])
+    expect(lambda x, f: nn.erosion2d(x, f, ones, rates, "VALID"), upside, X, f)
+    check_gradient(lambda x, f: nn.erosion2d(x, f, ones, rates, "SAME"), X[:1, :4, :4], f)
+
+
+def test_a_dilation_of_integers_keeps_to_the_image() -> None:
+    x, f = np.arange(4, dtype=np.int32).reshape(1, 2, 2, 1), -np.ones([2, 2, 1], np.int32)
+    expect(
+        lambda x, f: nn.dilation2d(x, f, [1, 1, 1, 1], [1, 1, 1, 1], "SAME"),
+        np.array([2, 2, 2, 2], np.int32).reshape(1, 2, 2, 1), x, f,
+    )  # fmt: skip

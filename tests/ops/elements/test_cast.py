@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.graph import Graph, constant_value
+from actorsession.graph.dtypes import as_dtype, bfloat16, float32, float64, int32, int64, string
+from actorsession.ops.build import constant, make_one
+from actorsession.ops.derivatives.gradients import gradients
+from actorsession.ops.elements.cast import (
+    cast,
+    to_bfloat16,
+    to_complex64,
+    to_complex128,
+    to_double,
+    to_float,
+    to_int32,
+    to_int64,
+)
+from tests.ops.interpreter import check_gradient, evaluate, source
+
+DTYPES = [
+    "bool", "int8", "int32", "int64", "uint8", "uint64", "float16", "bfloat16", "float32", "float64",
+    "complex64", "complex128",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+@pytest.mark.parametrize("target", DTYPES)
+@pytest.mark.parametrize("origin", DTYPES)
+@pytest.mark.parametrize("shape", [(), (3,), (0,)], ids=str)
+def test_a_value_that_both_types_hold_is_kept(origin: str, target: str, shape: Any) -> None:
+    given = np.resize(np.array([1, 0, 1]), shape).astype(as_dtype(origin).np_dtype)
+    x = source(origin, shape)
+    for value in (given, given[()]):
+        [found] = evaluate([cast(x, target)], {x: value})
+        assert found.dtype == as_dtype(target).np_dtype
+        np.testing.assert_array_equal(found.astype(complex), given.astype(complex))
+
+
+@pytest.mark.parametrize("shape", [(), (2,)], ids=str)
+def test_a_fraction_is_cut_towards_zero(shape: Any) -> None:
+    for value, expected in ((2.75, 2), (-2.75, -2)):
+        [found] = evaluate([cast(constant(value, shape=shape), int32)])
+        np.testing.assert_array_equal(found, np.full(shape, expected, np.int32))
+
+
+@pytest.mark.parametrize("shape", [(), (2,)], ids=str)
+def test_nan_as_an_integer_is_anything_but_an_error(shape: Any) -> None:
+    [found] = evaluate([cast(constant(np.nan, shape=shape), int32)])
+    assert found.dtype == np.int32
+
+
+@pytest.mark.parametrize("shape", [(), (2,)], ids=str)
+def test_the_imaginary_part_is_dropped_without_a_warning(shape: Any) -> None:
+    [found] = evaluate([cast(constant(1.5 + 2j, shape=shape), float32)])
+    np.testing.assert_array_equal(found, np.full(shape, 1.5, np.float32))
+
+
+@pytest.mark.parametrize("shape", [(), (2,)], ids=str)
+def test_a_bool_is_whether_a_value_differs_from_zero(shape: Any) -> None:
+    """Of a complex number the real part decides, as in TensorFlow."""
+    values = [0.5, np.nan, 2 + 1j, 2j, 0.0]
+    found = [evaluate([cast(constant(v, shape=shape), "bool")])[0] for v in values]
+    for value, expected in zip(found, [True, True, True, False, False], strict=True):
+        np.testing.assert_array_equal(value, np.full(shape, expected))
+
+
+@pytest.mark.parametrize("shape", [(), (2,)], ids=str)
+def test_wide_integers_wrap(shape: Any) -> None:
+    [found] = evaluate([cast(constant(300, shape=shape), "uint8")])
+    np.testing.assert_array_equal(found, np.full(shape, 44, np.uint8))
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (2, 0, 3)], ids=str)
+@pytest.mark.parametrize(
+    ("origin", "target", "value", "expected"),
+    [
+        ("float32", "bfloat16", 1.99999, 2 - 2**-7),
+        ("float32", "bfloat16", -1.99999, -(2 - 2**-7)),
+        ("float32", "bfloat16", 3.4e38, 2.0**128 - 2.0**120),
+        ("float32", "bfloat16", np.inf, np.inf),
+        ("float32", "bfloat16", np.nan, np.nan),
+        ("float32", "float16", 1e6, 65504),
+        ("float64", "float32", -(1 + 2**-24 + 2**-30), -1),
+        ("float64", "bfloat16", 1 + 2**-8 + 2**-9, 1),
+    ],
+)
+def test_a_truncating_cast_rounds_floats_towards_zero(
+    origin: str, target: str, value: float, expected: float, shape: Any
+) -> None:
+    x = source(origin, shape)
+    given = np.full(shape, value, as_dtype(origin).np_dtype)
+    cut = make_one("Cast", [x], {"DstT": as_dtype(target), "Truncate": True})
+    for form in (given, given[()], given.T):
+        if np.shape(form) == shape:
+            [found] = evaluate([cut], {x: form})
+            assert found.dtype == as_dtype(target).np_dtype
+            np.testing.assert_array_equal(found.astype(np.float64), np.full(shape, expected))
+
+
+def test_a_nan_stays_one_even_when_truncating_takes_all_its_bits() -> None:
+    x = source(float32, [1])
+    given = np.array([0x7F800001], np.uint32).view(np.float32)
+    [found] = evaluate([make_one("Cast", [x], {"DstT": bfloat16, "Truncate": True})], {x: given})
+    assert np.isnan(found).tolist() == [True]
+
+
+def test_a_tensor_that_has_the_type_is_returned_itself() -> None:
+    x = constant(1.0)
+    assert cast(x, float32) is x
+    assert to_float(x) is x
+
+
+def test_a_cast_node_to_its_own_type_copies() -> None:
+    x = constant([1.0, 2.0])
+    [found] = evaluate([make_one("Cast", [x], {"DstT": "float32"})])
+    np.testing.assert_array_equal(found, [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("shorthand", "target"),
+    [
+        (to_float, "float32"),
+        (to_double, "float64"),
+        (to_int32, "int32"),
+        (to_int64, "int64"),
+        (to_bfloat16, "bfloat16"),
+        (to_complex64, "complex64"),
+        (to_complex128, "complex128"),
+    ],
+)
+def test_shorthands_cast_to_what_they_say(shorthand: Any, target: str) -> None:
+    assert shorthand(constant(True)).dtype is as_dtype(target)
+
+
+@pytest.mark.parametrize("shape", [(), (3,)], ids=str)
+def test_the_gradient_goes_back_in_the_old_type(shape: Any) -> None:
+    check_gradient(lambda x: cast(cast(x, "complex128"), float64) * 2.0, np.ones(shape))
+    x = source(bfloat16, shape)
+    [back] = gradients(cast(x, float32), x)
+    assert back.dtype is bfloat16
+
+
+def test_nothing_flows_through_an_integer() -> None:
+    x = source(float32, ())
+    assert gradients(cast(cast(x, int32), float32), x) == [None]
+
+
+def test_strings_are_a_type_error_either_way() -> None:
+    with pytest.raises(TypeError, match="string is neither"):
+        cast(source(string, ()), float32)
+    with pytest.raises(TypeError, match="string is neither"):
+        cast(constant(1), string)
+
+
+def test_an_integer_constant_is_known_early_also_after_a_cast() -> None:
+    known = constant_value(cast(constant([1, 2]), int64))
+    np.testing.assert_array_equal(known, np.array([1, 2], np.int64), strict=True)
+
+
+def test_the_static_shape_is_kept() -> None:
+    assert cast(source(float32, [None, 2]), int32).shape == [None, 2]

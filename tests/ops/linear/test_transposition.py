@@ -1,0 +1,43 @@
+"""Matrices turned, and the namespace ``manip``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.graph.graph import Graph
+from actorsession.ops.linear.transposition import matrix_transpose
+from tests.ops.cases import expect, static_shape
+from tests.ops.interpreter import check_gradient, source
+
+CUBE = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+
+def test_matrix_transpose_exchanges_the_last_two_axes() -> None:
+    expect(matrix_transpose, CUBE.transpose(0, 2, 1), CUBE)
+    check_gradient(matrix_transpose, CUBE)
+    assert static_shape(matrix_transpose, [None, 3, 4]) == [None, 4, 3]
+
+
+def test_complex_elements_are_conjugated_if_asked() -> None:
+    value = CUBE[0] * np.complex64(1 + 2j)
+    expect(lambda x: matrix_transpose(x, conjugate=True), value.T.conj(), value)
+    expect(lambda x: ops.transpose(x, conjugate=True), value.T.conj(), value)
+    expect(ops.transpose, value.T, value)
+
+
+def test_real_elements_are_only_turned() -> None:
+    with Graph().as_default():
+        assert ops.transpose(CUBE, conjugate=True).op.type == "Transpose"
+        assert ops.transpose(CUBE.astype("D"), conjugate=True).op.type == "ConjugateTranspose"
+
+
+def test_a_vector_is_no_matrix() -> None:
+    with Graph().as_default(), pytest.raises(ValueError, match="takes matrices"):
+        matrix_transpose(source("float32", [3]))
+
+
+def test_manip_holds_names_of_other_files() -> None:
+    for name in ops.manip.__all__:
+        assert getattr(ops.manip, name) is getattr(ops, name)

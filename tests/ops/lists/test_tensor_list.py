@@ -1,0 +1,157 @@
+"""Lists of tensors beyond their values: what they refuse, how they travel, what sessions say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession as acts
+from actorsession import ops
+from actorsession.config import ConfigProto
+from actorsession.errors import InvalidArgumentError, ProtocolError
+from actorsession.graph import codec
+from actorsession.graph.dtypes import float32, int32, string, variant
+from actorsession.graph.graph import Graph
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.lists.blocks import tensor_list_from_tensor, tensor_list_stack
+from actorsession.ops.lists.nodes import (
+    empty_tensor_list,
+    tensor_list_get_item,
+    tensor_list_push_back,
+    tensor_list_reserve,
+    tensor_list_set_item,
+)
+from actorsession.ops.lists.persistent_vector import PersistentVector
+from actorsession.ops.lists.values import TensorList, empty_list, new_list
+from actorsession.session import Session
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as made:
+        yield made
+
+
+def run(fetches: Any, feeds: Any = None, devices: int = 1) -> Any:
+    with Session(config=ConfigProto(device_count={"CPU": devices})) as session:
+        return session.run(fetches, feeds)
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def test_a_list_goes_through_a_loop_and_from_device_to_device() -> None:
+    with acts.device("/cpu:1"):
+        start = tensor_list_reserve([2], 40, "float32")
+        _, filled = ops.while_loop(
+            lambda i, _: i < 40,
+            lambda i, rows: (i + 1, tensor_list_set_item(rows, i, [1.0, ops.cast(i, "float32")])),
+            [0, start],
+        )
+    with acts.device("/cpu:2"):
+        whole = tensor_list_stack(filled, "float32", element_shape=[2])
+    assert run(whole, devices=3).tolist() == [[1.0, k] for k in range(40)]
+
+
+def test_a_list_is_not_changed_by_what_is_made_of_it() -> None:
+    first = tensor_list_from_tensor([1, 2, 3], [])
+    second = tensor_list_set_item(first, 1, 9)
+    both = [tensor_list_stack(each, "int32") for each in (first, second)]
+    assert [v.tolist() for v in run(both)] == [[1, 2, 3], [1, 9, 3]]
+
+
+def test_an_array_that_was_put_into_a_list_is_the_fetchers_own() -> None:
+    x = ops.placeholder("float32", [2])
+    doubled = x * 2.0
+    item = tensor_list_get_item(
+        tensor_list_push_back(empty_tensor_list(None, "float32"), doubled), 0, "float32"
+    )
+    a, b, c = run([doubled, item, x], {x: [1, 2]})
+    a[:] = 0
+    assert (b.tolist(), c.tolist()) == ([2, 4], [1, 2])
+
+
+def test_an_element_that_was_never_set_reads_as_zeros_of_a_known_shape() -> None:
+    nothing = tensor_list_reserve([None], 2, "float32")
+    assert run(tensor_list_get_item(nothing, 1, "float32", [3])).tolist() == [0, 0, 0]
+    with pytest.raises(InvalidArgumentError, match="says too little to read it as zeros"):
+        run(tensor_list_get_item(nothing, 1, "float32"))
+    with pytest.raises(InvalidArgumentError, match=r"is read as one of shape \(3, 1\)"):
+        run(tensor_list_get_item(nothing, 1, "float32", [3, 1]))
+
+
+def test_a_list_of_one_dtype_is_not_read_as_one_of_another() -> None:
+    with pytest.raises(InvalidArgumentError, match="a list of int32 is used as one of float32"):
+        run(tensor_list_stack(tensor_list_from_tensor([1], []), "float32"))
+
+
+def test_an_element_of_another_shape_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"does not take one of shape \[2\]"):
+        run(
+            tensor_list_stack(
+                tensor_list_push_back(empty_tensor_list([3], "float32"), [1.0, 2.0]), "float32"
+            )
+        )
+
+
+# -- dtype variant ---------------------------------------------------------------------------------
+
+
+def test_lists_are_of_dtype_variant_which_can_be_neither_fed_nor_fetched() -> None:
+    made = empty_tensor_list(None, "float32")
+    assert made.dtype is variant is acts.variant
+    with pytest.raises(TypeError, match="is a variant and has no value to fetch"):
+        run(made)
+    with pytest.raises(TypeError, match="is a variant, which nothing outside"):
+        run(ops.constant(1), {made: 1})
+    with pytest.raises(TypeError, match="input 0 is a list, of dtype variant; got float32"):
+        tensor_list_push_back(ops.constant(1.0), 2.0)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        empty_list(None),
+        empty_list(string, TensorShape([2])),
+        new_list(int32, TensorShape([None, 2]), 40),
+        TensorList(float32, TensorShape([]), PersistentVector.of([np.float32(1.5), None])),
+        TensorList(string, TensorShape([]), PersistentVector.of([b"a", b""])),
+        TensorList(float32, TensorShape([3000]), PersistentVector.of([np.ones(3000, np.float32)] * 3)),
+        TensorList(variant, TensorShape([]), PersistentVector.of([new_list(int32, TensorShape([]), 2)])),
+    ],
+    ids=["empty", "strings", "unset", "scalars", "words", "large", "lists"],
+)  # fmt: skip
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_list_travels_as_plain_data(value: TensorList, apart: bool) -> None:
+    segments: list[Any] | None = [] if apart else None
+    back = codec.unpack(codec.pack(value, segments), segments or ())
+    assert isinstance(back, TensorList)
+    assert repr(back) == repr(value)
+    assert back.element_shape == value.element_shape
+    for one, other in zip(back.items, value.items, strict=True):
+        assert type(one) is type(other)
+        if isinstance(one, TensorList):
+            assert list(one.items) == list(other.items)
+        elif one is not None:
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    "wire",
+    [
+        None,
+        [],
+        [float32, TensorShape([]), 3],
+        [float32, TensorShape([]), [np.int32(3)]],
+        [float32, TensorShape([]), [b"a"]],
+        [None, TensorShape([]), [np.float32(3)]],
+        ["float32", TensorShape([]), []],
+    ],
+    ids=range(7),
+)
+def test_what_is_no_list_is_refused(wire: Any) -> None:
+    with pytest.raises(ProtocolError, match=r"in a list|wire form of a list|which dtype"):
+        TensorList.from_wire(wire)

@@ -1,0 +1,285 @@
+"""Cross entropies between labels and logits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.graph import Graph
+from actorsession.ops.arrays.layout import transpose
+from actorsession.ops.build import constant, make
+from actorsession.ops.derivatives.gradients import gradients
+from actorsession.ops.neural.cross_entropy import (
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v2,
+    sparse_softmax_cross_entropy_with_logits,
+)
+from tests.ops.cases import computed, expect, f32, i32, i64
+from tests.ops.interpreter import check_gradient, evaluate, source
+
+RNG = np.random.default_rng(0)
+
+
+def _logits(*dims: int, scale: float = 3.0) -> Any:
+    return (RNG.standard_normal(dims) * scale).astype(np.float32)
+
+
+def _labels(*dims: int) -> Any:
+    raw = RNG.random(dims)
+    return (raw / raw.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+def _log_softmax(x: Any, axis: int = -1) -> Any:
+    wide = x.astype(np.float64)
+    shifted = wide - wide.max(axis=axis, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+
+
+def _loss(x: Any, y: Any, axis: int = -1) -> Any:
+    return -(y.astype(np.float64) * _log_softmax(x, axis)).sum(axis=axis).astype(np.float32)
+
+
+def _dense(labels: Any, logits: Any) -> Any:
+    return softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+
+
+def _sparse(labels: Any, logits: Any) -> Any:
+    return sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+
+
+# -- softmax_cross_entropy_with_logits -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dims", [(3, 4), (100, 10), (2, 300), (4,), (2, 3, 4), (1, 1)])
+def test_the_loss_is_the_mean_surprise(dims: Any) -> None:
+    x, y = _logits(*dims), _labels(*dims)
+    expect(_dense, f32(_loss(x, y)), y, x, exact=False)
+    expect(softmax_cross_entropy_with_logits_v2, f32(_loss(x, y)), y, x, exact=False)
+
+
+def test_labels_need_not_sum_to_one() -> None:
+    x, y = _logits(3, 4), _logits(3, 4)
+    expect(_dense, _loss(x, y), y, x, exact=False)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -2])
+def test_the_classes_may_stand_along_any_axis(axis: Any) -> None:
+    x, y = _logits(2, 3, 4), _logits(2, 3, 4)
+    with Graph().as_default():
+        xs, ys = source("float32", x.shape), source("float32", y.shape)
+        loss = softmax_cross_entropy_with_logits_v2(labels=ys, logits=xs, axis=axis)
+        (found,) = evaluate([loss], {xs: x, ys: y})
+    np.testing.assert_allclose(found, _loss(x, y, axis), rtol=1e-5, atol=1e-5)
+
+
+def test_both_outputs_of_the_op_are_loss_and_gradient() -> None:
+    x, y = _logits(3, 4), _labels(3, 4)
+    expect(
+        lambda x, y: list(make("SoftmaxCrossEntropyWithLogits", [x, y]).outputs),
+        [_loss(x, y), (np.exp(_log_softmax(x)) - y).astype(np.float32)],
+        x, y, exact=False,
+    )  # fmt: skip
+
+
+def test_the_op_broadcasts_as_tensorflow_does() -> None:
+    x, y = _logits(1, 4), _labels(3, 4)
+    expect(
+        lambda x, y: make("SoftmaxCrossEntropyWithLogits", [x, y]).outputs[0],
+        _loss(np.repeat(x, 3, 0), y),
+        x, y, exact=False,
+    )  # fmt: skip
+    check_gradient(lambda x, y: make("SoftmaxCrossEntropyWithLogits", [x, y]).outputs[0], x, y)
+
+
+def test_a_loss_of_views_in_another_layout() -> None:
+    x, y = _logits(40, 50), _logits(40, 50)
+    expect(lambda y, x: _dense(transpose(y), transpose(x)), _loss(x.T, y.T), y, x, exact=False)
+    classes = RNG.integers(0, 40, 50)
+    one_hot = np.eye(40)[classes]
+    expect(lambda y, x: _sparse(y, transpose(x)), _loss(x.T, one_hot), classes, x, exact=False)
+
+
+def test_sure_predictions_lose_nothing_and_overflow_nothing() -> None:
+    x, y = f32([[1000, 0], [0, 1000]]), f32([[1, 0], [1, 0]])
+    expect(_dense, f32([0, 1000]), y, x)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_half_types_are_computed_in_float32(dtype: Any) -> None:
+    x, y = _logits(3, 4).astype(dtype), _labels(3, 4).astype(dtype)
+    for known in (True, False):
+        found = computed(_dense, y, x, known=known)
+        assert found.dtype == x.dtype
+        np.testing.assert_allclose(found.astype(np.float32), _loss(x, y), rtol=1e-2, atol=1e-2)
+    # The op itself takes them as well.
+    loss, back = computed(
+        lambda x, y: list(make("SoftmaxCrossEntropyWithLogits", [x, y]).outputs), x, y
+    )
+    assert loss.dtype == back.dtype == x.dtype
+    np.testing.assert_allclose(loss.astype(np.float32), _loss(x, y), rtol=1e-2, atol=1e-2)
+
+
+def test_float64_stays_float64() -> None:
+    x, y = _logits(3, 4).astype(np.float64), _labels(3, 4).astype(np.float64)
+    found = computed(_dense, y, x)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, -(y * _log_softmax(x)).sum(axis=-1), rtol=1e-13)
+
+
+def test_integer_labels_are_taken_as_numbers() -> None:
+    x = _logits(2, 3)
+    y = i32([[0, 1, 0], [1, 0, 0]])
+    expect(_dense, _loss(x, y), y, x, exact=False)
+
+
+def test_no_rows_have_no_loss() -> None:
+    empty = np.zeros((0, 4), np.float32)
+    expect(_dense, np.zeros(0, np.float32), empty, empty)
+
+
+def test_the_static_shape_of_the_loss() -> None:
+    with Graph().as_default():
+        y, x = source("float32", [None, 4]), source("float32", [5, None])
+        assert _dense(y, x).shape.as_list() == [5]
+        deep = source("float32", [None, 3, 4])
+        assert _dense(deep, deep).shape.as_list() == [None, 3]
+        assert _dense(source("float32"), source("float32")).shape.rank is None
+
+
+def test_shapes_that_can_never_fit_are_refused() -> None:
+    with Graph().as_default(), pytest.raises(ValueError, match=r"matrices of one shape"):
+        _dense(source("float32", [3, 5]), source("float32", [3, 4]))
+    with pytest.raises(InvalidArgumentError, match=r"one shape, got \[3, 4\] and \[3, 5\]"):
+        computed(_dense, _labels(3, 5), _logits(3, 4), known=False)
+
+
+def test_without_classes_the_loss_is_nothing_and_a_label_is_refused_in_the_step() -> None:
+    np.testing.assert_array_equal(computed(_dense, np.zeros((2, 0)), np.zeros((2, 0))), [0.0, 0.0])
+    with pytest.raises(InvalidArgumentError, match="at least 1 class"):
+        computed(_sparse, i32([0, 0]), np.zeros((2, 0)))
+
+
+@pytest.mark.parametrize("dims", [(3, 4), (2, 3, 4), (4,)])
+def test_the_gradient_reaches_logits_and_in_the_newer_form_labels(dims: Any) -> None:
+    x, y = _logits(*dims, scale=1.0), _labels(*dims)
+    check_gradient(softmax_cross_entropy_with_logits_v2, y, x)
+
+
+def test_the_older_form_takes_labels_as_constant() -> None:
+    with Graph().as_default():
+        x, y = source("float32", [3, 4]), source("float32", [3, 4])
+        by_x, by_y = gradients(_dense(y, x), [x, y])
+    assert by_x is not None
+    assert by_y is None
+
+
+def test_the_second_derivative_by_the_logits() -> None:
+    x, y = _logits(3, 4, scale=1.0), _labels(3, 4)
+
+    def slope(x: Any, y: Any) -> Any:
+        return gradients(softmax_cross_entropy_with_logits_v2(labels=y, logits=x), [x])
+
+    check_gradient(slope, x, y)
+
+
+# -- sparse_softmax_cross_entropy_with_logits ------------------------------------------------------
+
+
+@pytest.mark.parametrize("dims", [(3, 4), (100, 10), (50, 128), (50, 129), (2, 3, 4), (4,)])
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+def test_the_sparse_loss_is_that_of_one_hot_labels(dims: Any, index_type: Any) -> None:
+    x = _logits(*dims)
+    classes = np.asarray(RNG.integers(0, dims[-1], dims[:-1]), index_type)
+    expect(_sparse, f32(_loss(x, np.eye(dims[-1])[classes])), classes, x, exact=False)
+
+
+@pytest.mark.parametrize("classes", [4, 200])
+def test_both_outputs_of_the_sparse_op_are_loss_and_gradient(classes: Any) -> None:
+    x, labels = _logits(3, classes), i32([0, 3, 1])
+    y = np.eye(classes)[labels]
+    expect(
+        lambda x, y: list(make("SparseSoftmaxCrossEntropyWithLogits", [x, y]).outputs),
+        [_loss(x, y), (np.exp(_log_softmax(x)) - y).astype(np.float32)],
+        x, labels, exact=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", [4, 200])
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+def test_a_label_that_is_no_class_fails(classes: Any, index_type: Any) -> None:
+    for bad in (-1, classes):
+        labels = np.array([0, bad, 1], index_type)
+        with pytest.raises(
+            InvalidArgumentError, match=rf"label {bad} is outside .* \[0, {classes}\)"
+        ):
+            computed(_sparse, labels, _logits(3, classes))
+
+
+def test_half_types_of_the_sparse_op() -> None:
+    x, labels = _logits(3, 4).astype(np.float16), i32([0, 3, 1])
+    found = computed(_sparse, labels, x)
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(found, _loss(x, np.eye(4)[labels]), rtol=1e-2, atol=1e-2)
+    loss, back = computed(
+        lambda x, y: list(make("SparseSoftmaxCrossEntropyWithLogits", [x, y]).outputs), x, labels
+    )
+    assert loss.dtype == back.dtype == np.float16
+
+
+def test_no_rows_have_no_sparse_loss() -> None:
+    expect(_sparse, np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros((0, 4), np.float32))
+
+
+def test_labels_of_another_shape_are_refused() -> None:
+    with Graph().as_default(), pytest.raises(ValueError, match="without the last axis"):
+        _sparse(source("int32", [3, 1]), source("float32", [3, 4]))
+    with Graph().as_default(), pytest.raises(ValueError, match="without the last axis"):
+        _sparse(source("int32", []), constant(1.0))
+    with Graph().as_default(), pytest.raises(TypeError, match="int32 or int64, got float32"):
+        _sparse(source("float32", [3]), source("float32", [3, 4]))
+    with pytest.raises(InvalidArgumentError, match="one label for each row"):
+        computed(_sparse, i32([0, 1]), _logits(3, 4), known=False)
+
+
+def test_the_gradient_of_the_sparse_loss() -> None:
+    check_gradient(_sparse, i32([0, 3, 1]), _logits(3, 4, scale=1.0))
+    check_gradient(_sparse, i64([[0, 3], [1, 1]]), _logits(2, 2, 4, scale=1.0))
+
+
+def test_the_second_derivative_of_the_sparse_loss() -> None:
+    check_gradient(
+        lambda y, x: gradients(_sparse(y, x), [x]), i32([0, 3, 1]), _logits(3, 4, scale=1.0)
+    )
+
+
+# -- sigmoid_cross_entropy_with_logits -------------------------------------------------------------
+
+
+def _sigmoid(labels: Any, logits: Any) -> Any:
+    return sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
+
+
+def test_the_sigmoid_loss_is_the_surprise_of_each_class() -> None:
+    x, z = _logits(3, 4), RNG.random((3, 4)).astype(np.float32)
+    p = 1 / (1 + np.exp(-x.astype(np.float64)))
+    wanted = -z * np.log(p) - (1 - z) * np.log(1 - p)
+    expect(_sigmoid, wanted.astype(np.float32), z, x, exact=False)
+
+
+def test_the_sigmoid_loss_does_not_overflow() -> None:
+    x = f32([1000, -1000, 1000, -1000])
+    expect(_sigmoid, f32([0, 0, 1000, 1000]), f32([1, 0, 0, 1]), x)
+
+
+def test_the_sigmoid_loss_of_different_shapes_is_refused() -> None:
+    with Graph().as_default(), pytest.raises(ValueError, match="one shape"):
+        _sigmoid(source("float32", [3]), source("float32", [4]))
+
+
+def test_the_gradient_of_the_sigmoid_loss_holds_at_zero_too() -> None:
+    check_gradient(_sigmoid, f32([0, 1, 0.3, 0.3]), f32([0, 0, -2, 3]))

@@ -1,0 +1,195 @@
+"""Lookups in whole and cut tables, and of several ids at once, against indexing in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype, float32, int32, int64
+from actorsession.graph.graph import Graph
+from actorsession.ops import nn
+from actorsession.ops.build import constant
+from actorsession.ops.derivatives.gradients import gradients
+from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.sparse_tensors.basics import SparseTensor
+from actorsession.ops.variables.lists import global_variables_initializer
+from actorsession.ops.variables.variable import Variable
+from actorsession.train import GradientDescentOptimizer
+from tests.ops.interpreter import Variables, check_gradient, evaluate, source
+
+TABLE = np.arange(14, dtype=np.float32).reshape(7, 2)
+PLACES = [[0, 0], [0, 2], [1, 1], [3, 0], [3, 1]]
+IDS = [1, 3, 3, 6, 0]
+WEIGHTS = [0.5, 1.0, 2.0, -1.0, 3.0]
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+def parts(count: int, strategy: str) -> list[Any]:
+    if strategy == "mod":
+        return [TABLE[i::count] for i in range(count)]
+    return np.array_split(TABLE, count)
+
+
+def value(tensor: Any, feeds: Any = None) -> Any:
+    state = Variables()
+    evaluate([global_variables_initializer()], None, state)
+    return evaluate([tensor], feeds, state)[0]
+
+
+# -- one id, one row -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ids", [[0, 6, 3, 3], [[1, 2], [5, 4]], [], 4], ids=str)
+@pytest.mark.parametrize("strategy", ["mod", "div"])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("hidden", [False, True])
+def test_rows_are_those_of_the_whole_table(
+    ids: Any, strategy: str, count: int, hidden: bool
+) -> None:
+    cut = parts(count, strategy)
+    array = np.array(ids, np.int64 if hidden else np.int32)
+    tables = [source(float32) for _ in cut] if hidden else [Variable(part) for part in cut]
+    numbers = source(as_dtype(array.dtype), None if hidden else array.shape)
+    rows = nn.embedding_lookup(tables, numbers, partition_strategy=strategy)
+    feeds: dict[Any, Any] = dict(zip(tables, cut, strict=True)) if hidden else {}
+    found = value(rows, {numbers: array, **feeds})
+    np.testing.assert_array_equal(found, TABLE[array])
+    assert hidden or rows.shape == (*array.shape, 2)
+
+
+def test_a_single_table_needs_no_list(graph: Graph) -> None:
+    with graph.device("/job:ps/task:0"):
+        w = Variable(TABLE, name="w")
+    rows = nn.embedding_lookup(w, [1, 1])
+    assert value(rows).tolist() == [[2.0, 3.0], [2.0, 3.0]]
+    lookup = rows.op.inputs[0].op
+    assert (lookup.type, lookup.device) == ("GatherV2", "/job:ps/task:0")
+    assert rows.device == ""
+
+
+def test_each_part_looks_up_its_own_rows_where_it_is(graph: Graph) -> None:
+    tables = []
+    for task, part in enumerate(parts(2, "mod")):
+        with graph.device(f"/job:ps/task:{task}"):
+            tables.append(Variable(part, name=f"w{task}"))
+    nn.embedding_lookup(tables, [1, 2, 3])
+    lookups = [op for op in graph.get_operations() if op.type == "GatherV2"]
+    assert [op.device for op in lookups] == ["/job:ps/task:0", "/job:ps/task:1"]
+    assert [op.colocation_groups() for op in lookups] == [("loc:@w0",), ("loc:@w1",)]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_rows_are_scaled_down_to_a_norm(count: int) -> None:
+    ids = np.array([[0], [5]])
+    rows = nn.embedding_lookup([Variable(p) for p in parts(count, "mod")], ids, max_norm=1.5)
+    wanted = TABLE[ids] * np.minimum(1, 1.5 / np.linalg.norm(TABLE[ids], axis=2, keepdims=True))
+    np.testing.assert_allclose(value(rows), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("strategy", ["mod", "div"])
+def test_gradients_are_those_of_finite_differences(strategy: str) -> None:
+    def f(*tables: Any) -> Any:
+        return nn.embedding_lookup(list(tables), [0, 6, 3, 3], partition_strategy=strategy)
+
+    check_gradient(f, *[np.asarray(p, float) for p in parts(3, strategy)])
+
+
+def test_only_rows_that_were_looked_up_are_trained() -> None:
+    w = Variable(TABLE)
+    loss = nn.embedding_lookup(w, [1, 1, 4])
+    [slope] = gradients(loss, [w])
+    assert isinstance(slope, IndexedSlices)
+    move = GradientDescentOptimizer(1.0).minimize(loss)
+    state = Variables()
+    evaluate([global_variables_initializer()], None, state)
+    evaluate([move], None, state)
+    wanted = TABLE.copy()
+    wanted[1] -= 2
+    wanted[4] -= 1
+    np.testing.assert_array_equal(evaluate([w], None, state)[0], wanted)
+
+
+def test_an_id_outside_the_table_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match="7"):
+        value(nn.embedding_lookup(Variable(TABLE), [7]))
+
+
+def test_a_table_and_a_strategy_are_needed() -> None:
+    nothings: list[Any] = [None, [], ()]
+    for nothing in nothings:
+        with pytest.raises(ValueError, match="params must be given"):
+            nn.embedding_lookup(nothing, [1])
+    with pytest.raises(ValueError, match="'mod' or 'div', got 'by hand'"):
+        nn.embedding_lookup([TABLE, TABLE], [1], partition_strategy="by hand")
+
+
+# -- several ids, one row --------------------------------------------------------------------------
+
+
+def ids_and_weights(weighted: bool) -> tuple[SparseTensor, SparseTensor | None]:
+    ids = SparseTensor(PLACES, constant(IDS, int64), [4, 3])
+    return ids, SparseTensor(PLACES, constant(WEIGHTS), [4, 3]) if weighted else None
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("combiner", [None, "sum", "mean", "sqrtn"])
+def test_rows_of_several_ids_are_made_one(combiner: str | None, weighted: bool, count: int) -> None:
+    """A row without ids is 0."""
+    given = ids_and_weights(weighted)
+    tables = [Variable(part) for part in parts(count, "mod")]
+    rows = nn.embedding_lookup_sparse(tables, *given, combiner=combiner)
+    each = np.array(WEIGHTS if weighted else [1.0] * 5)
+    wanted = np.zeros((4, 2))
+    for row in range(4):
+        own = [i for i, place in enumerate(PLACES) if place[0] == row]
+        if not own:
+            continue
+        total = (each[own, None] * TABLE[np.array(IDS)[own]]).sum(0)
+        below = {"sum": 1.0, "sqrtn": np.sqrt((each[own] ** 2).sum())}
+        wanted[row] = total / below.get(combiner or "mean", each[own].sum())
+    np.testing.assert_allclose(value(rows), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("combiner", ["sum", "mean", "sqrtn"])
+def test_gradients_of_rows_made_one(combiner: str, weighted: bool) -> None:
+    def f(table: Any) -> Any:
+        ids = SparseTensor(PLACES, constant(IDS, int64), [4, 3])
+        weights = SparseTensor(PLACES, constant(np.array(WEIGHTS)), [4, 3]) if weighted else None
+        return nn.embedding_lookup_sparse(table, ids, weights, combiner=combiner)
+
+    check_gradient(f, np.asarray(TABLE, float))
+
+
+def test_half_precision_is_added_up_in_float32() -> None:
+    table = constant(np.full((1, 1), 1.0), "float16")
+    places = [[0, i] for i in range(3000)]
+    ids = SparseTensor(places, constant([0] * 3000, int32), [1, 3000])
+    weights = SparseTensor(places, constant([1.0] * 3000), [1, 3000])
+    rows = nn.embedding_lookup_sparse(table, ids, weights, combiner="sum")
+    found = value(rows)
+    assert found.dtype == np.float16
+    assert found.tolist() == [[3000.0]]
+
+
+def test_what_is_not_sparse_or_does_not_fit_is_refused() -> None:
+    ids, weights = ids_and_weights(True)
+    with pytest.raises(ValueError, match="'mean', 'sqrtn' or 'sum', got 'max'"):
+        nn.embedding_lookup_sparse(TABLE, ids, None, combiner="max")
+    with pytest.raises(TypeError, match="sp_ids is a SparseTensor, got list"):
+        nn.embedding_lookup_sparse(TABLE, [1], weights)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="sp_weights is a SparseTensor, got list"):
+        nn.embedding_lookup_sparse(TABLE, ids, [1.0])  # type: ignore[arg-type]
+    few = SparseTensor([[0, 0]], [1.0], [4, 3])
+    with pytest.raises(ValueError, match=r"a weight for each id, got \(1,\) for \(5,\)"):
+        nn.embedding_lookup_sparse(TABLE, ids, few)

@@ -1,0 +1,247 @@
+"""Weighted and reduced losses, against the numbers of TensorFlow 2.21."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import losses
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import float32, float64, int32
+from actorsession.graph.graph import Graph
+from actorsession.ops.build import constant
+from actorsession.ops.derivatives.gradients import gradients
+from actorsession.ops.graph_keys import GraphKeys
+from tests.ops.interpreter import check_gradient, evaluate, source
+
+LABELS = [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+FOUND = [[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]]
+SHARES = [[0.9, 0.2, 0.6], [0.3, 0.8, 0.1]]
+WEIGHTS = [[1.0, 0.0, 2.0], [0.5, 0.0, 1.0]]
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+def value(tensor: Any) -> Any:
+    return evaluate([tensor])[0]
+
+
+CASES: dict[str, tuple[Callable[[], Any], float]] = {
+    "absolute_difference": (lambda: losses.absolute_difference(LABELS, FOUND), 0.91666669),
+    "mean_squared_error": (lambda: losses.mean_squared_error(LABELS, FOUND), 0.9375),
+    "hinge_loss": (lambda: losses.hinge_loss(LABELS, FOUND), 0.66666669),
+    "huber_loss": (lambda: losses.huber_loss(LABELS, FOUND), 0.44791666),
+    "huber_delta": (lambda: losses.huber_loss(LABELS, FOUND, delta=0.5), 0.33333334),
+    "log_loss": (lambda: losses.log_loss(LABELS, SHARES), 0.25408462),
+    "log_epsilon": (lambda: losses.log_loss(LABELS, SHARES, epsilon=0.1), 0.13175656),
+    "cosine": (lambda: losses.cosine_distance(LABELS, FOUND, 1), -0.375),
+    "cosine_dim": (lambda: losses.cosine_distance(LABELS, FOUND, dim=0), 0.08333334),
+    "sigmoid": (lambda: losses.sigmoid_cross_entropy(LABELS, FOUND), 0.5964151),
+    "sigmoid_smooth": (
+        lambda: losses.sigmoid_cross_entropy(LABELS, FOUND, label_smoothing=0.2), 0.64641505,
+    ),
+    "softmax": (lambda: losses.softmax_cross_entropy(LABELS, FOUND), 1.78164768),
+    "softmax_smooth": (
+        lambda: losses.softmax_cross_entropy(LABELS, FOUND, label_smoothing=0.2), 1.74918318,
+    ),
+    "sparse": (lambda: losses.sparse_softmax_cross_entropy([2, 0], FOUND), 0.28599197),
+    "sparse_column": (
+        lambda: losses.sparse_softmax_cross_entropy([[2], [0]], FOUND, weights=[[0.5], [0.0]]),
+        0.12065566,
+    ),
+    "pairwise": (lambda: losses.mean_pairwise_squared_error(LABELS, FOUND), 5.54166698),
+    "pairwise_rows": (
+        lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, [[2.0], [0.5]]), 6.02083349,
+    ),
+    "pairwise_scalar": (
+        lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, 2.0), 11.08333397,
+    ),
+    "pairwise_zero": (
+        lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, [[0.0], [0.5]]), 1.6875,
+    ),
+    "pairwise_elements": (
+        lambda: losses.mean_pairwise_squared_error(LABELS, FOUND, WEIGHTS), 22.875,
+    ),
+}  # fmt: skip
+REDUCED: dict[str, tuple[Any, Any]] = {
+    "NONE": ([[0.25, 0.0, 2.0], [1.125, 0.0, 0.5625]], [[0.5, 2.0, 2.0], [0.0, 0.0, 0.0]]),
+    "SUM": (3.9375, 4.5),
+    "MEAN": (0.875, 0.75),
+    "SUM_OVER_BATCH_SIZE": (0.65625, 0.75),
+    "SUM_BY_NONZERO_WEIGHTS": (0.984375, 1.5),
+    "SUM_OVER_NONZERO_WEIGHTS": (0.984375, 1.5),
+}
+
+
+# -- values --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_losses_are_those_of_tensorflow(name: str) -> None:
+    make, wanted = CASES[name]
+    np.testing.assert_allclose(value(make()), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", REDUCED)
+def test_reductions_are_those_of_tensorflow(kind: str) -> None:
+    reduction = getattr(losses.Reduction, kind)
+    for weights, wanted in zip((WEIGHTS, [[2.0], [0.0]]), REDUCED[kind], strict=True):
+        loss = losses.mean_squared_error(LABELS, FOUND, weights, reduction=reduction)
+        np.testing.assert_allclose(value(loss), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", REDUCED)
+def test_shapes_need_not_be_known(kind: str) -> None:
+    reduction = getattr(losses.Reduction, kind)
+    labels, found, weights = (source(float32) for _ in range(3))
+    loss = losses.mean_squared_error(labels, found, weights, reduction=reduction)
+    for given, wanted in zip((WEIGHTS, [[2.0], [0.0]]), REDUCED[kind], strict=True):
+        [got] = evaluate([loss], {labels: LABELS, found: FOUND, weights: given})
+        np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_pairs_of_examples_of_unknown_rank() -> None:
+    labels, found = source(float32), source(float32)
+    loss = losses.mean_pairwise_squared_error(labels, found)
+    [got] = evaluate([loss], {labels: LABELS, found: FOUND})
+    np.testing.assert_allclose(got, CASES["pairwise"][1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [0.0, [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]])
+def test_a_loss_without_weight_is_zero_and_no_quotient_of_zeros(weights: Any) -> None:
+    for kind in ("MEAN", "SUM_BY_NONZERO_WEIGHTS"):
+        reduction = getattr(losses.Reduction, kind)
+        assert value(losses.mean_squared_error(LABELS, FOUND, weights, reduction=reduction)) == 0.0
+
+
+def test_a_loss_of_nothing_is_zero() -> None:
+    none = np.zeros([0, 3], np.float32)
+    assert value(losses.mean_squared_error(none, none)) == 0.0
+
+
+def test_types_are_those_of_tensorflow() -> None:
+    """Differences are taken in float32; cross entropies keep the type of their logits."""
+    double = constant(FOUND, float64)
+    assert losses.mean_squared_error(LABELS, double).dtype is float32
+    assert losses.softmax_cross_entropy(LABELS, double).dtype is float64
+    assert losses.absolute_difference([1, 2], constant([2, 4], int32)).dtype is float32
+
+
+# -- gradients -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: losses.softmax_cross_entropy([[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]], x),
+        lambda x: losses.sigmoid_cross_entropy(LABELS, x, WEIGHTS),
+        lambda x: losses.sparse_softmax_cross_entropy([2, 0], x),
+    ],
+    ids=["softmax", "sigmoid", "sparse"],
+)
+def test_gradients_are_those_of_finite_differences(f: Any) -> None:
+    """In float32 inside, as TensorFlow's, so with a coarse step."""
+    check_gradient(f, np.array(FOUND), step=1e-2, rtol=1e-2, atol=1e-3)
+
+
+def test_gradients_of_differences() -> None:
+    x = source(float32, [2, 3])
+    made = [
+        losses.mean_squared_error(LABELS, x), losses.huber_loss(LABELS, x),
+        losses.mean_pairwise_squared_error(LABELS, x),
+    ]  # fmt: skip
+    slopes = [gradients(loss, [x])[0] for loss in made]
+    square, huber, pairwise = evaluate(slopes, {x: FOUND})
+    off = np.array(FOUND) - np.array(LABELS)
+    np.testing.assert_allclose(square, 2 * off / 6, rtol=1e-5)
+    np.testing.assert_allclose(huber, np.clip(off, -1, 1) / 6, rtol=1e-5)
+    apart = off - off.mean(1, keepdims=True)
+    np.testing.assert_allclose(pairwise, 2 * apart, rtol=1e-4, atol=1e-6)
+
+
+# -- names and collections -----------------------------------------------------------------------
+
+
+def test_losses_are_named_as_in_tensorflow() -> None:
+    assert losses.mean_squared_error(LABELS, FOUND).op.name == "mean_squared_error/value"
+    assert losses.huber_loss(LABELS, FOUND, scope="mine").op.name == "mine/value"
+    summed = losses.hinge_loss(LABELS, FOUND, reduction=losses.Reduction.SUM)
+    assert summed.op.name == "hinge_loss/Sum"
+    loss = losses.sparse_softmax_cross_entropy([2, 0], FOUND)
+    assert loss.op.name == "sparse_softmax_cross_entropy_loss/value"
+
+
+def test_losses_are_collected_and_added_up(graph: Graph) -> None:
+    square = losses.mean_squared_error([1.0], [2.0])
+    apart = losses.absolute_difference([1.0], [3.0])
+    own = constant(5.0)
+    losses.add_loss(own)
+    losses.mean_squared_error([1.0], [2.0], loss_collection=None)
+    assert losses.get_losses() == [square, apart, own]
+    assert losses.get_losses("abs") == [apart]
+    assert losses.get_total_loss().op.name == "total_loss"
+    assert value(losses.get_total_loss()) == 8.0
+    assert value(losses.get_regularization_loss()) == 0.0
+    graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, constant(0.5))
+    assert value(losses.get_total_loss()) == 8.5
+    assert value(losses.get_total_loss(add_regularization_losses=False)) == 8.0
+    assert value(losses.get_regularization_loss()) == 0.5
+    assert len(losses.get_regularization_losses()) == 1
+
+
+def test_the_values_of_the_reductions_are_those_of_tensorflow() -> None:
+    assert losses.Reduction.all() == (
+        "none", "weighted_sum", "weighted_mean", "weighted_sum_over_batch_size",
+        "weighted_sum_by_nonzero_weights", "weighted_sum_by_nonzero_weights",
+    )  # fmt: skip
+
+
+# -- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: losses.mean_squared_error(None, FOUND), "labels must be given, got None"),
+        (lambda: losses.log_loss(LABELS, None), "predictions must be given, got None"),
+        (lambda: losses.hinge_loss(LABELS, None), "logits must be given, got None"),
+        (
+            lambda: losses.sigmoid_cross_entropy(None, FOUND),
+            "multi_class_labels must be given, got None",
+        ),
+        (lambda: losses.softmax_cross_entropy(None, FOUND), "onehot_labels must be given"),
+        (lambda: losses.mean_squared_error([1.0], [2.0, 3.0]), r"got \(1,\) and \(2,\)"),
+        (lambda: losses.cosine_distance([1.0], [1.0]), "needs an axis"),
+        (lambda: losses.cosine_distance([1.0], [1.0], 0, dim=0), "not both"),
+        (
+            lambda: losses.mean_squared_error(LABELS, FOUND, [1.0, 2.0, 3.0]),
+            r"got weights of shape \(3,\) for values of shape \(2, 3\)",
+        ),
+        (
+            lambda: losses.mean_squared_error([1.0, 2.0], [2.0, 3.0], [1.0, 2.0, 3.0]),
+            "each dimension 1 or the same",
+        ),
+        (
+            lambda: losses.mean_squared_error([1.0], [2.0], reduction="mean"),
+            "a reduction is one of .* got 'mean'",
+        ),
+        (lambda: losses.get_total_loss(), "one or more tensors"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_the_line_that_builds(make: Any, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        make()
+
+
+def test_weights_that_turn_out_not_to_fit_are_refused() -> None:
+    weights = source(float32)
+    loss = losses.mean_squared_error(LABELS, FOUND, weights)
+    with pytest.raises(InvalidArgumentError):
+        evaluate([loss], {weights: [[1.0, 2.0]]})

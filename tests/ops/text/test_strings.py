@@ -1,0 +1,167 @@
+"""Strings: names, defaults and what is refused; their values are in the table."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+import actorsession as acts
+from actorsession import ops
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.graph import Graph
+from actorsession.graph.shape import TensorShape
+from actorsession.ops import strings
+from actorsession.ops.text.regex_patterns import compiled, translated
+from tests.ops.interpreter import evaluate, source
+
+
+def test_a_session_joins_splits_and_counts_words() -> None:
+    with Graph().as_default(), acts.Session() as session:
+        line = acts.placeholder(acts.string, [None])
+        parts = acts.string_split(line)
+        [sparse, many] = session.run(
+            [parts, acts.strings.length(parts.values)], {line: ["a bc", "d"]}
+        )
+        assert sparse.indices.tolist() == [[0, 0], [0, 1], [1, 0]]
+        assert sparse.values.tolist() == [b"a", b"bc", b"d"]
+        assert sparse.dense_shape.tolist() == [2, 2]
+        assert many.tolist() == [1, 2, 1]
+        whole = acts.string_join(["<", acts.reduce_join(parts.values, separator="+"), ">"])
+        assert session.run(whole, {line: ["a bc", "d"]}) == b"<a+bc+d>"
+
+
+def test_strings_are_compared_with_equal() -> None:
+    with Graph().as_default():
+        same = ops.equal(["a", "b"], "a")
+        [found] = evaluate([same])
+        assert found.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (ops.string_join, strings.join), (ops.string_strip, strings.strip),
+        (ops.string_to_number, strings.to_number), (ops.as_string, strings.as_string),
+        (ops.substr, strings.substr), (ops.regex_replace, strings.regex_replace),
+        (ops.reduce_join, strings.reduce_join),
+        (ops.string_to_hash_bucket_fast, strings.to_hash_bucket_fast),
+    ],
+)  # fmt: skip
+def test_names_at_the_top_are_those_of_the_namespace(one: Any, other: Any) -> None:
+    assert one is other
+
+
+@pytest.mark.parametrize("name", strings.__all__)
+def test_functions_of_the_namespace_are_documented_and_take_names(name: str) -> None:
+    function = getattr(strings, name)
+    assert inspect.getdoc(function)
+    assert "name" in inspect.signature(function).parameters
+
+
+def test_the_shape_of_a_split_is_known_as_far_as_it_can_be() -> None:
+    with Graph().as_default():
+        sparse = ops.string_split(source("string", [3]))
+        assert sparse.shape.as_list() == [3, None]
+        assert strings.split(source("string", [])).shape.as_list() == [1, None]
+        assert ops.decode_raw(source("string", [2]), acts.uint8).shape.as_list() == [2, None]
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "match"),
+    [
+        (lambda x: strings.lower(x, encoding="latin"), ValueError, "encoding is"),
+        (lambda x: strings.length(x, unit="WORD"), ValueError, "unit is BYTE"),
+        (lambda x: ops.string_split(x, ",", delimiter=","), ValueError, "sep"),
+        (lambda x: strings.split(x, result_type="RaggedTensor"), ValueError, "nothing is ragged"),
+        (lambda x: strings.format("{} {}", x), ValueError, "expects 2 tensors"),
+        (lambda x: strings.to_number(x, acts.uint8), TypeError, "out_type is one of"),
+        (lambda x: ops.decode_raw(x, acts.string), TypeError, "out_type is a number"),
+        (lambda x: strings.to_hash_bucket_fast(x, 0), ValueError, "at least 1"),
+        (lambda x: strings.as_string(x, precision=2), ValueError, "floating-point numbers"),
+        (lambda x: strings.as_string(x, fill="x"), ValueError, "fill is empty"),
+        (lambda x: strings.as_string(1.0, scientific=True, shortest=True), ValueError, "exclude"),
+        (lambda x: strings.join([]), ValueError, "at least one input"),
+        (lambda x: strings.lower(1.0), TypeError, "cannot make a tensor"),
+        (lambda x: strings.reduce_join(x, [1]), ValueError, "axis 1 is not in"),
+        (lambda x: strings.unicode_transcode(x, "none", "UTF-8"), ValueError, "input_encoding"),
+        (lambda x: strings.unicode_transcode(x, "UTF-8", "latin"), ValueError, "output_encoding"),
+        (lambda x: strings.unicode_transcode(x, "UTF-8", "UTF-8", "no"), ValueError, "errors is"),
+        (lambda x: strings.substr(x, source("int64", []), source("int32", [])), TypeError, "int64"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_by_the_line_that_builds(
+    build: Any, error: Any, match: str
+) -> None:
+    with Graph().as_default(), pytest.raises(error, match=match):
+        build(source("string", [2]))
+
+
+def test_one_axis_is_not_joined_twice() -> None:
+    with Graph().as_default():
+        joined = strings.reduce_join([["a", "b"]], [1, -1])
+        with pytest.raises(InvalidArgumentError, match="name one twice"):
+            evaluate([joined])
+
+
+# -- regular expressions ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pattern", "match"),
+    [
+        ("(", "not closed"), ("a)", r"without a \("), ("*a", "nothing to repeat"),
+        ("a**", "nothing to repeat"), ("a{1001}", "more than 1000"), ("[a", r"missing \]"),
+        ("[[:word", "Invalid pattern"), ("[[:no:]]", "no class no"), (r"(a)\1", "is not known"),
+        (r"\pL", "is not known"), ("a(?=b)", "look-around"), ("(?<!a)b", "look-around"),
+        ("(?P<n>a)(?P=n)", "look-around"), ("(?m)^a", "look-around"), ("a\\", "trailing"),
+        ("(a+)+", "exponential"), ("(a|a)*b", "exponential"), ("(a|A)*b", "exponential"),
+        ("((a|ab)c)*", "exponential"), ("(a*)*", "exponential"), ("(.|a)*", "exponential"),
+        ("(a?){9}", "exponential"), (r"([a-z]|\d)+", "exponential"), ("[b-a]", "bad character range"),
+    ],
+)  # fmt: skip
+def test_patterns_that_are_none_or_could_run_for_ever_are_refused(pattern: str, match: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=match):
+        compiled(pattern.encode())
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("a{2,3}", "aaaa", "aaa"), ("a{,2}", "a{,2}", "a{,2}"), ("(?:ab)+", "xababy", "abab"),
+        ("(a|b)*c", "abac", "abac"), (r"\s+", "a\t\v", "\t"), (r"\d[^\d]", "12x", "2x"),
+        ("[]a]+", "x]a]", "]a]"), ("[^[:digit:]]", "1a", "a"), ("(?P<n>b)", "ab", "b"),
+        ("(?i)AB", "xab", "ab"), ("(?s)a.b", "a\nb", "a\nb"), (r"b\z", "bab", "b"),
+        (r"\bb", "ab b", "b"), (r"\x41", "BA", "A"), (r"a+?", "aaa", "a"), ("a||b", "b", ""),
+        (r"[\w-]+", "é a-b", "a-b"), ("(?:)*", "x", ""), (r"\.\*", "a.*", ".*"), (r"\W", "aé", "é"),
+        (r"\D\S", "1ab", "ab"), ("(a(?i:b))?c", "aBc", "aBc"),
+    ],
+)  # fmt: skip
+def test_patterns_mean_what_they_mean_to_re2(pattern: str, text: str, found: str) -> None:
+    matched = compiled(pattern.encode()).search(text)
+    assert matched is not None
+    assert matched[0] == found
+
+
+def test_a_pattern_is_text() -> None:
+    with pytest.raises(InvalidArgumentError, match="is no UTF-8"):
+        translated(b"\xff")
+
+
+@pytest.mark.parametrize("rewrite", [r"\1", r"\q", "\\"])
+def test_a_rewrite_names_groups_that_are_there(rewrite: str) -> None:
+    with Graph().as_default():
+        replaced = strings.regex_replace("aa", "a", rewrite)
+        with pytest.raises(InvalidArgumentError, match="is no group"):
+            evaluate([replaced])
+
+
+def test_a_pattern_that_is_a_tensor_is_read_in_each_step() -> None:
+    with Graph().as_default():
+        pattern = source("string", [])
+        replaced = strings.regex_replace(["ab"], pattern, "x")
+        assert replaced.op.type == "RegexReplace"
+        assert replaced.shape == TensorShape([1])
+        assert evaluate([replaced], {pattern: b"a"})[0].tolist() == [b"xb"]
+        assert evaluate([replaced], {pattern: b"b"})[0].tolist() == [b"ax"]

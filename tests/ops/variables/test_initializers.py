@@ -1,0 +1,302 @@
+"""First values of variables: shapes, types and distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.graph.dtypes import as_dtype, float32, float64, int32
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.ops.variables import initializers as i
+from actorsession.ops.variables import variance_scaling
+from actorsession.ops.variables.variable import Variable
+from actorsession.session import Session
+from tests.ops.interpreter import Variables, evaluate
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+def drawn(initializer: i.Initializer, shape: Any = (200, 300)) -> Any:
+    return evaluate([initializer(shape)])[0]
+
+
+ALL = [
+    i.zeros_initializer,
+    i.ones_initializer,
+    i.constant_initializer,
+    i.random_uniform_initializer,
+    i.random_normal_initializer,
+    i.truncated_normal_initializer,
+    i.variance_scaling_initializer,
+    i.glorot_uniform_initializer,
+    i.glorot_normal_initializer,
+    i.he_uniform_initializer,
+    i.he_normal_initializer,
+]
+
+
+@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 0, 3)], ids=str)
+def test_a_first_value_has_the_shape_asked_for_and_is_float32(kind: Any, shape: Any) -> None:
+    made = kind()(shape)
+    assert made.dtype is float32
+    assert made.shape == shape
+    assert np.shape(evaluate([made])[0]) == shape
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_the_dtype_of_the_call_wins_over_that_of_the_initializer(kind: Any) -> None:
+    initializer = kind(dtype=float64)
+    assert initializer([2]).dtype is float64
+    assert initializer([2], dtype=float32).dtype is float32
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_the_shape_must_be_known(kind: Any) -> None:
+    with pytest.raises(ValueError, match="not fully defined"):
+        kind()([None, 2])
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_an_initializer_gives_a_variable_its_first_value(kind: Any) -> None:
+    initializer = kind()
+    w = Variable(lambda: initializer((4, 2)), dtype=float32, shape=(4, 2))
+    state = Variables()
+    evaluate([w.initializer], None, state)
+    assert evaluate([w], None, state)[0].shape == (4, 2)
+
+
+def test_zeros_ones_and_constants_are_what_they_say() -> None:
+    assert not drawn(i.zeros_initializer()).any()
+    assert (drawn(i.ones_initializer()) == 1).all()
+    assert (drawn(i.constant_initializer(2.5)) == 2.5).all()
+    assert drawn(i.constant_initializer([1, 2, 3, 4]), (2, 2)).tolist() == [[1, 2], [3, 4]]
+    assert evaluate([i.ones_initializer(int32)([2])])[0].tolist() == [1, 1]
+
+
+def test_the_last_of_several_values_fills_what_is_left() -> None:
+    assert drawn(i.constant_initializer([1, 2, 3]), (2, 3)).tolist() == [[1, 2, 3], [3, 3, 3]]
+
+
+def test_a_constant_of_too_many_values_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not fill"):
+        i.constant_initializer([1.0, 2.0, 3.0])((2,))
+
+
+def test_a_constant_may_insist_on_its_shape() -> None:
+    with pytest.raises(ValueError, match=r"has shape \[\], asked was \[2\]"):
+        i.constant_initializer(1.0, verify_shape=True)([2])
+
+
+def test_uniform_values_lie_between_their_bounds() -> None:
+    found = drawn(i.random_uniform_initializer(-2.0, 4.0, seed=1))
+    assert found.min() >= -2.0
+    assert found.max() < 4.0
+    np.testing.assert_allclose([found.mean(), found.std()], [1.0, 6 / np.sqrt(12)], atol=0.03)
+
+
+def test_normal_values_have_mean_and_deviation() -> None:
+    found = drawn(i.random_normal_initializer(5.0, 0.5, seed=1))
+    np.testing.assert_allclose([found.mean(), found.std()], [5.0, 0.5], atol=0.01)
+
+
+def test_truncated_values_stay_within_two_deviations() -> None:
+    found = drawn(i.truncated_normal_initializer(5.0, 0.5, seed=1))
+    assert np.abs(found - 5.0).max() <= 1.0 + 1e-6
+    np.testing.assert_allclose([found.mean(), found.std()], [5.0, 0.8796 * 0.5], atol=0.01)
+
+
+@pytest.mark.parametrize(
+    "distribution", ["truncated_normal", "untruncated_normal", "uniform", "normal"]
+)
+@pytest.mark.parametrize(("mode", "n"), [("fan_in", 200), ("fan_out", 300), ("fan_avg", 250)])
+def test_the_variance_is_scale_over_the_number_of_units(
+    mode: str, n: int, distribution: str
+) -> None:
+    found = drawn(i.variance_scaling_initializer(3.0, mode, distribution, seed=2))
+    np.testing.assert_allclose([found.mean(), found.std()], [0, np.sqrt(3.0 / n)], atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "fans"),
+    [
+        ((), (1, 1)),
+        ((7,), (7, 7)),
+        ((2, 3), (2, 3)),
+        ((5, 4, 2, 3), (40, 60)),
+        ((5, 4, 3, 2, 6), (120, 360)),
+    ],
+)
+def test_windows_of_convolutions_multiply_the_channels(shape: Any, fans: Any) -> None:
+    assert variance_scaling._fans(shape) == fans
+
+
+@pytest.mark.parametrize(
+    ("kind", "variance", "limit"),
+    [
+        (i.glorot_uniform_initializer, 2 / 500, np.sqrt(6 / 500)),
+        (i.glorot_normal_initializer, 2 / 500, 2 * np.sqrt(2 / 500) / 0.8796),
+        (i.he_uniform_initializer, 2 / 200, np.sqrt(6 / 200)),
+        (i.he_normal_initializer, 2 / 200, 2 * np.sqrt(2 / 200) / 0.8796),
+    ],
+)
+def test_named_initializers_have_their_variance_and_bounds(
+    kind: Any, variance: float, limit: float
+) -> None:
+    found = drawn(kind(seed=3))
+    np.testing.assert_allclose(found.var(), variance, rtol=0.03)
+    assert np.abs(found).max() <= limit * 1.001
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_random_values_come_in_every_floating_type(dtype: str) -> None:
+    found = evaluate([i.glorot_uniform_initializer(dtype=dtype)((3, 4))])[0]
+    assert found.dtype == as_dtype(dtype).np_dtype
+
+
+def test_one_seed_gives_one_sequence_in_every_session() -> None:
+    made = i.random_normal_initializer(seed=7)([5])
+    np.testing.assert_array_equal(evaluate([made])[0], evaluate([made])[0])
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"scale": 0.0}, {"mode": "fan"}, {"distribution": "poisson"}], ids=str
+)
+def test_settings_that_do_not_exist_are_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        i.variance_scaling_initializer(**wrong)
+
+
+def test_shorter_names_mean_the_same() -> None:
+    names = [
+        "zeros", "ones", "constant", "random_uniform", "random_normal", "truncated_normal",
+        "identity", "orthogonal", "uniform_unit_scaling", "variance_scaling", "glorot_normal",
+        "glorot_uniform",
+        "he_normal", "he_uniform", "lecun_normal", "lecun_uniform",
+    ]  # fmt: skip
+    for name in names:
+        assert getattr(i, name) is getattr(i, f"{name}_initializer")
+
+
+def test_initialisers_of_variables_are_found_beside_them() -> None:
+    w = Variable([1.0], name="w")
+    for op in (i.global_variables(), i.variables([w])):
+        state = Variables()
+        evaluate([op], None, state)
+        assert evaluate([w], None, state)[0].tolist() == [1.0]
+    assert i.local_variables().type == "NoOp"
+
+
+@pytest.mark.parametrize(
+    ("initializer", "config"),
+    [
+        (i.zeros(), {}),
+        (i.constant(3), {"value": 3}),
+        (i.random_uniform(1.0, 2.0), {"minval": 1.0, "maxval": 2.0, "seed": None}),
+        (i.truncated_normal(seed=4), {"mean": 0.0, "stddev": 1.0, "seed": 4}),
+        (i.glorot_uniform(), {"seed": None}),
+        (i.identity(2.0), {"gain": 2.0}),
+        (i.orthogonal(2.0, 3), {"gain": 2.0, "seed": 3}),
+        (i.uniform_unit_scaling(), {"factor": 1.0, "seed": None}),
+        (
+            i.variance_scaling(),
+            {"scale": 1.0, "mode": "fan_in", "distribution": "truncated_normal", "seed": None},
+        ),
+    ],
+)
+def test_an_initialiser_tells_how_to_make_another_like_it(initializer: Any, config: Any) -> None:
+    assert initializer.get_config() == {**config, "dtype": "float32"}
+    again = type(initializer).from_config(initializer.get_config())
+    assert again.get_config() == initializer.get_config()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        i.random_normal,
+        i.variance_scaling,
+        i.glorot_normal,
+        i.identity,
+        i.orthogonal,
+        i.uniform_unit_scaling,
+    ],
+)
+def test_some_initialisers_make_real_numbers_only(kind: Any) -> None:
+    with pytest.raises(ValueError, match="floating types, got int32"):
+        kind(dtype=int32)
+
+
+@pytest.mark.parametrize(
+    ("shape", "inputs"), [((200, 3), 200), ((10, 20, 5), 200), ((500,), 1), ((), 1)]
+)
+def test_unit_scaling_depends_on_all_axes_but_the_last(shape: Any, inputs: int) -> None:
+    found = np.abs(drawn(i.uniform_unit_scaling_initializer(2.0, seed=1), shape))
+    limit = 2.0 * np.sqrt(3.0 / inputs)
+    assert found.max() <= limit
+    assert found.size < 100 or found.max() > 0.95 * limit
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 2)])
+def test_an_identity_matrix_need_not_be_a_square(shape: Any) -> None:
+    assert drawn(i.identity_initializer(3.0), shape).tolist() == (3.0 * np.eye(*shape)).tolist()
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 2, 2)])
+def test_an_identity_is_a_matrix(shape: Any) -> None:
+    with pytest.raises(ValueError, match="rank 2"):
+        i.identity_initializer()(shape)
+
+
+def test_lecuns_spread_follows_the_inputs() -> None:
+    uniform = drawn(i.lecun_uniform_initializer(seed=1), (300, 40))
+    normal = drawn(i.lecun_normal_initializer(seed=1), (300, 40))
+    for found in (uniform, normal):
+        np.testing.assert_allclose(found.var(), 1.0 / 300, rtol=0.05)
+    assert np.abs(uniform).max() <= np.sqrt(3.0 / 300)
+
+
+def in_session(tensor: Tensor) -> Any:
+    """What a session computes; the loop in it is beyond the tests' own evaluator."""
+    with Session() as sess:
+        return sess.run(tensor)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3, 4), (5, 5), (3, 2, 5), (2, 3, 4), (1, 1), (40, 60)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_orthogonal_matrix_has_right_angles(shape: Any, dtype: str) -> None:
+    made = i.orthogonal_initializer(2.0, seed=1, dtype=dtype)(shape)
+    found = in_session(made)
+    assert found.shape == shape
+    assert found.dtype == dtype
+    flat = found.reshape(-1, shape[-1]).astype(np.float64) / 2.0
+    angles = flat.T @ flat if flat.shape[0] > flat.shape[1] else flat @ flat.T
+    within = 1e-5 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(angles, np.eye(len(angles)), atol=within)
+
+
+def test_orthogonal_matrices_are_drawn_not_chosen() -> None:
+    one, again, other = (
+        in_session(i.orthogonal_initializer(seed=seed)((6, 6))) for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one, again)
+    assert np.abs(one - other).max() > 0.1
+
+
+def test_narrow_types_are_made_from_wider_ones() -> None:
+    found = in_session(i.orthogonal_initializer(seed=1, dtype="float16")((4, 4)))
+    assert found.dtype == np.float16
+    wide = found.astype(np.float64)
+    np.testing.assert_allclose(wide @ wide.T, np.eye(4), atol=5e-3)
+
+
+def test_orthogonal_has_no_meaning_below_two_axes() -> None:
+    with pytest.raises(ValueError, match="rank 2 or more"):
+        i.orthogonal_initializer()((3,))

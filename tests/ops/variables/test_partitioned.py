@@ -1,0 +1,287 @@
+"""Variables in parts: how they are made, shared, read, changed and trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import float32, int32
+from actorsession.graph.graph import Graph
+from actorsession.ops import PartitionedVariable, fixed_size_partitioner, get_variable
+from actorsession.ops import variable_scope as scoped
+from actorsession.ops.build import constant, convert_to_tensor
+from actorsession.ops.variables.partitioned import PartitionInfo
+from actorsession.ops.variables.variable import Variable
+from actorsession.session import Session
+from tests.ops.interpreter import Variables, evaluate, source
+
+WHOLE = np.arange(14, dtype=np.float32).reshape(7, 2)
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+def cut(name: str = "w", parts: int = 3, **arguments: Any) -> PartitionedVariable:
+    given = {"initializer": constant(WHOLE), **arguments}
+    made = get_variable(name, [7, 2], partitioner=fixed_size_partitioner(parts), **given)
+    assert isinstance(made, PartitionedVariable)
+    return made
+
+
+def started(variable: PartitionedVariable) -> Variables:
+    state = Variables()
+    evaluate([ops.variables_initializer(list(variable))], None, state)
+    return state
+
+
+# -- how they are made -----------------------------------------------------------------------------
+
+
+def test_parts_are_variables_named_after_the_whole() -> None:
+    with scoped("p", partitioner=fixed_size_partitioner(3)):
+        w = get_variable("w", [7, 2])
+    assert (w.name, w.dtype, w.shape, w.get_shape(), len(w)) == ("p/w", float32, [7, 2], [7, 2], 3)
+    assert [part.name for part in w] == ["p/w/part_0:0", "p/w/part_1:0", "p/w/part_2:0"]
+    assert ops.trainable_variables() == list(w)
+    assert repr(w) == "<PartitionedVariable 'p/w' shape=(7, 2) dtype=float32 in 3x1>"
+
+
+def test_the_first_parts_are_longer_where_the_extent_cannot_be_divided() -> None:
+    assert [part.shape.as_list() for part in cut()] == [[3, 2], [2, 2], [2, 2]]
+    wide = get_variable("v", [4, 5], partitioner=fixed_size_partitioner(2, axis=1))
+    assert [part.shape.as_list() for part in wide] == [[4, 3], [4, 2]]
+
+
+def test_each_part_says_where_it_lies_for_those_who_save_it() -> None:
+    found = [part._get_save_slice_info() for part in cut()]
+    assert [info.spec for info in found if info] == ["7 2 0,3:0,2", "7 2 3,2:0,2", "7 2 5,2:0,2"]
+    assert {info.full_name for info in found if info} == {"w"}
+
+
+def test_an_initial_value_is_cut_as_the_variable_is() -> None:
+    w = cut()
+    state = started(w)
+    assert [v.tolist() for v in evaluate(list(w), None, state)] == [
+        WHOLE[:3].tolist(), WHOLE[3:5].tolist(), WHOLE[5:].tolist(),
+    ]  # fmt: skip
+    assert [part.initial_value.op.name for part in w] == [
+        f"w/part_{i}/PartitionedInitializer/Slice" for i in range(3)
+    ]
+
+
+def test_plain_values_are_cut_too_and_bring_shape_and_dtype() -> None:
+    w = get_variable("w", initializer=[1, 2, 3], partitioner=fixed_size_partitioner(2))
+    assert (w.dtype, w.shape) == (int32, [3])
+    assert [v.tolist() for v in evaluate(list(w), None, started(w))] == [[1, 2], [3]]
+
+
+def test_initialisers_learn_which_part_they_are_asked_for() -> None:
+    asked: list[tuple[list[int], PartitionInfo]] = []
+
+    def initializer(shape: Any, dtype: Any, partition_info: PartitionInfo) -> Any:
+        asked.append((shape, partition_info))
+        return ops.zeros(shape, dtype)
+
+    cut(initializer=initializer)
+    assert [shape for shape, _ in asked] == [[3, 2], [2, 2], [2, 2]]
+    assert [info.var_offset for _, info in asked] == [(0, 0), (3, 0), (5, 0)]
+    assert {info.full_shape for _, info in asked} == {(7, 2)}
+    assert [info.single_offset(shape) for shape, info in asked] == [0, 3, 5]
+    assert {info.single_slice_dim(shape) for shape, info in asked} == {0}
+
+
+def test_an_identity_matrix_stays_one_when_it_is_cut() -> None:
+    half = fixed_size_partitioner(2)
+    w = get_variable("w", [4, 3], initializer=ops.identity_initializer(), partitioner=half)
+    assert evaluate([w.as_tensor()], None, started(w))[0].tolist() == np.eye(4, 3).tolist()
+
+
+def test_random_parts_have_the_spread_of_the_whole() -> None:
+    whole = ops.uniform_unit_scaling_initializer(seed=1)
+    v = get_variable("v", [2, 300], initializer=whole, partitioner=fixed_size_partitioner(2))
+    scaled = ops.variance_scaling_initializer(distribution="uniform", seed=1)
+    w = get_variable("w", [200, 30], initializer=scaled, partitioner=fixed_size_partitioner(2))
+    state = Variables()
+    evaluate([ops.global_variables_initializer()], None, state)
+    found = [np.abs(value).max() for value in evaluate([*v, *w], None, state)]
+    limits = [np.sqrt(3 / 2)] * 2 + [np.sqrt(3 / 200)] * 2
+    for largest, limit in zip(found, limits, strict=True):
+        assert 0.95 * limit < largest <= limit
+
+
+def test_scalars_are_not_cut() -> None:
+    assert isinstance(get_variable("s", [], partitioner=fixed_size_partitioner(2)), Variable)
+
+
+@pytest.mark.parametrize(
+    ("partitioner", "match"),
+    [
+        (5, "a partitioner is a function, got 5"),
+        (lambda shape, dtype: 3, "list with a number per axis, got 3"),
+        (lambda shape, dtype: [1], "one number per axis"),
+        (lambda shape, dtype: [2, 2], "along one axis only"),
+        (lambda shape, dtype: [0, 1], "zero parts for some axes"),
+        (lambda shape, dtype: [10, 1], "more parts than positions"),
+    ],
+)
+def test_an_answer_that_is_no_cut_is_refused_and_nothing_made(partitioner: Any, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        get_variable("w", [4, 4], partitioner=partitioner)
+    assert ops.global_variables() == []
+
+
+def test_the_shape_of_what_is_cut_is_known() -> None:
+    with pytest.raises(ValueError, match=r"must be fully defined, got \(\?, 4\)"):
+        get_variable("w", [None, 4], partitioner=fixed_size_partitioner(2))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("w", [2], float32, "parts", [1]), TypeError),
+        (("w", [2], float32, [], 1), TypeError),
+        (("w", [2], float32, [], [2]), ValueError),
+        (("w", [2, 2], float32, [], [1]), ValueError),
+    ],
+)
+def test_parts_that_do_not_make_a_whole_are_refused(arguments: Any, error: Any) -> None:
+    with pytest.raises(error):
+        PartitionedVariable(*arguments)
+
+
+# -- sharing ---------------------------------------------------------------------------------------
+
+
+def test_parts_are_shared_together_or_one_by_one() -> None:
+    w = cut()
+    with scoped("", reuse=True):
+        assert get_variable("w", [7, 2]) is w
+        assert get_variable("w") is w
+        assert get_variable("w", [7, 2], partitioner=fixed_size_partitioner(3)) is w
+        assert get_variable("w/part_0") is next(iter(w))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"shape": [7, 3]}, r"has shape \(7, 2\)"),
+        ({"shape": [7, 2], "dtype": int32}, "holds float32"),
+        ({"shape": [7, 2], "partitioner": fixed_size_partitioner(2)}, r"cut as \[3, 1\]"),
+    ],
+)
+def test_who_shares_asks_for_the_same_cut(arguments: dict[str, Any], match: str) -> None:
+    cut()
+    with scoped("", reuse=True), pytest.raises(ValueError, match=match):
+        get_variable("w", **arguments)
+
+
+def test_a_name_is_in_parts_or_in_one_piece() -> None:
+    cut("parts")
+    get_variable("piece", [7, 2])
+    with pytest.raises(ValueError, match="made in parts"):
+        get_variable("parts", [7, 2])
+    with pytest.raises(ValueError, match="made in one piece"):
+        cut("piece")
+    with pytest.raises(ValueError, match="already exists"):
+        cut("parts")
+    with scoped("", reuse=True), pytest.raises(ValueError, match="'new' does not exist"):
+        cut("new")
+
+
+# -- reading and changing --------------------------------------------------------------------------
+
+
+def test_the_whole_is_its_parts_joined() -> None:
+    w = cut()
+    state = started(w)
+    whole, doubled = w.as_tensor(), constant(2.0) * convert_to_tensor(w)
+    assert (whole.op.type, whole.name) == ("Identity", "w:0")
+    np.testing.assert_array_equal(evaluate([whole], None, state)[0], WHOLE)
+    np.testing.assert_array_equal(evaluate([doubled], None, state)[0], WHOLE * 2)
+
+
+def test_a_single_part_is_the_whole() -> None:
+    w = cut(parts=1)
+    np.testing.assert_array_equal(evaluate([w.as_tensor()], None, started(w))[0], WHOLE)
+
+
+def test_a_cut_along_the_last_axis_is_joined_there() -> None:
+    half = fixed_size_partitioner(2, axis=1)
+    w = get_variable("w", initializer=constant(WHOLE), partitioner=half)
+    np.testing.assert_array_equal(evaluate([w.as_tensor()], None, started(w))[0], WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("method", "wanted"),
+    [("assign", WHOLE + 1), ("assign_add", WHOLE * 2 + 1), ("assign_sub", WHOLE * 0 - 1)],
+)
+def test_updates_of_the_whole_are_updates_of_the_parts(method: str, wanted: Any) -> None:
+    w = cut()
+    state = started(w)
+    updates = getattr(w, method)(WHOLE + 1)
+    assert len(updates) == 3
+    found = evaluate(updates, None, state)
+    np.testing.assert_array_equal(np.concatenate(found), wanted)
+    operations = getattr(w, method)(WHOLE, read_value=False)
+    assert {op.name.split("/")[-1][:6] for op in operations} == {"Assign"}
+
+
+def test_one_whole_is_assigned_to_another_part_by_part() -> None:
+    v, w = cut("v"), cut("w", initializer=ops.zeros_initializer())
+    state = started(v)
+    evaluate(w.assign(v), None, state)
+    np.testing.assert_array_equal(evaluate([w.as_tensor()], None, state)[0], WHOLE)
+    with pytest.raises(ValueError, match="is not cut as"):
+        w.assign(cut("x", parts=2))
+
+
+@pytest.mark.parametrize(
+    ("shape", "match"),
+    [([8, 2], r"8 positions on axis 0"), ([7, 3], r"has shape \(3, 2\)")],
+)
+def test_a_value_of_another_shape_is_not_assigned(shape: list[int], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        cut().assign(ops.zeros(shape))
+
+
+def test_a_value_that_turns_out_to_have_another_shape_is_not_assigned() -> None:
+    w, given = cut(), source(float32)
+    state = started(w)
+    with pytest.raises(InvalidArgumentError, match="do not make up axis 0"):
+        evaluate(w.assign(given), {given: np.zeros((8, 2), np.float32)}, state)
+
+
+def test_a_whole_is_no_element_of_the_graph() -> None:
+    w = cut()
+    with Session() as sess, pytest.raises(TypeError, match="PartitionedVariable"):
+        sess.run(w)
+
+
+def test_gradients_reach_the_parts() -> None:
+    w = cut()
+    loss = ops.reduce_sum(ops.square(w))
+    found = evaluate(list(ops.gradients(loss, list(w))), None, started(w))
+    np.testing.assert_array_equal(np.concatenate(found), WHOLE * 2)
+
+
+def test_each_part_has_a_loss_of_its_own() -> None:
+    cut(regularizer=ops.reduce_sum)
+    losses = ops.get_variable_scope().get_collection(ops.GraphKeys.REGULARIZATION_LOSSES)
+    assert [loss.op.name for loss in losses] == [f"w/part_{i}/Regularizer/Sum" for i in range(3)]
+
+
+def test_a_part_that_is_no_stretch_is_refused() -> None:
+    info = PartitionInfo((4, 4), (0, 2))
+    assert info.single_slice_dim([4, 4 - 2]) == 1
+    assert PartitionInfo((4,), (0,)).single_slice_dim([4]) is None
+    for shape in ([2, 2], [4, 3], [4]):
+        with pytest.raises(ValueError, match="a part of shape"):
+            info.single_slice_dim(shape)

@@ -1,0 +1,154 @@
+"""Tensor handles as ops: what can be built, and kernels with and without a store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.errors import FailedPreconditionError, InternalError, InvalidArgumentError
+from actorsession.graph.graph import Graph
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, TENSOR_STORE, lookup
+from actorsession.ops.variables.session_ops import UnsavedHandle, handle_device, handle_dtype
+from actorsession.plan.context import NodeContext
+from actorsession.runtime.resources import ResourceManager
+from actorsession.runtime.tensor_store import TensorStore
+
+DEVICE = "/job:localhost/replica:0/task:0/device:CPU:0"
+
+
+def kernel(made: Any, store: TensorStore | None) -> Any:
+    """The kernel of the operation behind a tensor, or of an operation."""
+    op = getattr(made, "op", made)
+    manager = ResourceManager()
+    if store is not None:
+        manager.lookup_or_create(*TENSOR_STORE, lambda: store)
+    inputs = tuple(t.spec for t in op.inputs)
+    context = NodeContext(op.node_def, inputs, (None,) * len(inputs), DEVICE, manager, {})
+    return lookup(op.type).kernel(context)
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Any:
+    made = Graph()
+    with made.as_default():
+        yield made
+
+
+def test_a_handle_is_a_string_scalar_where_its_data_is() -> None:
+    data = ops.constant([1.0], name="data")
+    handle = ops.get_session_handle(data)
+    assert (handle.dtype.name, handle.shape.as_tuple()) == ("string", ())
+    assert handle.op.colocation_groups() == ("loc:@data",)
+    assert handle.name == "GetSessionHandle:0"
+
+
+@pytest.mark.parametrize("wrong", [[1.0], 1.0, "x", None], ids=repr)
+def test_only_tensors_have_handles(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="data is a Tensor"):
+        ops.get_session_handle(wrong)
+
+
+def test_variables_and_operations_have_no_handles() -> None:
+    variable = ops.Variable(1.0)
+    for wrong in (variable, variable.op):
+        with pytest.raises(TypeError, match="data is a Tensor"):
+            ops.get_session_handle(wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="not resource handles"):
+        ops.get_session_handle(variable.handle)
+
+
+def test_a_reading_stands_on_the_device_that_the_handle_names(graph: Graph) -> None:
+    with graph.device("/job:elsewhere"), graph.name_scope("scope"):
+        placeholder, tensor = ops.get_session_tensor(f"x;1;{DEVICE}", "int64", name="reading")
+        holder, deletion = ops.delete_session_tensor(f"x;1;{DEVICE}".encode())
+    assert {t.device for t in (placeholder, tensor, holder, deletion)} == {DEVICE}
+    assert (tensor.name, tensor.dtype.name, tensor.shape.rank) == ("scope/reading:0", "int64", None)
+    found = handle_dtype(placeholder)
+    assert found is not None
+    assert found.name == "int64"
+    assert handle_dtype(holder) is None
+    assert deletion.outputs == ()
+
+
+@pytest.mark.parametrize("wrong", ["nonsense", "a;1;nonsense", None, 3], ids=repr)
+def test_what_is_no_handle_is_refused_before_anything_is_built(wrong: Any, graph: Graph) -> None:
+    for build in (lambda: ops.get_session_tensor(wrong, "int32"),
+                  lambda: ops.delete_session_tensor(wrong)):  # fmt: skip
+        with pytest.raises(ValueError, match="not a tensor handle"):
+            build()
+    with pytest.raises(TypeError, match="nodtype"):
+        ops.get_session_tensor(f"x;1;{DEVICE}", "nodtype")
+    assert graph.get_operations() == []
+
+
+def test_the_device_of_a_handle_is_canonical() -> None:
+    assert handle_device("x;1;/job:localhost/replica:0/task:0/cpu:0") == DEVICE
+    assert handle_device(f"name;with;semicolons;1;{DEVICE}".encode()) == DEVICE
+
+
+def test_a_reading_takes_one_string(graph: Graph) -> None:
+    attrs = {"dtype": "float32"}
+    with pytest.raises(TypeError, match="handle's string"):
+        graph.create_op("GetSessionTensor", [ops.constant(1)], attrs)
+    with pytest.raises(ValueError, match="one handle"):
+        graph.create_op("GetSessionTensor", [ops.constant(["a", "b"])], attrs)
+
+
+def test_nothing_flows_through_handles() -> None:
+    for name in ("GetSessionHandle", "GetSessionTensor", "DeleteSessionTensor"):
+        assert lookup(name).gradient is NOT_DIFFERENTIABLE
+        assert lookup(name).stateful
+    placeholder, tensor = ops.get_session_tensor(f"x;1;{DEVICE}", "float32")
+    assert ops.gradients(tensor, placeholder) == [None]
+
+
+def test_a_handle_brings_its_value_along_and_is_not_yet_kept() -> None:
+    store = TensorStore()
+    keep = kernel(ops.get_session_handle(ops.constant([1.0], name="data")), store)
+    value = np.ones(1, np.float32)
+    first, second = keep(value), keep(value)
+    assert isinstance(first, UnsavedHandle)
+    assert first.value is value
+    assert first != second
+    assert first.startswith(b"GetSessionHandle;")
+    assert first.endswith(DEVICE.encode())
+    assert len(store) == 0
+
+
+def test_a_kept_value_is_read_and_deleted_by_its_string() -> None:
+    store = TensorStore()
+    _, tensor = ops.get_session_tensor(f"x;1;{DEVICE}", "float32")
+    _, deletion = ops.delete_session_tensor(f"x;1;{DEVICE}")
+    read, delete = kernel(tensor, store), kernel(deletion, store)
+    value = np.ones(1, np.float32)
+    store.save(f"x;1;{DEVICE}", value)
+    for form in (f"x;1;{DEVICE}".encode(), np.array(f"x;1;{DEVICE}".encode(), object)):
+        assert read(form) is value
+    with pytest.raises(InvalidArgumentError, match="one handle"):
+        read(np.array([b"a", b"b"], object))
+    assert delete(f"x;1;{DEVICE}".encode()) is None
+    for gone in (read, delete):
+        with pytest.raises(InvalidArgumentError, match="not in the session's store"):
+            gone(f"x;1;{DEVICE}".encode())
+
+
+def test_a_reading_of_another_dtype_is_our_own_error() -> None:
+    store = TensorStore()
+    store.save(f"x;1;{DEVICE}", np.ones(1, np.float32))
+    store.save(f"y;1;{DEVICE}", b"text")
+    _, tensor = ops.get_session_tensor(f"x;1;{DEVICE}", "int32")
+    for name, found in (("x", "float32"), ("y", "string")):
+        with pytest.raises(InternalError, match=f"is {found}; .* read int32"):
+            kernel(tensor, store)(f"{name};1;{DEVICE}".encode())
+
+
+def test_a_device_without_a_store_refuses_handles() -> None:
+    handle = ops.get_session_handle(ops.constant([1.0]))
+    _, tensor = ops.get_session_tensor(f"x;1;{DEVICE}", "float32")
+    _, deletion = ops.delete_session_tensor(f"x;1;{DEVICE}")
+    for made in (handle, tensor, deletion):
+        with pytest.raises(FailedPreconditionError, match="belongs to a server"):
+            kernel(made, None)(b"anything")

@@ -1,0 +1,119 @@
+"""Who has a say when a variable is made, and what is asked for by default."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from actorsession import ops
+from actorsession.graph.graph import Graph
+from actorsession.ops import (
+    VariableAggregation,
+    VariableSynchronization,
+    get_variable,
+    variable_creator_scope,
+)
+from actorsession.ops.variables.variable import Variable
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+def test_creators_are_asked_from_the_inside_out() -> None:
+    log: list[str] = []
+
+    def outer(next_creator: Any, **kwargs: Any) -> Any:
+        log.append(f"outer {kwargs['name']} {kwargs['trainable']}")
+        return next_creator(**kwargs)
+
+    def inner(next_creator: Any, **kwargs: Any) -> Any:
+        log.append("inner")
+        return next_creator(**{**kwargs, "trainable": False})
+
+    with variable_creator_scope(outer), variable_creator_scope(inner):
+        v = Variable(1.0, name="v")
+        w = get_variable("w", [2])
+    assert (v.trainable, w.trainable, Variable(1.0).trainable) == (False, False, True)
+    assert log == ["inner", "outer v False", "inner", "outer w False"]
+
+
+def test_a_creator_gets_every_argument_by_name() -> None:
+    seen: dict[str, Any] = {}
+
+    def creator(next_creator: Any, **kwargs: Any) -> Any:
+        seen.update(kwargs)
+        return next_creator(**kwargs)
+
+    with variable_creator_scope(creator):
+        Variable(1.0, False, ["mine"], dtype="float64")
+    assert sorted(seen) == [
+        "aggregation", "caching_device", "collections", "constraint", "dtype", "expected_shape",
+        "import_scope", "initial_value", "name", "shape", "synchronization", "trainable",
+        "use_resource", "validate_shape", "variable_def",
+    ]  # fmt: skip
+    assert (seen["initial_value"], seen["trainable"], seen["collections"]) == (1.0, False, ["mine"])
+    assert (seen["dtype"], seen["validate_shape"], seen["shape"]) == ("float64", True, None)
+
+
+def test_a_creator_may_make_something_else() -> None:
+    with variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+        made: list[Any] = [Variable(1.0), get_variable("w", [2])]
+    assert made == ["anything", "anything"]
+
+
+def test_creators_belong_to_a_graph_and_a_block() -> None:
+    with variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+        with Graph().as_default():
+            assert isinstance(Variable(1.0), Variable)
+        with pytest.raises(KeyError), variable_creator_scope(lambda make, **kwargs: "other"):
+            raise KeyError
+        made: Any = Variable(1.0)
+        assert made == "anything"
+    assert isinstance(Variable(1.0), Variable)
+
+
+def test_kinds_of_variables_have_their_own_making() -> None:
+    class Mine(Variable):
+        pass
+
+    with variable_creator_scope(lambda next_creator, **kwargs: "anything"):
+        assert isinstance(Mine(1.0), Mine)
+
+
+def test_variables_are_trained_unless_their_copies_are_only_read_together() -> None:
+    on_read = VariableSynchronization.ON_READ
+    assert Variable(1.0).trainable
+    assert not Variable(1.0, synchronization=on_read).trainable
+    assert Variable(1.0, trainable=True, synchronization=on_read).trainable
+
+
+def test_what_was_asked_for_is_remembered() -> None:
+    v = Variable(1.0, aggregation=VariableAggregation.MEAN)
+    assert (v.aggregation, v.synchronization) == (
+        VariableAggregation.MEAN, VariableSynchronization.AUTO,
+    )  # fmt: skip
+    assert VariableAggregation(3) is VariableAggregation.ONLY_FIRST_REPLICA
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"constraint": 3}, "constraint is a function or None, got 3"),
+        ({"variable_def": object()}, "variable_def is not supported"),
+        ({"collections": "mine"}, "list, tuple or set"),
+    ],
+)
+def test_arguments_that_make_no_variable_are_refused(arguments: Any, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        Variable(1.0, **arguments)
+    assert ops.global_variables() == []
+
+
+def test_a_collection_named_twice_is_joined_once() -> None:
+    v = Variable(1.0, collections=["mine", "mine"])
+    assert v.graph.get_collection("mine") == [v]
