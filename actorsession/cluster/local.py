@@ -79,9 +79,10 @@ class LocalCluster:
             DeadlineExceededError: if that takes too long.
         """
         placeholder = {job: ["127.0.0.1:0"] * count for job, count in self._jobs.items() if count}
+        together = sum(self._jobs.values())
         for job, count in self._jobs.items():
             for index in range(count):
-                process = WorkerProcess(job, index, self._security)
+                process = WorkerProcess(job, index, self._security, together)
                 self.processes[process.task] = process
         deadline = Deadline.after(self._start_timeout)
         try:
@@ -192,7 +193,7 @@ class LocalCluster:
     async def _begin(self, job: str, index: int, address: str) -> WorkerProcess:
         """Starts one more process, for a task that is to have an address."""
         self._check_not_stopped()
-        process = WorkerProcess(job, index, self._security)
+        process = WorkerProcess(job, index, self._security, len(self.processes) + 1)
         cluster = ClusterSpec.of_tasks({**self.spec.tasks(), process.task: address}).as_dict()
         try:
             await process.start(cluster, self._cluster_id, self._devices, self._more)

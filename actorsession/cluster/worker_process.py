@@ -19,7 +19,7 @@ from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
-from actorsession.cluster.blas import core_type
+from actorsession.cluster.blas import core_type, thread_count
 from actorsession.cluster.memory_watch import MemoryWatch
 from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
 from actorsession.graph.device import task_name
@@ -43,10 +43,13 @@ class WorkerProcess:
         address: where it listens, once it is up.
     """
 
-    def __init__(self, job: str, index: int, security: SecurityConfig | None = None) -> None:
+    def __init__(
+        self, job: str, index: int, security: SecurityConfig | None = None, processes: int = 1
+    ) -> None:
         self.job = job
         self.index = index
         self._security = security
+        self._processes = processes  # of the cluster, which share the cores of this machine
         self.task = task_name(job, index)
         self.address = ""
         self._process: asyncio.subprocess.Process | None = None
@@ -79,7 +82,7 @@ class WorkerProcess:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=_environment(self._security),
+            env=_environment(self._security, self._processes),
             # Of a session of its own: Ctrl-C at the terminal is for the parent, which ends its children.
             start_new_session=True,
         )
@@ -237,7 +240,7 @@ def _close_pipes(process: asyncio.subprocess.Process) -> None:
         transport.close()
 
 
-def _environment(security: SecurityConfig | None) -> dict[str, str]:
+def _environment(security: SecurityConfig | None, processes: int) -> dict[str, str]:
     """The child's environment: ours, with the package importable however we imported it."""
     root = str(Path(__file__).resolve().parents[2])
     path = os.environ.get("PYTHONPATH", "")
@@ -247,4 +250,7 @@ def _environment(security: SecurityConfig | None) -> dict[str, str]:
     kernels = core_type()
     if kernels is not None:
         out["OPENBLAS_CORETYPE"] = kernels
+    threads = thread_count(processes)
+    if threads is not None:
+        out["OPENBLAS_NUM_THREADS"] = str(threads)
     return out

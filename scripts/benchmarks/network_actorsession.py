@@ -1,4 +1,4 @@
-"""The network 784-256-10 and its training step, as we write it."""
+"""The networks of the training rows and their steps, as we write it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import actorsession as acts
 from .mlp import WEIGHTS
 from .questions import Question
 
-__all__ = ["Network", "build_network"]
+__all__ = ["Network", "build_cnn", "build_network"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Network:
 
 
 def build_network(question: Question) -> Network:
-    """Builds it into the default graph."""
+    """Builds the network 784-256-10 into the default graph."""
     given = question.given
     weights = {name: acts.Variable(given["weights"][name], name=name) for name in WEIGHTS}
     size = len(given["labels"])
@@ -43,3 +43,28 @@ def build_network(question: Question) -> Network:
     kind = acts.AdamOptimizer if given["adam"] else acts.GradientDescentOptimizer
     train = kind(given["rate"]).minimize(loss)
     return Network([train, loss], {x: given["x"], labels: given["labels"]}, weights)
+
+
+def build_cnn(question: Question) -> Network:
+    """Builds the convolutional network into the default graph."""
+    given = question.given
+    weights = {name: acts.Variable(value, name=name) for name, value in given["weights"].items()}
+    size = len(given["labels"])
+    x = acts.placeholder(acts.float32, [size, 28, 28, 1])
+    labels = acts.placeholder(acts.int64, [size])
+    first = _convolution(x, weights["f1"], weights["b1"])
+    second = _convolution(first, weights["f2"], weights["b2"])
+    flat = acts.reshape(second, [size, 784])
+    logits = acts.matmul(flat, weights["w"]) + weights["b"]
+    loss = acts.reduce_mean(
+        acts.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+    )
+    train = acts.GradientDescentOptimizer(given["rate"]).minimize(loss)
+    return Network([train, loss], {x: given["x"], labels: given["labels"]}, weights)
+
+
+def _convolution(x: Any, filters: Any, bias: Any) -> Any:
+    """With a rectifier, and a pool that halves height and width."""
+    convolved = acts.nn.conv2d(x, filters, strides=[1, 1, 1, 1], padding="SAME")
+    active = acts.nn.relu(acts.nn.bias_add(convolved, bias))
+    return acts.nn.max_pool(active, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")

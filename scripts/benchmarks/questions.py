@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import mlp
+from . import cnn, mlp
 
 __all__ = [
     "HOPS", "ITERATIONS", "LAYERS", "QUESTIONS", "TRAINED_STEPS", "WIDTH", "Question", "WrongAnswerError",
@@ -136,6 +136,12 @@ def _train(size: int, rate: float, *, adam: bool) -> Question:
     )
 
 
+def _train_cnn() -> Question:
+    weights, data = cnn.first_weights(), cnn.batch(32)
+    want = cnn.trained(weights, data, 0.1, TRAINED_STEPS)
+    return Question({"weights": weights, "rate": 0.1, **data}, want, rtol=1e-3, atol=1e-4)
+
+
 def _graph() -> Question:
     """Neighbours are added up in one layer and halved in the next."""
     scales = np.linspace(0.5, 1.5, WIDTH, dtype=np.float32)
@@ -182,6 +188,7 @@ QUESTIONS: dict[str, Callable[[], Question]] = {
     "matmul-2048": _matmul,
     "mlp-sgd": lambda: _train(128, 0.1, adam=False),
     "mlp-adam": lambda: _train(128, 0.001, adam=True),
+    "cnn-sgd": _train_cnn,
     "while-loop": _loop,
     "partial-run": _partial,
     "graph-20000": _graph,

@@ -12,8 +12,7 @@ import numpy as np
 
 from . import cluster_tensorflow as cluster
 from .case import Case, SyncCase
-from .mlp import WEIGHTS
-from .network_tensorflow import build_network
+from .network_tensorflow import Network, build_cnn, build_network
 from .questions import ITERATIONS, LAYERS, TRAINED_STEPS, WIDTH, Question
 from .side import Side, serve
 from .tensorflow_module import tf
@@ -134,14 +133,14 @@ def _matmul(question: Question) -> Case:
     return _case(graph, product, first=[initialize])
 
 
-def _train(question: Question) -> Case:
+def _train(question: Question, build: Callable[[Question], Network] = build_network) -> Case:
     with tf.Graph().as_default() as graph:
-        network = build_network(question)
+        network = build(question)
         initialize = tf.global_variables_initializer()
 
     def trained(session: Any) -> Sequence[Any]:
         losses = [session.run(network.step, network.feeds)[1] for _ in range(TRAINED_STEPS)]
-        return [*losses, *session.run([network.weights[name] for name in WEIGHTS])]
+        return [*losses, *session.run(list(network.weights.values()))]
 
     return _case(graph, network.step, network.feeds, answers=trained, first=[initialize])
 
@@ -213,6 +212,7 @@ LOCAL: dict[str, Callable[[Question], Case]] = {
     "matmul-2048": _matmul,
     "mlp-sgd": _train,
     "mlp-adam": _train,
+    "cnn-sgd": lambda question: _train(question, build_cnn),
     "while-loop": _loop,
     "partial-run": _partial,
     "graph-20000": _big_graph,
