@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ["sessions.md", "distributed.md", "checkpoints.md"]
+PAGES = ["sessions.md", "distributed.md", "checkpoints.md", "graphs.md"]
 
 
 def sections(page: str) -> list[tuple[str, str]]:

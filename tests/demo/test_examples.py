@@ -13,6 +13,7 @@ pytestmark = pytest.mark.process
 ROOT = Path(__file__).resolve().parents[2]
 PRINTS = {
     "quickstart.py": "loss: 0.0000\n",
+    "tensorflow1.py": "accuracy: True\n",
     "two_workers.py": "sum of squares so far: 14.0\nsum of squares so far: 28.0\n",
 }
 
