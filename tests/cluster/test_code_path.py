@@ -238,7 +238,7 @@ def test_programs_are_started_by_local_clusters_and_for_companions_alone(
     """And OpenBLAS is asked for its threads, by the path that this process has mapped it from."""
     allowed = {
         "actorsession/cluster/worker_process.py", "actorsession/cluster/companion.py",
-        "actorsession/runtime/blas_threads.py",
+        "actorsession/ops/blas.py",
     }  # fmt: skip
     assert found_in(report, starters, allowed) == []
 

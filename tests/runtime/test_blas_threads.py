@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from actorsession.runtime import blas_threads as module
-from actorsession.runtime.blas_threads import blas_threads, hold_blas_threads, loaded_libraries
+from actorsession.ops import blas
+from actorsession.ops.blas import loaded_libraries
+from actorsession.runtime.blas_threads import blas_threads, hold_blas_threads
 
 pytestmark = pytest.mark.skipif(not loaded_libraries(), reason="numpy's BLAS is no OpenBLAS here")
 
@@ -69,7 +70,7 @@ def test_another_number_counts_once_the_first_is_let_go() -> None:
 def test_a_library_that_is_not_known_is_said_to_be_unknown(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(module, "_loaded_files", list)
+    monkeypatch.setattr(blas, "_loaded_files", list)
     with caplog.at_level(logging.WARNING, "actorsession.runtime"):
         assert hold_blas_threads(2) is None
     assert "no OpenBLAS is loaded" in caplog.text

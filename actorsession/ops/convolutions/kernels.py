@@ -5,19 +5,24 @@ op files call it. Patches are copied into a small matrix block by block, so that
 the cache; all blocks use the same memory, so that no fresh one is asked of the system. With few
 channels a patch is many short runs; then the matrix is laid out position by position, where the runs
 are rows of the image.
+
+The blocks of a large convolution are shared out among threads; the library's own threads do not help
+here, see ``ops.blas``.
 """
 
 from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Any
+from itertools import groupby, product
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from actorsession.graph.registry import Array
+from actorsession.ops.blas import in_shares, single_threaded
 from actorsession.ops.convolutions.windows import Pads, blocks, padded, patches, position_slices
 from actorsession.ops.shape_operands import Ints
 
@@ -27,6 +32,13 @@ __all__ = ["Sliding", "convolved", "filter_gradient", "input_gradient"]
 # fast for 5x5 windows on one channel, the same from about 16 elements on.
 _SHORT_RUN = 16
 
+
+# Multiplications that are worth a thread: they take a millisecond or two, and it a tenth of one.
+_FOR_A_THREAD = 1 << 26
+
+Block: TypeAlias = tuple[slice, slice]
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 # A thread keeps no more than this: a block is half of it, unless a single row of windows takes more.
 _KEPT_BYTES = 1 << 22
@@ -68,7 +80,7 @@ class Sliding:
         stop = start + (rows.stop - rows.start - 1) * self.strides[0] + 1
         return slice(start, stop, self.strides[0]), *rest
 
-    def blocks(self, batch: int, depth: int, itemsize: int) -> list[tuple[slice, slice]]:
+    def blocks(self, batch: int, depth: int, itemsize: int) -> list[Block]:
         """Blocks of images and rows whose patches of ``depth`` elements stay in the cache."""
         return list(blocks(batch, self.counts[0], math.prod(self.counts[1:]) * depth * itemsize))
 
@@ -115,15 +127,25 @@ def convolved(x: Array, f: Array, s: Sliding) -> Array:
     out = np.empty((batch, *s.counts, deep), x.dtype)
     views = s.patches(x)
     short = _short(s, x.shape[-1])
-    for images, rows in s.blocks(batch, depth, x.itemsize):
-        view = views[images, rows]
-        if short:
-            view = _by_position(view, n)
-        buffer = _scratch(view.size, x.dtype)
-        np.copyto(buffer.reshape(view.shape), view)
-        columns = buffer.reshape(depth, -1).T if short else buffer.reshape(-1, depth)
-        np.dot(columns, matrix, out=out[images, rows].reshape(-1, deep))
+
+    def convolve(share: Sequence[Block]) -> None:
+        for images, rows in share:
+            view = views[images, rows]
+            if short:
+                view = _by_position(view, n)
+            buffer = _scratch(view.size, x.dtype)
+            np.copyto(buffer.reshape(view.shape), view)
+            columns = buffer.reshape(depth, -1).T if short else buffer.reshape(-1, depth)
+            np.dot(columns, matrix, out=out[images, rows].reshape(-1, deep))
+
+    _share(convolve, s.blocks(batch, depth, x.itemsize), out.size * depth)
     return out
+
+
+def _share(work: Callable[[Sequence[_T]], _R], items: Sequence[_T], products: int) -> list[_R]:
+    """Shares items out among as many threads as a number of multiplications is worth."""
+    with single_threaded() as usual:
+        return in_shares(work, items, min(usual, 1 + products // _FOR_A_THREAD))
 
 
 def filter_gradient(x: Array, g: Array, s: Sliding) -> Array:
@@ -135,19 +157,26 @@ def filter_gradient(x: Array, g: Array, s: Sliding) -> Array:
         return whole.reshape(*s.window, channels, deep)
     # The product with the patches untransposed is the faster one.
     short = _short(s, channels)
-    total = np.zeros((depth, deep) if short else (deep, depth), x.dtype)
     views = s.patches(x)
-    for images, rows in s.blocks(x.shape[0], depth, x.itemsize):
-        view = views[images, rows]
-        if short:
-            view = _by_position(view, n)
-        buffer = _scratch(view.size, x.dtype)
-        np.copyto(buffer.reshape(view.shape), view)
-        back = g[images, rows].reshape(-1, deep)
-        if short:
-            total += np.dot(buffer.reshape(depth, -1), back)
-        else:
-            total += np.dot(back.T, buffer.reshape(-1, depth))
+
+    def add_up(share: Sequence[Block]) -> Array:
+        total = np.zeros((depth, deep) if short else (deep, depth), x.dtype)
+        for images, rows in share:
+            view = views[images, rows]
+            if short:
+                view = _by_position(view, n)
+            buffer = _scratch(view.size, x.dtype)
+            np.copyto(buffer.reshape(view.shape), view)
+            back = g[images, rows].reshape(-1, deep)
+            if short:
+                total += np.dot(buffer.reshape(depth, -1), back)
+            else:
+                total += np.dot(back.T, buffer.reshape(-1, depth))
+        return total
+
+    total, *others = _share(add_up, s.blocks(x.shape[0], depth, x.itemsize), g.size * depth)
+    for other in others:
+        total += other
     if not short:
         total = np.ascontiguousarray(total.T)
     return total.reshape(*s.window, channels, deep)
@@ -175,7 +204,8 @@ def _add_positions(wide: Array, f: Array, g: Array, s: Sliding) -> None:
     depth = math.prod(s.window) * channels
     matrix = f.reshape(depth, deep)
     first = channels < _SHORT_RUN
-    for images, rows in s.blocks(g.shape[0], depth, g.itemsize):
+
+    def add(images: slice, rows: slice) -> None:
         part = g[images, rows]
         flat = part.reshape(-1, deep)
         target = wide[images]
@@ -187,6 +217,21 @@ def _add_positions(wide: Array, f: Array, g: Array, s: Sliding) -> None:
             spread = spread.transpose(*range(n + 1, 2 * n + 1), *range(n + 1), 2 * n + 1)
         for position in s.positions:
             target[(slice(None), *s.at(position, rows))] += spread[position]
+
+    _share_images(add, s.blocks(g.shape[0], depth, g.itemsize), g.size * depth)
+
+
+def _share_images(
+    add: Callable[[slice, slice], None], blocks: Sequence[Block], products: int
+) -> None:
+    """Shares blocks out by images: what is added for neighbouring rows of one image overlaps."""
+    by_images = [list(group) for _, group in groupby(blocks, lambda block: block[0].start)]
+
+    def add_all(share: Sequence[Sequence[Block]]) -> None:
+        for images, rows in (block for group in share for block in group):
+            add(images, rows)
+
+    _share(add_all, by_images, products)
 
 
 def _add_rows(wide: Array, f: Array, g: Array, s: Sliding) -> None:
@@ -208,7 +253,8 @@ def _add_rows(wide: Array, f: Array, g: Array, s: Sliding) -> None:
     rest = list(product(*map(range, s.window[:-1])))
     depth = last * deep + matrix.shape[1]
     row = math.prod(s.counts[1:-1]) * wide.shape[-2] * depth * g.itemsize
-    for images, rows in blocks(g.shape[0], s.counts[0] if n > 1 else 1, row):
+
+    def add(images: slice, rows: slice) -> None:
         # Padded block by block: the whole would be one more large array.
         part = padded(g[images, rows] if n > 1 else g[images], around)
         view = _row_patches(part, s, width)[..., inner, :, :]
@@ -223,6 +269,9 @@ def _add_rows(wide: Array, f: Array, g: Array, s: Sliding) -> None:
         for position in rest:
             where = s.at((*position, 0), rows)[:-1] if n > 1 else ()
             target[(slice(None), *where)] += parts[(..., *position, slice(None))]
+
+    found = list(blocks(g.shape[0], s.counts[0] if n > 1 else 1, row))
+    _share_images(add, found, g.size * last * matrix.shape[1])
 
 
 def _row_patches(g: Array, s: Sliding, width: int) -> Array:

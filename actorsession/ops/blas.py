@@ -1,0 +1,212 @@
+"""The BLAS library that numpy has loaded, and the threads that a kernel takes instead of the library's.
+
+OpenBLAS has one number of threads for the whole process. Its threads spin while they wait for each other, at
+every product: a kernel that makes hundreds of small ones, as a convolution does, gains little by them on
+cores that are free, and stands still on cores that are not. (32 images of 28x28x64, a 3x3 filter, two cores
+with another program on one: 22 ms of 12 with one thread of BLAS, 96 with two.) So such a kernel keeps the
+library to one thread for its time, and shares its own blocks out among threads that meet once, at its end.
+
+numpy has no call for this, so the library is asked through ctypes, under any of the names that its builds
+give to its functions. ``runtime.blas_threads`` sets the number that sessions ask for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+__all__ = ["BlasLibrary", "in_shares", "loaded_libraries", "lock", "single_threaded"]
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+_MAPS = Path("/proc/self/maps")
+# Builds add "scipy_" in front and "64_" behind, so that several fit into one process.
+_PREFIXES, _SUFFIXES = ("scipy_", ""), ("64_", "", "_64", "_")
+
+
+@dataclass(frozen=True, slots=True)
+class BlasLibrary:
+    """An OpenBLAS that this process has loaded.
+
+    Attributes:
+        path: of its file.
+        asked: its own function for the number of threads that it uses.
+        changed: its own function that makes it use a number of threads.
+    """
+
+    path: str
+    asked: Callable[[], int]
+    changed: Callable[[int], None]
+
+    def get(self) -> int:
+        """The number of threads that products take which nobody keeps to one."""
+        with _aside.lock:
+            return _aside.numbers.get(self.path) or self.asked()
+
+    def set(self, number: int) -> None:
+        """Makes products take a number of threads, once nobody keeps them to one."""
+        with _aside.lock:
+            if self.path in _aside.numbers:
+                _aside.numbers[self.path] = number
+            else:
+                self.changed(number)
+
+
+class _Aside:
+    """The numbers of threads that were put aside.
+
+    Attributes:
+        lock: taken again by the same thread when a garbage collection sets a number meanwhile.
+        users: how many kernels keep the libraries to one thread now.
+        numbers: by path, while there are any.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.users = 0
+        self.numbers: dict[str, int] = {}
+
+
+_aside = _Aside()
+
+
+def lock() -> threading.RLock:
+    """Held by whoever changes a number of threads; one for all, so that none is awaited under another."""
+    return _aside.lock
+
+
+def loaded_libraries(paths: Sequence[str] | None = None) -> list[BlasLibrary]:
+    """The OpenBLAS libraries of this process.
+
+    Args:
+        paths: files to look at; by default those that the process has loaded.
+    """
+    found = (_open(path) for path in (_loaded_files() if paths is None else paths))
+    return [library for library in found if library is not None]
+
+
+def _loaded_files() -> list[str]:
+    """Files with OpenBLAS in their name, as the process has loaded them or numpy brings them along."""
+    try:
+        lines = _MAPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:  # no Linux: a wheel of numpy has its libraries in one of these folders
+        package = Path(np.__file__).parent
+        folders = (package.parent / "numpy.libs", package / ".dylibs")
+        return sorted(str(p) for f in folders if f.is_dir() for p in f.glob("*openblas*"))
+    paths = (line.split(maxsplit=5)[5] for line in lines if line.count(" ") >= 5 and "/" in line)
+    return sorted({path for path in paths if "openblas" in path.rpartition("/")[2].lower()})
+
+
+def _open(path: str) -> BlasLibrary | None:
+    try:
+        library = ctypes.CDLL(path)
+    except OSError:
+        return None
+    for prefix in _PREFIXES:
+        for suffix in _SUFFIXES:
+            get = getattr(library, f"{prefix}openblas_get_num_threads{suffix}", None)
+            change = getattr(library, f"{prefix}openblas_set_num_threads{suffix}", None)
+            if get is not None and change is not None:
+                get.restype, get.argtypes = ctypes.c_int, []
+                change.restype, change.argtypes = None, [ctypes.c_int]
+                return BlasLibrary(path, get, change)
+    return None
+
+
+@cache
+def _of_numpy() -> tuple[BlasLibrary, ...]:
+    """Those that numpy's products go to: looking for them takes a millisecond, so it is done once."""
+    return tuple(loaded_libraries())
+
+
+@contextmanager
+def single_threaded() -> Iterator[int]:
+    """Keeps products to one thread within the block, those of other threads of the process too.
+
+    Yields:
+        How many threads a product takes otherwise; 1 where the library is not known.
+    """
+    libraries = _of_numpy()
+    state = _aside
+    with state.lock:
+        state.users += 1
+        if state.users == 1:
+            for library in libraries:
+                state.numbers[library.path] = library.asked()
+                library.changed(1)
+        usual = max((state.numbers[library.path] for library in libraries), default=1)
+    try:
+        yield usual
+    finally:
+        with state.lock:
+            state.users -= 1
+            if state.users == 0:
+                for library in libraries:
+                    library.changed(state.numbers.pop(library.path))
+
+
+def _start_anew() -> None:
+    """In a forked child: the kernels that kept the library to one thread are not there."""
+    global _aside
+    numbers, _aside = _aside.numbers, _Aside()
+    for library in _of_numpy() if numbers else ():
+        library.changed(numbers[library.path])
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)
+
+
+def in_shares(work: Callable[[Sequence[_T]], _R], items: Sequence[_T], threads: int) -> list[_R]:
+    """Shares items out among threads that are started for it, and waits for all.
+
+    Args:
+        work: called with each share, in a thread of its own but for the first, which the caller's takes.
+        items: what is shared out, in order; neighbours stay together.
+        threads: how many threads work, the caller's among them, as long as there are items.
+
+    Returns:
+        What each share gave, in order.
+
+    Raises:
+        Exception: what the first share raised that failed; all have ended then.
+    """
+    count = max(1, min(threads, len(items)))
+    if count == 1:
+        return [work(items)]
+    edges = [len(items) * share // count for share in range(count + 1)]
+    shares = [items[a:b] for a, b in pairwise(edges)]
+    outcomes: list[_R | BaseException] = [RuntimeError("not run")] * count
+
+    def run(number: int) -> None:
+        try:
+            outcomes[number] = work(shares[number])
+        except BaseException as error:
+            outcomes[number] = error
+
+    helpers = [
+        threading.Thread(target=run, args=(number,), name=f"share {number} of a kernel")
+        for number in range(1, count)
+    ]
+    for helper in helpers:
+        helper.start()
+    run(0)
+    for helper in helpers:
+        helper.join()
+    results = []
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        results.append(outcome)
+    return results

@@ -1,0 +1,50 @@
+"""The way back through pools of maxima whose windows tile the images is quick, and the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.ops.convolutions import pooling_kernels
+from actorsession.ops.convolutions.kernels import Sliding
+from actorsession.ops.convolutions.pooling_kernels import largest, spread
+
+
+def tiling(window: tuple[int, ...], counts: tuple[int, ...]) -> Sliding:
+    ones = (1,) * len(window)
+    return Sliding(counts, window, window, ones, ((0, 0),) * len(window))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8"])
+@pytest.mark.parametrize(
+    ("batch", "window", "counts", "channels"),
+    [(3, (2, 2), (4, 5), 3), (2, (3, 2), (2, 2), 1), (50, (2, 2), (9, 9), 40), (2, (2, 1, 2), (2, 3, 2), 2)],
+)  # fmt: skip
+def test_all_goes_to_the_first_of_the_largest_as_where_windows_overlap(
+    monkeypatch: pytest.MonkeyPatch,
+    dtype: str,
+    batch: int,
+    window: tuple[int, ...],
+    counts: tuple[int, ...],
+    channels: int,
+) -> None:
+    random = np.random.default_rng(1)
+    s = tiling(window, counts)
+    sizes = [n * w for n, w in zip(counts, window, strict=True)]
+    x = random.integers(0, 3, (batch, *sizes, channels)).astype(dtype)  # many are equal
+    y = largest(x, s)
+    g = random.integers(1, 9, y.shape).astype(dtype)
+    quick = spread(x, y, g, s)
+    monkeypatch.setattr(pooling_kernels, "_tiled", lambda *_: False)
+    np.testing.assert_array_equal(quick, spread(x, y, g, s))
+    assert quick.sum(dtype="f8") == g.sum(dtype="f8")
+
+
+def test_what_is_not_the_largest_gets_0_of_any_gradient_and_nan_is_the_largest_of_none() -> None:
+    x: Any = np.float32([1, 2, np.nan, 3]).reshape(1, 2, 2, 1)
+    s = tiling((1, 2), (2, 1))
+    y = largest(x, s)
+    g: Any = np.float32([np.inf, np.nan]).reshape(1, 2, 1, 1)
+    np.testing.assert_array_equal(spread(x, y, g, s).ravel(), [0, np.inf, 0, 0])
