@@ -37,6 +37,7 @@ __all__ = [
     "UnimplementedError",
     "UnknownError",
     "WorkerRestartedError",
+    "WrongDtypeError",
     "error_from_wire",
     "error_to_wire",
     "first_error",
@@ -211,6 +212,13 @@ class ProtocolError(InternalError):
 
 class InaccessibleTensorError(ValueError):
     """A tensor that cannot be fetched: marked so, or inside a branch or loop body."""
+
+
+class WrongDtypeError(TypeError, ValueError):
+    """A tensor has another element type than is wanted where it is given.
+
+    TensorFlow raises a TypeError or a ValueError, by where it finds out; this is both everywhere.
+    """
 
 
 class OperatorNotAllowedInGraphError(TypeError):

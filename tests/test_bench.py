@@ -217,16 +217,19 @@ def test_help_of_the_driver_names_its_options() -> None:
 
 
 @pytest.mark.process
-def test_a_quick_run_measures_every_local_row_and_says_on_what(tmp_path: Path) -> None:
+@pytest.mark.parametrize("group", ["local", "remote"])
+def test_a_quick_run_measures_every_row_of_a_group_and_says_on_what(
+    group: str, tmp_path: Path
+) -> None:
     saved = tmp_path / "bench.json"
-    run = bench("--quick", "--group", "local", "--json", str(saved))
+    run = bench("--quick", "--group", group, "--json", str(saved))
     assert (run.returncode, run.stderr) == (0, "")
     whole = json.loads(saved.read_text(encoding="utf-8"))
     assert whole["ours"]["numpy"] == np.__version__
     rows = {row["name"]: row for row in whole["rows"]}
-    assert set(rows) == {row.name for row in ROWS if row.group == "local"}
+    assert set(rows) == {row.name for row in ROWS if row.group == group}
     for row in ROWS:
-        if row.group != "local":
+        if row.group != group:
             continue
         assert row.name in run.stdout
         if row.lacks:

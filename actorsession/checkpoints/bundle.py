@@ -23,7 +23,7 @@ from actorsession.checkpoints.protobuf import Field, fields, read_varint, signed
 from actorsession.checkpoints.slices import Array, Extent, Shape, slice_key
 from actorsession.checkpoints.sorted_table import read_table
 from actorsession.errors import DataLossError, NotFoundError, UnimplementedError
-from actorsession.graph.dtypes import DType, as_dtype, string
+from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
 
 __all__ = ["TensorBundle", "data_file"]
 
@@ -31,12 +31,7 @@ __all__ = ["TensorBundle", "data_file"]
 _READS_VERSION = 1
 _LITTLE = 0
 
-# DataType of TensorFlow's types.proto.
-_DTYPES: dict[int, str] = {
-    1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string",
-    8: "complex64", 9: "int64", 10: "bool", 14: "bfloat16", 17: "uint16", 18: "complex128",
-    19: "float16", 22: "uint32", 23: "uint64",
-}  # fmt: skip
+_DTYPES = {t.as_datatype_enum: t.name for t in ALL_TYPES if t.kind not in "rv"}
 _OTHER_DTYPES: dict[int, str] = {
     11: "qint8", 12: "quint8", 13: "qint32", 15: "qint16", 16: "quint16", 20: "resource",
     21: "variant", 24: "float8_e5m2", 25: "float8_e4m3fn", 29: "int4", 30: "uint4",

@@ -1,39 +1,79 @@
-"""Reading protobuf's wire form, as far as checkpoints of TensorFlow need it.
+"""The protobuf wire format: varints, tags, fixed words, lengths, and what is skipped.
 
-Owns varints and the walk over the fields of a message. Knows no message: who calls it knows the numbers of
-the fields. Input may be damaged: everything that cannot be is a ``ValueError``.
+Owns the bytes and knows no message: checkpoints, ``interop`` and the ops that parse examples stand on it and
+know the numbers of their fields.
+
+What is read may be hostile. No function looks beyond the end that it is given, and a length is compared with
+what is there before anything is taken. Whatever is wrong is a ``WireError`` that says where; whoever knows
+what the bytes were a part of makes an error of the user's of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-__all__ = ["Field", "fields", "read_varint", "signed"]
+import numpy as np
+
+__all__ = [
+    "BYTES", "FIXED32", "FIXED64", "GROUP", "MAX_DEPTH", "VARINT", "Field", "WireError", "counted",
+    "fields", "length_field", "read_bytes", "read_tag", "read_varint", "signed", "skip", "skip_value",
+    "varints", "write_tag", "write_varint", "write_varints",
+]  # fmt: skip
 
 # A varint or a fixed number as int, a length-delimited field as its bytes.
 Field: TypeAlias = "int | bytes"
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-# Ten groups of seven bits hold 64 of them.
+VARINT, FIXED64, BYTES, GROUP, GROUP_END, FIXED32 = 0, 1, 2, 3, 4, 5
+
+# protobuf's own limit for nested messages, and for groups here.
+MAX_DEPTH = 100
+_MAX_FIELD = 2**29 - 1
+# Ten groups of seven bits hold the 64 of a word.
 _MAX_VARINT = 10
+_WORD = 0xFFFFFFFFFFFFFFFF
 
 
-def read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """The varint at ``position``, and the position behind it.
+class WireError(ValueError):
+    """The bytes are no message."""
+
+
+# -- varints ---------------------------------------------------------------------------------------
+
+
+def write_varint(value: int) -> bytes:
+    """A non-negative integer, seven bits a byte."""
+    if value < 0x80:
+        return bytes((value,))
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def read_varint(data: bytes, pos: int, end: int | None = None) -> tuple[int, int]:
+    """The integer at ``pos`` (below 2**64) and the position behind it.
 
     Raises:
-        ValueError: if the bytes end in it, or it is longer than 64 bits.
+        WireError: if it does not end before ``end``, that of the bytes if left out, or takes more than
+            ten bytes.
     """
-    value = 0
-    for i in range(_MAX_VARINT):
-        if position + i >= len(data):
-            raise ValueError("the bytes end in the middle of a number")
-        byte = data[position + i]
-        value |= (byte & 127) << 7 * i
-        if byte < 128:
-            return value & 0xFFFFFFFFFFFFFFFF, position + i + 1
-    raise ValueError("a number is longer than 64 bits")
+    if end is None:
+        end = len(data)
+    if pos < end and data[pos] < 0x80:
+        return data[pos], pos + 1
+    value = shift = 0
+    for at in range(pos, min(end, pos + _MAX_VARINT)):
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & _WORD, at + 1
+        shift += 7
+    if end - pos < _MAX_VARINT:
+        raise WireError(f"an integer at byte {pos} runs over the end, byte {end}")
+    raise WireError(f"an integer at byte {pos} takes more than ten bytes")
 
 
 def signed(value: int) -> int:
@@ -41,28 +81,127 @@ def signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def fields(data: bytes) -> Iterator[tuple[int, Field]]:
-    """The fields of a message in the order in which they stand: number and value.
+def varints(data: bytes | bytearray) -> np.ndarray[Any, Any]:
+    """All the integers that stand in a row, uint64; a new array.
 
     Raises:
-        ValueError: if the bytes are no message.
+        WireError: if the last one has no end, or one takes more than ten bytes.
     """
-    position = 0
-    while position < len(data):
-        key, position = read_varint(data, position)
-        kind = key & 7
-        if kind == _VARINT:
-            value, position = read_varint(data, position)
-            yield key >> 3, value
-            continue
-        if kind == _BYTES:
-            size, position = read_varint(data, position)
-        elif kind in (_FIXED32, _FIXED64):
-            size = 4 if kind == _FIXED32 else 8
+    octets = np.frombuffer(data, np.uint8)
+    last = octets < 0x80
+    if octets.size == 0 or last.all():
+        return octets.astype(np.uint64)
+    if not last[-1]:
+        raise WireError(f"an integer runs over the end, byte {octets.size}")
+    ends = np.flatnonzero(last) + 1
+    starts = np.concatenate(([0], ends[:-1]))
+    sizes = ends - starts
+    most = int(sizes.max())
+    if most > _MAX_VARINT:
+        raise WireError(f"an integer at byte {starts[sizes.argmax()]} takes more than ten bytes")
+    out = (octets[starts] & 0x7F).astype(np.uint64)
+    for place in range(1, most):
+        # Few integers are long, so each round is about fewer of them.
+        longer = np.flatnonzero(sizes > place)
+        part = (octets[starts[longer] + place] & 0x7F).astype(np.uint64)
+        out[longer] |= part << np.uint64(7 * place)
+    return out
+
+
+def write_varints(words: np.ndarray[Any, Any]) -> bytes:
+    """Integers in a row; negative ones as their two's complement."""
+    return b"".join([write_varint(word & _WORD) for word in words.tolist()])
+
+
+# -- fields ----------------------------------------------------------------------------------------
+
+
+def write_tag(number: int, wire_type: int) -> bytes:
+    """What stands before a field's value."""
+    return write_varint(number << 3 | wire_type)
+
+
+def counted(content: bytes) -> bytes:
+    """Bytes behind their length."""
+    return write_varint(len(content)) + content
+
+
+def length_field(number: int, content: bytes) -> bytes:
+    """A field that is bytes, a string or a message."""
+    return write_tag(number, BYTES) + counted(content)
+
+
+def read_tag(data: bytes, pos: int, end: int) -> tuple[int, int, int]:
+    """Field number, wire type, and the position behind them."""
+    tag, after = read_varint(data, pos, end)
+    number = tag >> 3
+    if not 1 <= number <= _MAX_FIELD:
+        raise WireError(f"field number {number} at byte {pos}: 1 to {_MAX_FIELD} are valid")
+    return number, tag & 7, after
+
+
+def read_bytes(data: bytes, pos: int, end: int) -> tuple[int, int]:
+    """Where the bytes of a field with a length begin and end."""
+    length, start = read_varint(data, pos, end)
+    if length > end - start:
+        raise WireError(
+            f"a length of {length} at byte {pos} reaches beyond the end: {end - start} bytes are left"
+        )
+    return start, start + length
+
+
+def skip(data: bytes, pos: int, end: int, number: int, wire_type: int) -> int:
+    """The position behind a field that nobody knows.
+
+    Raises:
+        WireError: if it is cut short or of no valid wire type.
+    """
+    open_groups: list[int] = []
+    while True:
+        if wire_type == GROUP:
+            open_groups.append(number)
+            if len(open_groups) > MAX_DEPTH:
+                raise WireError(f"groups are nested more than {MAX_DEPTH} deep")
+        elif wire_type == GROUP_END:
+            if not open_groups or open_groups.pop() != number:
+                raise WireError(f"a group {number} ends at byte {pos} that did not begin")
         else:
-            raise ValueError(f"a field has the unknown wire type {kind}")
-        if position + size > len(data):
-            raise ValueError("the bytes end in the middle of a field")
-        content = data[position : position + size]
-        position += size
-        yield key >> 3, content if kind == _BYTES else int.from_bytes(content, "little")
+            pos = skip_value(data, pos, end, wire_type)
+        if not open_groups:
+            return pos
+        number, wire_type, pos = read_tag(data, pos, end)
+
+
+def skip_value(data: bytes, pos: int, end: int, wire_type: int) -> int:
+    """The position behind a value that is no group; errors as ``skip``."""
+    if wire_type == VARINT:
+        return read_varint(data, pos, end)[1]
+    if wire_type == BYTES:
+        return read_bytes(data, pos, end)[1]
+    if wire_type not in (FIXED64, FIXED32):
+        raise WireError(f"wire type {wire_type} at byte {pos}: 0, 1, 2 and 5 are valid")
+    pos += 8 if wire_type == FIXED64 else 4
+    if pos > end:
+        raise WireError(f"a fixed word runs over the end, byte {end}")
+    return pos
+
+
+def fields(data: bytes) -> Iterator[tuple[int, Field]]:
+    """The fields of a message in the order in which they stand: number and value; groups are left out.
+
+    Raises:
+        WireError: if the bytes are no message.
+    """
+    pos, end = 0, len(data)
+    while pos < end:
+        number, kind, pos = read_tag(data, pos, end)
+        if kind == VARINT:
+            value, pos = read_varint(data, pos, end)
+            yield number, value
+        elif kind == BYTES:
+            start, pos = read_bytes(data, pos, end)
+            yield number, data[start:pos]
+        else:
+            start, pos = pos, skip(data, pos, end, number, kind)
+            if kind != GROUP:
+                yield number, int.from_bytes(data[start:pos], "little")

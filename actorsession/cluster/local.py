@@ -9,6 +9,7 @@ signal and the last lines that it wrote.
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import secrets
 from collections.abc import Iterable, Mapping
@@ -23,6 +24,7 @@ from actorsession.cluster.worker_process import WorkerProcess
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import FailedPreconditionError, UnavailableError
 from actorsession.graph.device import task_name
+from actorsession.session import fates
 from transports import SecurityConfig
 
 __all__ = ["LocalCluster"]
@@ -99,6 +101,8 @@ class LocalCluster:
             await process.announced()
         cluster = self.spec.as_dict()
         await asyncio.gather(*[process.tell_cluster(cluster) for process in processes])
+        for process in processes:
+            fates.tell_by(process.address, functools.partial(self._fate_of, process.task))
 
     @property
     def cluster_id(self) -> str:
@@ -185,6 +189,7 @@ class LocalCluster:
         if len(self.processes) == 1:
             raise ValueError(f"{process.task} is the last task; stop the cluster instead")
         del self.processes[process.task]
+        fates.forget(process.address)
         try:
             await self._tell(self.processes.values())
         finally:
@@ -207,7 +212,13 @@ class LocalCluster:
             await process.stop(0.0)
             raise
         self.processes[process.task] = process
+        fates.tell_by(process.address, functools.partial(self._fate_of, process.task))
         return process
+
+    async def _fate_of(self, own: str, task: str | None) -> str:
+        """How the process of a task ended, for the errors of sessions that were opened at another."""
+        process = self.processes.get(task or own)
+        return "" if process is None else await process.last_words()
 
     def _check_not_stopped(self) -> None:
         if self._stopped:
@@ -243,6 +254,8 @@ class LocalCluster:
         async with asyncio.TaskGroup() as group:
             for process in self.processes.values():
                 group.create_task(process.stop(grace), name=f"stop {process.task}")
+        for process in self.processes.values():
+            fates.forget(process.address)
 
     def kill_now(self) -> None:
         """Kills all processes without waiting, for a program that ends at once."""

@@ -1,7 +1,7 @@
 """The MasterSession: one client's session at its master.
 
-An actor that belongs to its master. It holds the client's graph, places it on the session's devices, and
-runs steps: each is a ``MasterStep`` over the client graph of its run signature.
+An actor that belongs to its master. It takes in the nodes of the client's graph, which a ``SessionGraph``
+holds, and runs steps: each is a ``MasterStep`` over the client graph of its run signature.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from actorsession.actors.admission import Admission, AdmissionStatistics, bytes_
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
-from actorsession.cluster.client_graph import ClientGraph, split_by_task
+from actorsession.cluster.client_graph import ClientGraph
 from actorsession.cluster.client_graphs import ClientGraphs
-from actorsession.cluster.losses import VARIABLE, losses, named
+from actorsession.cluster.losses import losses, named
 from actorsession.cluster.master_step import MasterStep
 from actorsession.cluster.member import Changes
 from actorsession.cluster.members import Members
-from actorsession.cluster.partial_runs import MasterPartialRuns, build_partial
+from actorsession.cluster.partial_runs import MasterPartialRuns
 from actorsession.cluster.recent_requests import RecentRequests
+from actorsession.cluster.session_graph import SessionGraph
 from actorsession.cluster.step_answer import step_done
 from actorsession.cluster.why import collect
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
@@ -35,7 +36,7 @@ from actorsession.errors import (
     WorkerRestartedError,
     error_from_wire,
 )
-from actorsession.graph.node import GraphDef, NodeDef
+from actorsession.graph.node import GraphDef
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
     AskSessionWhy,
@@ -53,14 +54,8 @@ from actorsession.messages.session import (
     SessionWhy,
     StepDone,
 )  # fmt: skip
-from actorsession.plan.optimise import optimiser_settings
-from actorsession.plan.partition import Partition, partition
-from actorsession.plan.passes import PassRunner
-from actorsession.plan.place import Placer
-from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.waits import MasterWaits
-from actorsession.session.placement_log import log_placement
 
 __all__ = ["MasterSession"]
 
@@ -90,20 +85,17 @@ class MasterSession(Actor):
         self._infer_shapes = config.graph_options.infer_shapes
         self._members = members
         self._workers = members.workers
-        self._view = GraphView()
-        self._passes = PassRunner(optimiser_settings(config.graph_options.optimizer_options))
-        self._placer = Placer(members.devices, allow_soft_placement=config.allow_soft_placement)
-        self._version = 0
+        self._graph = SessionGraph(config, members)
         self._graphs = ClientGraphs(
             handle,
             members.workers,
-            self._build,
+            self._graph.build,
             config.plan_cache_size,
             self.children,
             members.renew,
         )
         self._partials = MasterPartialRuns(
-            handle, members, self._build_partial, config, self.children
+            handle, members, self._graph.build_partial, config, self.children
         )
         members.on_lapse = self._lapse
         self._requests = RecentRequests()
@@ -137,23 +129,8 @@ class MasterSession(Actor):
     # -- graph ---------------------------------------------------------------------------------
 
     def extend(self, graph: GraphDef) -> int:
-        """Takes in nodes, all or none, and returns the new version of the graph.
-
-        Raises:
-            InvalidArgumentError: for a node that exists, that reads what does not, or that asks for a
-                device that is not there.
-        """
-        devices = self._members.devices
-        checked = self._view.checked(self._passes.new_nodes(graph.nodes, self._view, devices))
-        try:
-            placed = self._placer.place(self._view.new_in(checked))
-        except InvalidArgumentError as error:
-            raise self._members.explained(error) from error
-        self._view.add(checked)
-        self._version += 1
-        if self._config.log_device_placement:
-            log_placement(graph.nodes, placed)
-        return self._version
+        """Takes in nodes, all or none, and returns the new version; see ``SessionGraph.extend``."""
+        return self._graph.extend(graph)
 
     @handles(ExtendSession)
     def on_extend(
@@ -176,12 +153,12 @@ class MasterSession(Actor):
         return self._extend(message)
 
     def _extend(self, message: ExtendSession) -> SessionExtended:
-        if message.current_graph_version != self._version:
+        if message.current_graph_version != self._graph.version:
             raise AbortedError(
-                f"the session's graph has version {self._version}, the extension was made for "
+                f"the session's graph has version {self._graph.version}, the extension was made for "
                 f"{message.current_graph_version}"
             )
-        return SessionExtended(graph_version=self.extend(GraphDef.from_wire(message.graph)))
+        return SessionExtended(graph_version=self._graph.extend(GraphDef.from_wire(message.graph)))
 
     @handles(ListDevices)
     def on_list_devices(self, message: ListDevices, call: CallContext) -> DeviceList:
@@ -189,31 +166,6 @@ class MasterSession(Actor):
         first = self._members.devices.client_device
         ordered = sorted(self._members.devices.devices, key=lambda d: d.name != first)
         return DeviceList(devices=[d.to_wire() for d in ordered])
-
-    def _build(self, signature: RunSignature) -> ClientGraph:
-        if not (signature.fetches or signature.targets):
-            raise InvalidArgumentError("a step needs a fetch or a target, got neither")
-        _, parts = self._cut(signature, optimised=True)
-        return split_by_task(signature, parts, self._members.task)
-
-    def _build_partial(self, signature: RunSignature) -> ClientGraph:
-        return build_partial(signature, self._view, self._members.devices, self._cut)
-
-    def _cut(
-        self, signature: RunSignature, *, optimised: bool = False
-    ) -> tuple[StepGraph, tuple[Partition, ...]]:
-        graph = prune(self._view, signature)
-        self._placer.check_there(graph.nodes.values())
-        devices = self._members.devices
-        placed, client = self._placer.placed, devices.client_device
-        device_of = {n: placed[n].device if n in placed else client for n in graph.nodes}
-        options = self._config.graph_options
-        graph, device_of = self._passes.placed(
-            graph, device_of, self._view, devices, optimised=optimised
-        )
-        narrow = options.enable_bfloat16_sendrecv
-        parts = partition(graph, device_of, devices, bfloat16_transfers=narrow)
-        return graph, self._passes.partitions(parts, self._view, devices)
 
     # -- steps ---------------------------------------------------------------------------------
 
@@ -373,9 +325,8 @@ class MasterSession(Actor):
 
     def _adopt(self, changes: Changes) -> None:
         if changes:
-            self._placer.use(self._members.devices)
+            self._graph.follow()
             self._graphs.forget(changes.stale)
-            self._partials.graphs.forget(changes.stale)
             self._partials.graphs.forget(changes.stale)
 
     def _lapse(self, task: str) -> None:
@@ -392,7 +343,7 @@ class MasterSession(Actor):
         lost: list[str] = []
         restored: list[str] = []
         for task in changes.restarted:
-            back, gone = losses(self._variables_of(task), self._members.restored(task))
+            back, gone = losses(self._graph.variables_of(task), self._members.restored(task))
             restored += back
             lost += gone
         return SessionReattached(
@@ -400,19 +351,11 @@ class MasterSession(Actor):
             restarted=list(changes.restarted), lost=lost, restored=restored,
         )  # fmt: skip
 
-    def _variables_of(self, task: str) -> list[NodeDef]:
-        """The variables that the session's graph has on a task."""
-        return [
-            self._view[name]
-            for name, where in self._placer.placed.items()
-            if where.device.startswith(f"{task}/") and self._view[name].op == VARIABLE
-        ]
-
     async def _with_losses(self, error: WorkerRestartedError) -> WorkerRestartedError:
         """The error with the variables that went with the worker, and those that came back."""
         task = error.task or ""
         restored = await self._members.ask_restored(task)
-        back, lost = losses(self._variables_of(task), restored)
+        back, lost = losses(self._graph.variables_of(task), restored)
         words = [f"Variables lost: {named(lost)}"]
         if restored is not None:
             words.append(

@@ -37,7 +37,7 @@ from actorsession.messages.worker import (
     GetStatus,
     UpdateWorkerSession,
 )  # fmt: skip
-from actorsession.plan.place import DeviceSet
+from actorsession.plan.device_set import DeviceSet
 from actorsession.runtime.device_filters import DeviceFilters
 
 __all__ = ["Members"]

@@ -25,9 +25,9 @@ from actorsession.cluster.partial_step import MasterPartialStep
 from actorsession.config import ConfigProto
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError, OpError
 from actorsession.messages.session import PartialRun, StepDone
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partial import PartialParts, check_signature, make_partial
 from actorsession.plan.partition import Partition
-from actorsession.plan.place import DeviceSet
 from actorsession.plan.prune import GraphView, StepGraph
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.run_state import Call, RunState, no_such_run

@@ -28,9 +28,9 @@ from actorsession.cluster.worker_rendezvous import WorkerRendezvous
 from actorsession.cluster.worker_session import HoldStep
 from actorsession.errors import InternalError, OpError, error_to_wire, from_exception
 from actorsession.messages.worker import CleanupGraph
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.keys import build_key
 from actorsession.plan.partial import CallShape, PartialParts
-from actorsession.plan.place import DeviceSet
 from actorsession.runtime.rendezvous import Arrival
 from actorsession.runtime.run_state import (
     Abort,

@@ -61,8 +61,8 @@ class ClusterSpec:
 
     Args:
         cluster: from job name to a list of addresses, or to a dict from task index to address; or
-            another spec, or a ``ClusterDef``. Addresses are ``host:port`` or have a scheme. An index may
-            be a number in a string, as JSON has keys; bytes are text.
+            another spec, or a ``ClusterDef``, or a message with its fields. Addresses are ``host:port`` or
+            have a scheme. An index may be a number in a string, as JSON has keys; bytes are text.
 
     Raises:
         TypeError: for another form.
@@ -75,8 +75,8 @@ class ClusterSpec:
         if isinstance(cluster, ClusterSpec):
             self._jobs = {job: dict(tasks) for job, tasks in cluster._jobs.items()}
             return
-        if isinstance(cluster, ClusterDef):
-            cluster = {job.name: job.tasks for job in cluster.job}
+        if hasattr(cluster, "job"):  # of either kind
+            cluster = {job.name: dict(job.tasks) for job in cluster.job}
         if not isinstance(cluster, Mapping):
             raise TypeError(
                 "a cluster is a dict from job name to a list of addresses, or to a dict from index to "

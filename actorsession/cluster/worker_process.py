@@ -33,6 +33,10 @@ _KEPT_CHARACTERS = 1000
 _SPAWN = 10.0
 # Seconds between looks at the memory of a process, which cost microseconds.
 _LOOK = 0.5
+# Seconds for the loop that owns a process to hear of its end and of its last lines; it takes milliseconds.
+_LAST_WORDS = 0.5
+# Of the kernel's flags of a process: it is being taken down.
+_PF_EXITING = 0x4
 
 
 class WorkerProcess:
@@ -209,6 +213,20 @@ class WorkerProcess:
             how += f"; it held {self.peak_memory / 2**20:.0f} MiB at most"
         return how + ("; its last lines:\n" + "\n".join(self._lines) if self._lines else "")
 
+    async def last_words(self) -> str:
+        """How the process ended, see ``fate``; "" if it lives. May be awaited on any loop.
+
+        A connection ends before the parent hears of the process that had it, so that is waited for.
+        """
+        if self._process is None or (self.alive and not _is_ending(self.pid)):
+            return ""
+        limit = Deadline.after(_LAST_WORDS)
+        while self.alive or not (self._stderr is None or self._stderr.done()):
+            if limit.expired:
+                break
+            await asyncio.sleep(0.005)
+        return "" if self.alive else self.fate
+
     async def _watch(self, memory: MemoryWatch) -> None:
         """Looks at the memory of the process for as long as it lives."""
         while self.alive:
@@ -231,6 +249,15 @@ class WorkerProcess:
             rest = rest[:_KEPT_CHARACTERS]
         if rest:
             self._lines.append(rest)
+
+
+def _is_ending(pid: int) -> bool:
+    """Whether a child has ended or is just about to: its connections are closed before anybody is told."""
+    try:
+        said = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:  # gone, or a system without /proc, where a short wait will tell
+        return True
+    return said[0] in (b"Z", b"X") or bool(int(said[6]) & _PF_EXITING)
 
 
 def _close_pipes(process: asyncio.subprocess.Process) -> None:

@@ -21,6 +21,7 @@ from actorsession.config.exec_stats import (
     NodeOutput,
     TensorDescription,
 )
+from actorsession.config.graph_options import GraphOptions, JitLevel, OptimizerOptions, OptLevel
 from actorsession.config.limits import (
     CONNECT_TIMEOUT,
     DEFAULT_STEP_TIMEOUT,
@@ -32,10 +33,6 @@ from actorsession.config.run import RunOptions, TraceLevel
 from actorsession.config.session import (
     ConfigProto,
     Experimental,
-    GraphOptions,
-    JitLevel,
-    OptimizerOptions,
-    OptLevel,
     RPCOptions,
     SessionMetadata,
     ThreadPoolOptionProto,

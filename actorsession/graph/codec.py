@@ -131,7 +131,7 @@ class _Packer(threading.local):
         if isinstance(obj, DType):
             return msgpack.ExtType(_EXT_DTYPE, obj.name.encode())
         if isinstance(obj, TensorShape):
-            return msgpack.ExtType(_EXT_SHAPE, self._inner.pack(obj.dims))
+            return msgpack.ExtType(_EXT_SHAPE, self._inner.pack(obj.sizes))
         if isinstance(obj, int):
             return _integer(int(obj))
         for code, kinds in ((_EXT_FUNCTION, _FUNCTION_CLASS), (_EXT_VARIANT, _VARIANT_CLASS)):

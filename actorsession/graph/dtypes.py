@@ -9,7 +9,6 @@ imports nothing of ours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -22,23 +21,51 @@ __all__ = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class DType:
-    """An element type; instances are unique, so they compare by identity.
+    """An element type; instances are unique, and ``is`` compares them.
+
+    Args:
+        type_enum: TensorFlow's number of a type, or anything else that ``as_dtype`` takes.
+        handle_data: accepted for TensorFlow's sake.
 
     Attributes:
         name: TensorFlow's name, such as ``float32``.
         np_dtype: the numpy dtype of arrays that hold it (``object`` for strings, resources, variants).
         kind: one of ``b`` bool, ``i`` signed, ``u`` unsigned, ``f`` float, ``c`` complex, ``s``
             string, ``r`` resource, ``v`` variant.
+        as_datatype_enum: TensorFlow's number of the type, as its files have it.
+
+    Raises:
+        TypeError: if there is no such type.
     """
+
+    __slots__ = ("as_datatype_enum", "kind", "name", "np_dtype")
 
     name: str
     np_dtype: np.dtype[Any]
     kind: str
+    as_datatype_enum: int
+
+    def __new__(cls, type_enum: Any, handle_data: Any = None) -> DType:
+        """The one instance that stands for the type."""
+        return as_dtype(type_enum)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{self!r} does not change: {name} cannot be set")
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another is this type, or anything else that stands for it, such as its name."""
+        if isinstance(other, DType):
+            return self is other
+        return other is not None and _found(other) is self
+
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"actorsession.{self.name}"
+
+    def __str__(self) -> str:
+        return f"<dtype: {self.name!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies are the same instance, also in copies of what holds one.
@@ -46,8 +73,8 @@ class DType:
 
     @property
     def as_numpy_dtype(self) -> type[Any]:
-        """The numpy scalar type, as ``tf.DType.as_numpy_dtype``."""
-        return self.np_dtype.type
+        """The numpy scalar type; ``object`` where arrays hold objects."""
+        return object if self.kind in "srv" else self.np_dtype.type
 
     @property
     def is_floating(self) -> bool:
@@ -78,6 +105,16 @@ class DType:
     def is_unsigned(self) -> bool:
         """Whether this is an integer type without negative numbers."""
         return self.kind == "u"
+
+    @property
+    def is_quantized(self) -> bool:
+        """Whether numbers are kept as integers with a range: never, there are no such types."""
+        return False
+
+    @property
+    def is_numpy_compatible(self) -> bool:
+        """Whether arrays can hold such elements outside of a step."""
+        return self.kind not in "rv"
 
     @property
     def itemsize(self) -> int:
@@ -147,36 +184,48 @@ class DType:
         return as_dtype(other) is self
 
 
-float16 = DType("float16", np.dtype(np.float16), "f")
-float32 = DType("float32", np.dtype(np.float32), "f")
-float64 = DType("float64", np.dtype(np.float64), "f")
-bfloat16 = DType("bfloat16", np.dtype(ml_dtypes.bfloat16), "f")
-int8 = DType("int8", np.dtype(np.int8), "i")
-int16 = DType("int16", np.dtype(np.int16), "i")
-int32 = DType("int32", np.dtype(np.int32), "i")
-int64 = DType("int64", np.dtype(np.int64), "i")
-uint8 = DType("uint8", np.dtype(np.uint8), "u")
-uint16 = DType("uint16", np.dtype(np.uint16), "u")
-uint32 = DType("uint32", np.dtype(np.uint32), "u")
-uint64 = DType("uint64", np.dtype(np.uint64), "u")
-bool_ = DType("bool", np.dtype(np.bool_), "b")
-complex64 = DType("complex64", np.dtype(np.complex64), "c")
-complex128 = DType("complex128", np.dtype(np.complex128), "c")
-string = DType("string", np.dtype(object), "s")
-resource = DType("resource", np.dtype(object), "r")
-variant = DType("variant", np.dtype(object), "v")
+def _made(name: str, np_dtype: np.dtype[Any], kind: str, number: int) -> DType:
+    dtype = object.__new__(DType)
+    values = {"name": name, "np_dtype": np_dtype, "kind": kind, "as_datatype_enum": number}
+    for attribute, value in values.items():
+        object.__setattr__(dtype, attribute, value)
+    return dtype
 
-_BY_NAME: dict[str, DType] = {
-    t.name: t
-    for t in (
-        float16, float32, float64, bfloat16, int8, int16, int32, int64, uint8, uint16, uint32,
-        uint64, bool_, complex64, complex128, string, resource, variant,
-    )
-}  # fmt: skip
+
+float16 = _made("float16", np.dtype(np.float16), "f", 19)
+float32 = _made("float32", np.dtype(np.float32), "f", 1)
+float64 = _made("float64", np.dtype(np.float64), "f", 2)
+bfloat16 = _made("bfloat16", np.dtype(ml_dtypes.bfloat16), "f", 14)
+int8 = _made("int8", np.dtype(np.int8), "i", 6)
+int16 = _made("int16", np.dtype(np.int16), "i", 5)
+int32 = _made("int32", np.dtype(np.int32), "i", 3)
+int64 = _made("int64", np.dtype(np.int64), "i", 9)
+uint8 = _made("uint8", np.dtype(np.uint8), "u", 4)
+uint16 = _made("uint16", np.dtype(np.uint16), "u", 17)
+uint32 = _made("uint32", np.dtype(np.uint32), "u", 22)
+uint64 = _made("uint64", np.dtype(np.uint64), "u", 23)
+bool_ = _made("bool", np.dtype(np.bool_), "b", 10)
+complex64 = _made("complex64", np.dtype(np.complex64), "c", 8)
+complex128 = _made("complex128", np.dtype(np.complex128), "c", 18)
+string = _made("string", np.dtype(object), "s", 7)
+resource = _made("resource", np.dtype(object), "r", 20)
+variant = _made("variant", np.dtype(object), "v", 21)
+
+ALL_TYPES = (
+    float16, float32, float64, bfloat16, int8, int16, int32, int64, uint8, uint16, uint32, uint64,
+    bool_, complex64, complex128, string, resource, variant,
+)  # fmt: skip
+"""Every element type."""
+
+_BY_NAME: dict[str, DType] = {t.name: t for t in ALL_TYPES}
 # Spellings that TensorFlow takes beside the names.
 _ALIASES = {"half": float16, "double": float64, "float": float32}
+# The names of references too, which TensorFlow 1 has: they are read as what they refer to.
+_BY_NUMBER: dict[int, DType] = {t.as_datatype_enum: t for t in _BY_NAME.values()}
+_REFERENCE = "_ref"
+_REFERENCES_FROM = 100
 # TensorFlow's types for numbers kept as integers with a range; refused by name.
-_QUANTISED = frozenset({"qint8", "quint8", "qint16", "quint16", "qint32"})
+QUANTISED = frozenset({"qint8", "quint8", "qint16", "quint16", "qint32"})
 _BY_NUMPY: dict[np.dtype[Any], DType] = {
     t.np_dtype: t for t in _BY_NAME.values() if t.kind not in "srv"
 }
@@ -187,19 +236,20 @@ _BY_PYTHON: dict[object, DType] = {
 
 
 def as_dtype(value: Any) -> DType:
-    """Finds the dtype that a name, numpy dtype, numpy scalar type or Python type stands for.
+    """Finds the dtype that a name, number, numpy dtype, numpy scalar type or Python type stands for.
 
-    Python's ``float`` and ``int`` mean float32 and int32, as constants of them do. Byte order does
-    not matter, and numpy's string and object types mean ``string``.
+    Numbers are TensorFlow's; its types of references count as what they refer to. Python's ``float``
+    and ``int`` mean float32 and int32, as constants of them do. Byte order does not matter, and numpy's
+    string and object types mean ``string``.
 
     Raises:
         TypeError: if nothing fits; the message lists the valid names.
     """
     if isinstance(value, DType):
         return value
-    found = _BY_NAME.get(value) or _ALIASES.get(value) if isinstance(value, str) else _other(value)
+    found = _found(value)
     if found is None:
-        if isinstance(value, str) and value in _QUANTISED:
+        if isinstance(value, str) and value in QUANTISED:
             raise TypeError(
                 f"{value} is a quantised type, and those are not supported: keep the integers in "
                 f"{value.removeprefix('q')} and their scale beside them; "
@@ -207,6 +257,15 @@ def as_dtype(value: Any) -> DType:
             )
         raise TypeError(f"cannot convert {value!r} to a dtype; valid names: {', '.join(_BY_NAME)}")
     return found
+
+
+def _found(value: Any) -> DType | None:
+    if isinstance(value, str):
+        name = value.removesuffix(_REFERENCE)
+        return _BY_NAME.get(name) or _ALIASES.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return _BY_NUMBER.get(value - _REFERENCES_FROM if value > _REFERENCES_FROM else value)
+    return _other(value)
 
 
 def _other(value: Any) -> DType | None:

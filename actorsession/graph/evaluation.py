@@ -7,16 +7,28 @@ Owns the stack of default sessions per thread and asyncio child, because ``Tenso
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from actorsession.graph.scopes import DefaultStack
 
 if TYPE_CHECKING:
-    from actorsession.graph.operation import Operation, Tensor
+    from actorsession.graph.graph import Graph
 
 __all__ = ["DEFAULT_SESSIONS", "get_default_session", "run_in_session"]
 
 DEFAULT_SESSIONS: DefaultStack[Any] = DefaultStack("actorsession_default_session")
+
+
+class Runnable(Protocol):
+    """What sessions run: operations, and what stands for values."""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that it belongs to."""
 
 
 def get_default_session() -> Any:
@@ -25,7 +37,7 @@ def get_default_session() -> Any:
 
 
 def run_in_session(
-    element: Tensor | Operation, feed_dict: Mapping[Any, Any] | None, session: Any, call: str
+    element: Runnable, feed_dict: Mapping[Any, Any] | None, session: Any, call: str
 ) -> Any:
     """What ``session.run(element, feed_dict)`` gives, in the default session if none is named.
 

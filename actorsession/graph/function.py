@@ -324,7 +324,7 @@ class FunctionBody:
         """The colocation groups outside that operations of the results are in."""
         own = {f"loc:@{op.name}" for op in self.operations}
         return {
-            group for op in self.needed(outputs) for group in op.colocation_groups()
+            group for op in self.needed(outputs) for group in op.groups()
         } - own  # fmt: skip
 
     def define(self, outputs: Sequence[Tensor], captures: Sequence[Tensor]) -> FunctionDef:
@@ -339,7 +339,7 @@ class FunctionBody:
         refs = {t: (ARGUMENT, k) for k, t in enumerate((*self.parameters, *captures))}
         nodes = []
         for op in needed:
-            node = op.node_def
+            node = op.plain
             nodes.append(
                 replace(
                     node,

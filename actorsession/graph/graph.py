@@ -15,6 +15,7 @@ from typing import Any
 
 from actorsession.graph import registry
 from actorsession.graph.collected import Collected
+from actorsession.graph.elements import Elements
 from actorsession.graph.function import FunctionBody, brought_in, check_reach
 from actorsession.graph.library import FunctionLibrary
 from actorsession.graph.names import NameTable, check_op_name
@@ -38,7 +39,7 @@ from actorsession.graph.static import constant_value
 __all__ = ["Graph", "constant_value", "default_graphs", "get_default_graph", "reset_default_graph"]
 
 
-class Graph(Scoped, Collected):
+class Graph(Elements, Scoped, Collected):
     """A dataflow graph.
 
     Attributes:
@@ -51,13 +52,9 @@ class Graph(Scoped, Collected):
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.RLock()
-        self._operations: list[Operation] = []
-        self._by_name: dict[str, Operation] = {}
         self._names = NameTable()
-        self._consumers: dict[Tensor, list[Operation]] = {}
-        self._consumers_of = 0  # how many operations stand in it
         self._finalized_at: str | None = None
-        self._refined: list[tuple[Tensor, str]] = []  # by shape refinement, with the line
+        self._changed: list[tuple[Tensor | Operation, str]] = []  # after they were built
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
         self._restrictions = 0
@@ -73,8 +70,8 @@ class Graph(Scoped, Collected):
     @property
     def version(self) -> int:
         """Changes whenever the graph does: by operations, shape refinements and restrictions."""
-        refined, extended = len(self._refined), len(self._extended)
-        return len(self._operations) + refined + extended + self._restrictions
+        changed, extended = len(self._changed), len(self._extended)
+        return len(self._operations) + changed + extended + self._restrictions
 
     @property
     def built(self) -> int:
@@ -82,115 +79,22 @@ class Graph(Scoped, Collected):
         return len(self._operations) + len(self._bodies)
 
     @property
-    def refinements(self) -> int:
-        """How many times a static shape was refined after its operation was built."""
-        return len(self._refined)
+    def changes(self) -> int:
+        """How many times a static shape was refined, or an input replaced, of what was built before."""
+        return len(self._changed)
 
-    def refined_since(self, number: int) -> list[tuple[Tensor, str]]:
-        """The tensors refined after the first ``number`` refinements, with the line that did it."""
-        return self._refined[number:]
+    def changed_since(self, number: int) -> list[tuple[Tensor | Operation, str]]:
+        """The tensors that were refined and operations that read something else since the first ``number``
+        changes, with the line that did it."""
+        return self._changed[number:]
 
     def extended_since(self, number: int) -> list[Operation]:
         """The operations changed after the first ``number`` times; see ``extend_op``, ``update_input``."""
         return self._extended[number:]
 
-    def get_operations(self) -> list[Operation]:
-        """All operations in the order they were built."""
-        return list(self._operations)
-
-    def operations_since(self, number: int) -> list[Operation]:
-        """The operations built after the first ``number``."""
-        return self._operations[number:]
-
-    def consumers(self, tensor: Tensor) -> list[Operation]:
-        """The operations that read ``tensor``, in the order they were built."""
-        with self._lock:
-            # Asked for rarely, and never while a large graph is built: brought up to date here.
-            for op in self._operations[self._consumers_of :]:
-                for read in dict.fromkeys(op.inputs):
-                    self._consumers.setdefault(read, []).append(op)
-            self._consumers_of = len(self._operations)
-            return list(self._consumers.get(tensor, ()))
-
-    def get_operation_by_name(self, name: str) -> Operation:
-        """The operation of that name.
-
-        Raises:
-            TypeError: if the name is no string.
-            KeyError: if there is none.
-            ValueError: if the name is that of a tensor.
-        """
-        found = self.as_graph_element(_checked_name(name), allow_tensor=False)
-        assert isinstance(found, Operation)
-        return found
-
-    def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor of that name, ``operation:index``.
-
-        Raises:
-            TypeError: if the name is no string.
-            KeyError: if the operation or the output does not exist.
-            ValueError: if the name is malformed or that of an operation.
-        """
-        found = self.as_graph_element(_checked_name(name), allow_operation=False)
-        assert isinstance(found, Tensor)
-        return found
-
-    def as_graph_element(
-        self, obj: Any, *, allow_tensor: bool = True, allow_operation: bool = True
-    ) -> Tensor | Operation:
-        """The tensor or operation that an object or name stands for.
-
-        Args:
-            obj: a tensor, an operation, a name, or anything with ``_as_graph_element()``.
-            allow_tensor: whether a tensor will do.
-            allow_operation: whether an operation will do.
-
-        Raises:
-            TypeError: if the object can never stand for an element of a graph.
-            ValueError: for a malformed name, the wrong kind, or an element of another graph.
-            KeyError: if the name is not in the graph.
-        """
-        if isinstance(obj, str):
-            _check_kind(obj, ":" in obj, allow_tensor, allow_operation)
-            return self._find(obj)
-        if not hasattr(obj, "_as_graph_element"):
-            kinds = " or ".join(["Tensor"] * allow_tensor + ["Operation"] * allow_operation)
-            raise TypeError(f"cannot convert a {type(obj).__name__} to a {kinds}: {obj!r:.100}")
-        found: Any = obj._as_graph_element()
-        if isinstance(found, str):  # objects may stand for a name, as in TensorFlow
-            return self.as_graph_element(
-                found, allow_tensor=allow_tensor, allow_operation=allow_operation
-            )
-        if not isinstance(found, (Tensor, Operation)):
-            raise TypeError(
-                f"{type(obj).__name__}._as_graph_element() gives a Tensor, an Operation or a name, got "
-                f"{found!r:.100}"
-            )
-        if found.graph is not self:
-            raise ValueError(f"{found!r} is not an element of this graph but of another one")
-        _check_kind(found.name, isinstance(found, Tensor), allow_tensor, allow_operation)
-        return found
-
-    def _find(self, name: str) -> Tensor | Operation:
-        op_name, colon, index = name.partition(":")
-        if colon and not (index.isascii() and index.isdigit()):
-            raise ValueError(f"malformed tensor name {name!r}: write 'operation:index'")
-        op = self._by_name.get(op_name)
-        if op is None:
-            raise KeyError(f"the name {name!r} refers to an operation that is not in the graph")
-        if not colon:
-            return op
-        if int(index) >= len(op.outputs):
-            raise KeyError(
-                f"the name {name!r} refers to output {index} of {op_name!r} ({op.type}), "
-                f"which has {len(op.outputs)}"
-            )
-        return op.outputs[int(index)]
-
     def as_graph_def(self) -> GraphDef:
         """The graph as plain data."""
-        return GraphDef(tuple(op.node_def for op in self._operations), seed=self.seed)
+        return GraphDef(tuple(op.plain for op in self._operations), seed=self.seed)
 
     # -- building ------------------------------------------------------------------------------
 
@@ -240,7 +144,7 @@ class Graph(Scoped, Collected):
                 self, full_name, op_def, tuple(inputs), control,
                 apply_colocation(scope, filled), specs, "", source, number,
             )  # fmt: skip
-            op.device = device_under(scope, op)
+            op._device = device_under(scope, op)
             self._add(op, wanted, scope)
         return op
 
@@ -320,8 +224,8 @@ class Graph(Scoped, Collected):
     def update_input(self, op: Operation, index: int, tensor: Tensor) -> None:
         """Makes an operation read another tensor, which may be built later than itself.
 
-        For the edge that closes a loop of single operations. Sessions hear of it as of ``extend_op``; plans
-        that were made before keep what was read then.
+        For the edge that closes a loop of single operations, of which sessions hear as of ``extend_op``.
+        Any other change is for sessions that have not taken the operation in; others warn of it.
 
         Args:
             op: an operation of this graph.
@@ -351,9 +255,10 @@ class Graph(Scoped, Collected):
                 raise ValueError(f"{op.name!r} would read {tensor!r}, which is made of it")
             op.inputs = (*op.inputs[:index], tensor, *op.inputs[index + 1 :])
             op.forget_node_def()
-            self._consumers = {}
-            self._consumers_of = 0
-            if op not in self._bodies:
+            self._forget_consumers()
+            if not is_back_edge(op.type, tensor.op.type):
+                self._changed.append((op, user_line()))
+            elif op not in self._bodies:
                 self._extended.append(op)
 
     def forget(self, body: FunctionBody) -> None:
@@ -381,8 +286,7 @@ class Graph(Scoped, Collected):
         with self._lock:
             op.inputs, op.attrs, op.outputs = tuple(inputs), attrs, tuple(outputs)
             op.forget_node_def()
-            self._consumers.clear()
-            self._consumers_of = 0
+            self._forget_consumers()
             if op not in self._bodies:
                 self._extended.append(op)
 
@@ -393,12 +297,12 @@ class Graph(Scoped, Collected):
             ValueError: if the two contradict each other.
         """
         with self._lock:
-            known = tensor.shape
+            known = tensor.spec.shape
             merged = known.merge_with(shape)
             if merged != known:
                 tensor._spec = TensorSpec(tensor.dtype, merged)
                 tensor.op.forget_node_def()
-                self._refined.append((tensor, user_line()))
+                self._changed.append((tensor, user_line()))
 
     # -- what sessions may do with it ----------------------------------------------------------
 
@@ -453,21 +357,6 @@ class Graph(Scoped, Collected):
 
     def __repr__(self) -> str:
         return f"<Graph with {len(self._operations)} operations at {id(self):#x}>"
-
-
-def _checked_name(name: Any) -> str:
-    if not isinstance(name, str):
-        raise TypeError(f"names are strings, got a {type(name).__name__}: {name!r:.100}")
-    return name
-
-
-def _check_kind(name: str, is_tensor: bool, allow_tensor: bool, allow_operation: bool) -> None:
-    if is_tensor and not allow_tensor:
-        raise ValueError(f"{name!r} names a tensor; an operation is wanted here")
-    if not is_tensor and not allow_operation:
-        raise ValueError(
-            f"{name!r} names an operation; a tensor is wanted here, such as '{name}:0'"
-        )
 
 
 def _fill_attrs(op_def: registry.OpDef, given: Mapping[str, Any]) -> dict[str, Any]:

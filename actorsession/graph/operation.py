@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from actorsession.errors import OperatorNotAllowedInGraphError
 from actorsession.graph.dtypes import DType
 from actorsession.graph.evaluation import run_in_session
+from actorsession.graph.forms import forms
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
 from actorsession.graph.registry import Array, OpDef
-from actorsession.graph.shape import ShapeLike, TensorShape, as_shape
+from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown
 
 if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
@@ -202,7 +203,7 @@ class Tensor(OperatorMixin):
     @property
     def shape(self) -> TensorShape:
         """What is known of the shape."""
-        return self._spec.shape
+        return shown(self._spec.shape)
 
     @property
     def spec(self) -> TensorSpec:
@@ -214,9 +215,14 @@ class Tensor(OperatorMixin):
         """The device that was asked for the operation, possibly empty."""
         return self._op.device
 
+    @property
+    def ndim(self) -> int | None:
+        """How many dimensions it has, or ``None`` if that is not known."""
+        return self._spec.shape.rank
+
     def get_shape(self) -> TensorShape:
         """The static shape (TensorFlow's older spelling)."""
-        return self._spec.shape
+        return shown(self._spec.shape)
 
     def set_shape(self, shape: ShapeLike) -> None:
         """Adds what is known of the static shape.
@@ -273,13 +279,12 @@ class Operation:
         control_inputs: operations that must run first.
         attrs: attribute values with defaults filled in.
         outputs: the tensors that it produces.
-        device: the device asked for, possibly partial or empty.
         source: the user's line that built it.
         number: position in the order of building.
     """
 
     __slots__ = (
-        "__weakref__", "_node_def", "attrs", "control_inputs", "device", "graph", "inputs", "name",
+        "__weakref__", "_device", "_node_def", "attrs", "control_inputs", "graph", "inputs", "name",
         "number", "op_def", "outputs", "source", "type",
     )  # fmt: skip
 
@@ -303,27 +308,41 @@ class Operation:
         self.inputs = inputs
         self.control_inputs = control_inputs
         self.attrs = attrs
-        self.device = device
+        self._device = device
         self.source = source
         self.number = number
         self.outputs = tuple([Tensor(self, i, spec) for i, spec in enumerate(outputs)])
         self._node_def: NodeDef | None = None
 
     @property
-    def node_def(self) -> NodeDef:
-        """The operation as plain data."""
+    def device(self) -> str:
+        """The device asked for, possibly partial or empty."""
+        return self._device
+
+    @property
+    def plain(self) -> NodeDef:
+        """The operation as plain data, which planners read and which travels."""
         if self._node_def is None:
             self._node_def = NodeDef(
                 name=self.name,
                 op=self.type,
                 inputs=tuple([t._ref for t in self.inputs]),
                 control_inputs=tuple([op.name for op in self.control_inputs]),
-                device=self.device,
+                device=self._device,
                 attrs=self.attrs,
                 outputs=tuple([t._spec for t in self.outputs]),
                 source=self.source,
             )
         return self._node_def
+
+    @property
+    def node_def(self) -> Any:
+        """The operation as TensorFlow's ``NodeDef`` message, made anew; ``plain`` is the library's own.
+
+        Raises:
+            ValueError: for an operation that has no such form.
+        """
+        return forms().node(self)
 
     def forget_node_def(self) -> None:
         """Drops the plain form after a static shape was refined, so that it is made again."""
@@ -334,20 +353,26 @@ class Operation:
         self.graph.update_input(self, index, tensor)
 
     def get_attr(self, name: str) -> Any:
-        """The value of an attribute.
+        """The value of an attribute as TensorFlow gives it; ``attrs`` has it as it is kept here.
+
+        Strings are bytes, types ``DType``, shapes and tensors messages. What follows from the inputs,
+        such as ``T``, is an attribute too.
 
         Raises:
             ValueError: if the operation has no such attribute.
         """
-        if name not in self.attrs:
-            raise ValueError(
-                f"operation {self.name!r} ({self.type}) has no attribute {name!r}; "
-                f"it has {sorted(self.attrs) or 'none'}"
-            )
-        return self.attrs[name]
+        return forms().attribute(self, name)
 
-    def colocation_groups(self) -> tuple[str, ...]:
-        """The ``loc:@name`` groups that the operation is in."""
+    def values(self) -> tuple[Tensor, ...]:
+        """The outputs (TensorFlow's older spelling)."""
+        return self.outputs
+
+    def colocation_groups(self) -> list[bytes]:
+        """The ``loc:@name`` groups that the operation is in: its own, if it was put with no other."""
+        return [group.encode() for group in self.groups() or (f"loc:@{self.name}",)]
+
+    def groups(self) -> tuple[str, ...]:
+        """The groups of the operations that it was put with, as text."""
         return tuple(self.attrs.get("_class", ()))
 
     def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:

@@ -122,6 +122,9 @@ class Scoped:
         with entered(_graph(self), gradients={**outer, **op_type_map}):
             yield
 
+    def switch_to_thread_local(self) -> None:
+        """Does nothing: each thread has blocks of its own from the beginning."""
+
     def container(self, name: str) -> contextlib.AbstractContextManager[Scope]:
         """Puts state built in the block into the resource container ``name``."""
         return entered(_graph(self), container=name)

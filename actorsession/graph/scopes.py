@@ -168,7 +168,7 @@ def apply_colocation(scope: Scope, attrs: dict[str, Any]) -> dict[str, Any]:
         return attrs
     groups = set(attrs.get("_class", ()))
     for target in scope.colocation:
-        groups.update(target.colocation_groups() or (f"loc:@{target.name}",))
+        groups.update(target.groups() or (f"loc:@{target.name}",))
     return {**attrs, "_class": tuple(sorted(groups))}
 
 
@@ -194,7 +194,7 @@ def device_under(scope: Scope, op: Operation) -> str:
         if isinstance(block, DeviceSpec):
             spec = spec.fill(block)
         else:
-            op.device = str(spec)
+            op._device = str(spec)
             spec = _answer(block(op))
     return str(spec)
 

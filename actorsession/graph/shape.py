@@ -1,30 +1,39 @@
 """Static shapes: what is known of a tensor's dimensions before a step runs.
 
 Owns ``TensorShape`` and the arithmetic of partly known shapes. A dimension is an int or ``None``; a
-shape of unknown rank has ``dims None``. Shapes are immutable values. Every room uses them; the
-module imports nothing of ours.
+shape of unknown rank has ``sizes None``. Shapes are immutable values. Every room uses them.
+
+Programs of TensorFlow 1 take a shape for a row of ``Dimension`` objects and write ``x.shape[0].value``;
+later ones take it for a row of ints. ``use_dimensions`` says for the process which it is, as TensorFlow
+does, and only what tensors and variables show to programs depends on it: ``shown`` makes it of the shape
+that is kept. Whoever computes with shapes takes ``spec.shape``, or ``sizes``, which have ints always.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias, Union
 
 import numpy as np
 
-__all__ = ["ShapeLike", "TensorShape", "as_shape", "broadcast_shapes", "merge_all", "unknown_shape"]
+from actorsession.graph.dimension import Dim, Dimension, size_of
+from actorsession.graph.forms import forms
 
-Dim: TypeAlias = int | None
-ShapeLike: TypeAlias = Union["TensorShape", Sequence[Any], int, None]
+__all__ = [
+    "Dim", "ShapeLike", "ShapeOfDimensions", "TensorShape", "as_shape", "broadcast_shapes",
+    "dimension_at_index", "dimensions_are_used", "merge_all", "shown", "unknown_shape",
+    "use_dimensions",
+]  # fmt: skip
+
+ShapeLike: TypeAlias = Union["TensorShape", Dimension, Sequence[Any], int, None]
 
 
 class TensorShape:
     """The static shape of a tensor.
 
     Args:
-        dims: ``None`` for unknown rank, else a sequence of ints and ``None``; another shape is
-            copied, and an int is the one dimension of a vector.
+        dims: ``None`` for unknown rank, else a sequence of ints and ``None``; another shape or a
+            ``TensorShapeProto`` is copied, and an int is the one dimension of a vector.
 
     Raises:
         TypeError: for a dimension that is neither integer nor ``None``.
@@ -38,15 +47,20 @@ class TensorShape:
             self._dims: tuple[Dim, ...] | None = None
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
-        elif isinstance(dims, (int, np.integer)):
-            self._dims = (_dimension(dims),)
+        elif isinstance(dims, (int, np.integer, Dimension)):
+            self._dims = (size_of(dims),)
         else:
-            self._dims = tuple(_dimension(d) for d in dims)
+            self._dims = _of_message(dims) if hasattr(dims, "unknown_rank") else _sizes(dims)
 
     @property
-    def dims(self) -> tuple[Dim, ...] | None:
-        """The dimensions, ``None`` where unknown; ``None`` altogether for unknown rank."""
+    def sizes(self) -> tuple[Dim, ...] | None:
+        """The dimensions as ints, ``None`` where unknown; ``None`` altogether for unknown rank."""
         return self._dims
+
+    @property
+    def dims(self) -> list[Dimension] | None:
+        """The dimensions as objects; ``None`` for unknown rank."""
+        return None if self._dims is None else [Dimension(d) for d in self._dims]
 
     @property
     def rank(self) -> int | None:
@@ -55,12 +69,10 @@ class TensorShape:
 
     ndims = rank
 
-    @property
     def is_fully_defined(self) -> bool:
         """Whether every dimension is known."""
         return self._dims is not None and None not in self._dims
 
-    @property
     def num_elements(self) -> int | None:
         """The product of all dimensions, if all are known."""
         if self._dims is None:
@@ -81,6 +93,10 @@ class TensorShape:
         if self._dims is None:
             raise ValueError("as_list() is not defined on a shape of unknown rank")
         return list(self._dims)
+
+    def as_proto(self) -> Any:
+        """The shape as TensorFlow's ``TensorShapeProto``."""
+        return forms().shape(self)
 
     def as_tuple(self) -> tuple[int, ...]:
         """The dimensions of a fully defined shape.
@@ -112,19 +128,31 @@ class TensorShape:
         if not self.is_compatible_with(other):
             raise ValueError(f"shapes {self} and {other} are not compatible")
         if self._dims is None:
-            return other
+            return self._like(other)
         if other._dims is None:
             return self
-        return TensorShape(
+        return self._like(
             [b if a is None else a for a, b in zip(self._dims, other._dims, strict=True)]
         )
+
+    def most_specific_compatible_shape(self, other: ShapeLike) -> TensorShape:
+        """What two shapes have in common: dimensions in which they differ are unknown."""
+        mine, theirs = self._dims, as_shape(other)._dims
+        if mine is None or theirs is None or len(mine) != len(theirs):
+            return self._like(None)
+        return self._like([a if a == b else None for a, b in zip(mine, theirs, strict=True)])
 
     def concatenate(self, other: ShapeLike) -> TensorShape:
         """The dimensions of both in a row; unknown if either is of unknown rank."""
         other = as_shape(other)
         if self._dims is None or other._dims is None:
-            return TensorShape(None)
-        return TensorShape(self._dims + other._dims)
+            return self._like(None)
+        return self._like(self._dims + other._dims)
+
+    __add__ = __concat__ = concatenate
+
+    def __radd__(self, other: ShapeLike) -> TensorShape:
+        return self._like(as_shape(other).concatenate(self))
 
     def with_rank(self, rank: int) -> TensorShape:
         """This shape, known to have ``rank`` dimensions.
@@ -132,7 +160,8 @@ class TensorShape:
         Raises:
             ValueError: if it has another rank.
         """
-        return self.merge_with([None] * rank)
+        self.assert_has_rank(rank)
+        return self._like([None] * rank) if self._dims is None else self
 
     def with_rank_at_least(self, rank: int) -> TensorShape:
         """This shape, if it may have ``rank`` dimensions or more.
@@ -143,6 +172,35 @@ class TensorShape:
         if self.rank is not None and self.rank < rank:
             raise ValueError(f"shape {self} must have rank at least {rank}")
         return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """This shape, if it may have ``rank`` dimensions or fewer.
+
+        Raises:
+            ValueError: if it has more.
+        """
+        if self.rank is not None and self.rank > rank:
+            raise ValueError(f"shape {self} must have rank at most {rank}")
+        return self
+
+    def assert_has_rank(self, rank: int) -> None:
+        """Refuses to have another rank.
+
+        Raises:
+            ValueError: if the rank is known, and is another.
+        """
+        if self.rank not in (None, rank):
+            raise ValueError(f"shape {self} must have rank {rank}")
+
+    def assert_same_rank(self, other: ShapeLike) -> None:
+        """Refuses a shape of another rank.
+
+        Raises:
+            ValueError: if both ranks are known and differ.
+        """
+        theirs = as_shape(other)
+        if self.rank is not None and theirs.rank not in (None, self.rank):
+            raise ValueError(f"shapes {self} and {theirs} must have the same rank")
 
     def assert_is_compatible_with(self, other: ShapeLike) -> None:
         """Refuses a shape that contradicts this one.
@@ -159,7 +217,7 @@ class TensorShape:
         Raises:
             ValueError: if a dimension is unknown.
         """
-        if not self.is_fully_defined:
+        if not self.is_fully_defined():
             raise ValueError(f"shape {self} is not fully defined")
 
     def __len__(self) -> int:
@@ -173,16 +231,21 @@ class TensorShape:
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return TensorShape(None if self._dims is None else self._dims[index])
+            return self._like(_of_unknown(index) if self._dims is None else self._dims[index])
         return None if self._dims is None else self._dims[index]
 
+    def _like(self, dims: ShapeLike) -> TensorShape:
+        """A shape of the same class."""
+        return dims if type(dims) is type(self) else type(self)(dims)
+
     def __eq__(self, other: object) -> bool:
-        if other is not None and not isinstance(other, (TensorShape, list, tuple)):
-            return NotImplemented
+        if isinstance(other, TensorShape):
+            return self._dims == other._dims
         try:
-            return self._dims == as_shape(other)._dims
+            theirs: Any = other
+            return self._dims == TensorShape(theirs)._dims
         except (TypeError, ValueError):
-            return False
+            return NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._dims)
@@ -190,23 +253,83 @@ class TensorShape:
     def __str__(self) -> str:
         if self._dims is None:
             return "<unknown>"
-        inner = ", ".join("?" if d is None else str(d) for d in self._dims)
+        inner = ", ".join([str(d) for d in self])
         return f"({inner},)" if len(self._dims) == 1 else f"({inner})"
 
     def __repr__(self) -> str:
         return f"TensorShape({None if self._dims is None else list(self._dims)})"
 
 
-def _dimension(value: Any) -> Dim:
-    if value is None:
+def _sizes(dims: Sequence[Any]) -> tuple[Dim, ...]:
+    return tuple([size_of(d) for d in dims])
+
+
+def _of_message(proto: Any) -> tuple[Dim, ...] | None:
+    """The dimensions in TensorFlow's message, where -1 stands for an unknown one."""
+    if proto.unknown_rank:
         return None
-    try:
-        dim = operator.index(value)
-    except TypeError:
-        raise TypeError(f"a dimension is an integer or None, got {value!r}") from None
-    if dim < 0:
-        raise ValueError(f"a dimension is at least 0 (None if unknown), got {dim}")
-    return dim
+    return _sizes([None if dim.size == -1 else dim.size for dim in proto.dim])
+
+
+def _of_unknown(part: slice) -> list[None] | None:
+    """The dimensions of a slice of a shape of unknown rank: that many, if the slice says how many."""
+    start, stop = part.start or 0, part.stop
+    if stop is None or part.step is not None or start < 0 or stop < 0:
+        return None
+    return [None] * max(0, stop - start)
+
+
+class ShapeOfDimensions(TensorShape):
+    """A shape whose members are ``Dimension`` objects; see ``use_dimensions``."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(Dimension, self.as_list())
+
+    def __getitem__(self, index: Any) -> Any:
+        found = super().__getitem__(index)
+        return found if isinstance(found, TensorShape) else Dimension(found)
+
+    def __repr__(self) -> str:
+        return f"TensorShape({self.dims})"
+
+
+_dimensions_are_used = False
+
+
+def use_dimensions(used: bool) -> None:
+    """Chooses what the shapes of tensors and variables consist of, for the whole process.
+
+    Args:
+        used: whether of ``Dimension`` objects, as in TensorFlow 1, and not of ints and ``None``.
+    """
+    global _dimensions_are_used
+    _dimensions_are_used = used
+
+
+def dimensions_are_used() -> bool:
+    """What ``use_dimensions`` chose; ints and ``None`` to begin with."""
+    return _dimensions_are_used
+
+
+def shown(shape: TensorShape) -> TensorShape:
+    """A shape as programs see it."""
+    return ShapeOfDimensions(shape) if _dimensions_are_used else shape
+
+
+def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
+    """One dimension of a shape as an object, whatever shapes consist of.
+
+    Args:
+        shape: a shape; of an unknown rank each dimension is unknown.
+        index: which, negative from the end.
+
+    Raises:
+        IndexError: if a shape of known rank has no such dimension.
+    """
+    sizes = as_shape(shape)._dims
+    return Dimension(None if sizes is None else sizes[index])
 
 
 unknown_shape = TensorShape(None)
@@ -214,8 +337,8 @@ scalar_shape = TensorShape(())
 
 
 def as_shape(value: ShapeLike) -> TensorShape:
-    """Makes a shape of ``None``, an int, a sequence or a shape."""
-    return value if isinstance(value, TensorShape) else TensorShape(value)
+    """Makes a shape of ints of ``None``, an int, a sequence or any shape."""
+    return value if type(value) is TensorShape else TensorShape(value)
 
 
 def broadcast_shapes(a: TensorShape, b: TensorShape) -> TensorShape:

@@ -49,7 +49,7 @@ def _is_settled(tensor: Tensor) -> bool:
     if tensor.op.op_def.static_value is None:
         return True
     answer = tensor._constant
-    return answer is not None and (answer[1] is not None or answer[0] == tensor.graph.refinements)
+    return answer is not None and (answer[1] is not None or answer[0] == tensor.graph.changes)
 
 
 def _settle(tensor: Tensor) -> None:
@@ -58,9 +58,9 @@ def _settle(tensor: Tensor) -> None:
         return
     specs = tuple([t.spec for t in op.inputs])
     constants = tuple([_found(t) for t in op.inputs])
-    refinements = tensor.graph.refinements
+    changes = tensor.graph.changes
     tensor._constant = (
-        refinements, evaluate(InferContext(op.type, specs, op.attrs, constants))
+        changes, evaluate(InferContext(op.type, specs, op.attrs, constants))
     )  # fmt: skip
 
 

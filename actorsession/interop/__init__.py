@@ -7,7 +7,7 @@ operation types of TensorFlow. Users call it; nothing below imports it.
 
 from __future__ import annotations
 
-from actorsession.interop import graph_util, protos, text_format
+from actorsession.interop import graph_util, operations, protos, text_format
 from actorsession.interop.collections import (
     register_proto_function,
     variable_from_proto,
@@ -40,7 +40,7 @@ from actorsession.interop.training_protos import (
 __all__ = [
     "AttrValue", "GraphDef", "ImportedMetaGraph", "MetaGraphDef", "NodeDef", "QueueRunnerDef",
     "TensorProto", "TensorShapeProto", "VersionDef", "export_meta_graph", "graph_def_of", "graph_util",
-    "import_graph_def", "import_meta_graph", "make_ndarray", "make_tensor_proto", "protos",
+    "import_graph_def", "import_meta_graph", "make_ndarray", "make_tensor_proto", "operations", "protos",
     "queue_runner_to_proto", "read_meta_graph", "register_proto_function", "saver_to_proto",
     "text_format", "variable_from_proto", "variable_to_proto", "write_graph",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.message_forms import register_message_form
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.interop import protos
 from actorsession.ops import GraphKeys, Variable
@@ -185,6 +186,14 @@ def _read_variable(proto: protos.VariableDef, import_scope: str | None = None) -
 
 for _key in _OF_VARIABLES:
     register_proto_function(_key, protos.VariableDef, variable_to_proto, _read_variable)
+
+
+def _write_variable(variable: Variable, scope: str | None) -> protos.VariableDef | None:
+    outside = scope and not variable.name.startswith(f"{scope.rstrip('/')}/")
+    return None if outside else variable_to_proto(variable, scope)
+
+
+register_message_form(Variable, _write_variable, _read_variable)
 
 
 def collection_proto(key: str, values: list[Any], scope: str | None) -> protos.CollectionDef:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.dtypes import ALL_TYPES, DType
 
 __all__ = ["DATA_TYPES", "ENUMS", "dtype_number", "dtype_of", "label_of"]
 
@@ -44,12 +44,8 @@ ENUMS: Mapping[str, Mapping[str, int]] = {
 
 _LABELS = {enum: {number: label for label, number in of.items()} for enum, of in ENUMS.items()}
 
-_OURS: Mapping[str, int] = {
-    "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "string": 7,
-    "complex64": 8, "int64": 9, "bool": 10, "bfloat16": 14, "uint16": 17, "complex128": 18,
-    "float16": 19, "resource": 20, "variant": 21, "uint32": 22, "uint64": 23,
-}  # fmt: skip
-_BY_NUMBER: Mapping[int, DType] = {number: as_dtype(name) for name, number in _OURS.items()}
+_BY_NUMBER: Mapping[int, DType] = {dtype.as_datatype_enum: dtype for dtype in ALL_TYPES}
+_OURS = ", ".join(dtype.name for dtype in ALL_TYPES)
 
 
 def label_of(enum: str, number: int) -> str | None:
@@ -58,15 +54,8 @@ def label_of(enum: str, number: int) -> str | None:
 
 
 def dtype_number(dtype: DType) -> int:
-    """TensorFlow's number of an element type.
-
-    Raises:
-        ValueError: if TensorFlow has no such type.
-    """
-    number = _OURS.get(dtype.name)
-    if number is None:
-        raise ValueError(f"element type {dtype.name} has no number; {', '.join(_OURS)} have one")
-    return number
+    """TensorFlow's number of an element type."""
+    return dtype.as_datatype_enum
 
 
 def dtype_of(number: int) -> DType:
@@ -78,7 +67,5 @@ def dtype_of(number: int) -> DType:
     found = _BY_NUMBER.get(number - 100 if number > 100 else number)
     if found is None:
         label = label_of("DataType", number) or "an unknown type"
-        raise ValueError(
-            f"element type {number} ({label}) does not exist here; {', '.join(_OURS)} do"
-        )
+        raise ValueError(f"element type {number} ({label}) does not exist here; {_OURS} do")
     return found

@@ -33,7 +33,7 @@ from actorsession.interop.signatures import (
 )
 from actorsession.interop.tensors import shape_proto
 
-__all__ = ["graph_def_of", "write_graph"]
+__all__ = ["attributes_of", "graph_def_of", "node_of", "write_graph"]
 
 
 def graph_def_of(
@@ -64,6 +64,19 @@ def graph_def_of(
     return made
 
 
+def node_of(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> protos.NodeDef:
+    """One node in TensorFlow's form; the functions of a loop or branch are only named.
+
+    Args:
+        node: the node.
+        inputs: static types of what it reads.
+
+    Raises:
+        ValueError: for a node that has no such form.
+    """
+    return _Writer(protos.FunctionDefLibrary(), add_shapes=False).node(node, inputs)
+
+
 class _Writer:
     """Writes nodes, and the functions of loops and branches into a library.
 
@@ -87,7 +100,7 @@ class _Writer:
         made.input.extend([f"^{name}" for name in node.control_inputs])
         try:
             is_construct = node.op in CONSTRUCTS
-            attrs = self._construct(node, inputs) if is_construct else _attrs(node, inputs)
+            attrs = self._construct(node, inputs) if is_construct else attributes_of(node, inputs)
             for name in sorted(attrs):
                 value, kind = attrs[name]
                 made.attr[name] = attr_proto(value, kind)
@@ -155,8 +168,18 @@ def _outputs(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[Tensor
     return (*node.outputs, *rest)
 
 
-def _attrs(node: PlainNodeDef, inputs: tuple[TensorSpec, ...]) -> dict[str, tuple[Any, str | None]]:
-    """Attribute values with TensorFlow's names of their types."""
+def attributes_of(
+    node: PlainNodeDef, inputs: tuple[TensorSpec, ...]
+) -> dict[str, tuple[Any, str | None]]:
+    """Attribute values with TensorFlow's names of their types.
+
+    Args:
+        node: the node.
+        inputs: static types of what it reads.
+
+    Raises:
+        ValueError: for a node that TensorFlow's operation type cannot be.
+    """
     signature = signature_of(node.op)
     if signature is None:
         return {name: (value, None) for name, value in node.attrs.items() if value is not None}

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
+from actorsession.checkpoints import protobuf
 from actorsession.errors import DataLossError
 from actorsession.interop import wire
 from actorsession.interop.fields import (
@@ -257,7 +258,9 @@ class Message:
             if field.key:
                 out.extend(_map_bytes(field, value))
             elif field.packed:
-                out.append(_length_field(field.number, wire.write_packed(_scalar(field), value)))
+                out.append(
+                    protobuf.length_field(field.number, wire.write_packed(_scalar(field), value))
+                )
             else:
                 items = value if field.repeated else (value,)
                 out.extend([_field_bytes(field, item) for item in items])
@@ -290,24 +293,27 @@ class Message:
         """Merges in what stands in protobuf's wire format; see ``ParseFromString``."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"bytes are wanted, got {type(data).__name__}")
-        self._read(bytes(data), 0, len(data), 0, wire.Budget())
+        try:
+            self._read(bytes(data), 0, len(data), 0, wire.Budget())
+        except protobuf.WireError as exc:
+            raise DataLossError(f"bytes that are no {type(self).__name__}: {exc}") from exc
         return len(data)
 
     def _read(self, data: bytes, pos: int, end: int, depth: int, budget: wire.Budget) -> None:
         budget.enter(depth)
         while pos < end:
-            number, wire_type, pos = wire.read_tag(data, pos, end)
+            number, wire_type, pos = protobuf.read_tag(data, pos, end)
             field = self._BY_NUMBER.get(number)
             if field is None:
-                pos = wire.skip(data, pos, end, number, wire_type)
+                pos = protobuf.skip(data, pos, end, number, wire_type)
             elif field.scalar is not None and not field.key:
                 pos = self._read_scalar(field, data, pos, end, wire_type)
-            elif wire_type != wire.BYTES:
+            elif wire_type != protobuf.BYTES:
                 raise DataLossError(
                     f"field {field.name!r} is a message, found wire type {wire_type}"
                 )
             else:
-                start, pos = wire.read_bytes(data, pos, end)
+                start, pos = protobuf.read_bytes(data, pos, end)
                 if field.key:
                     self._read_entry(field, data, start, pos, depth + 1, budget)
                 else:
@@ -321,8 +327,8 @@ class Message:
         self, field: Field, data: bytes, pos: int, end: int, wire_type: int
     ) -> int:  # fmt: skip
         kind = _scalar(field)
-        if field.packed and wire_type == wire.BYTES:
-            start, stop = wire.read_bytes(data, pos, end)
+        if field.packed and wire_type == protobuf.BYTES:
+            start, stop = protobuf.read_bytes(data, pos, end)
             list.extend(getattr(self, field.name), wire.read_packed(kind, data, start, stop))
             return stop
         if wire_type != kind.wire_type:
@@ -362,14 +368,10 @@ def _scalar(field: Field) -> wire.Scalar:
     return field.scalar
 
 
-def _length_field(number: int, content: bytes) -> bytes:
-    return wire.write_tag(number, wire.BYTES) + wire.write_varint(len(content)) + content
-
-
 def _field_bytes(field: Field, value: Any) -> bytes:
     if field.scalar is None:
-        return _length_field(field.number, value.SerializeToString())
-    return wire.write_tag(field.number, field.scalar.wire_type) + field.scalar.write(value)
+        return protobuf.length_field(field.number, value.SerializeToString())
+    return protobuf.write_tag(field.number, field.scalar.wire_type) + field.scalar.write(value)
 
 
 def _map_bytes(field: Field, values: Mapping[Any, Any]) -> Iterator[bytes]:
@@ -377,4 +379,4 @@ def _map_bytes(field: Field, values: Mapping[Any, Any]) -> Iterator[bytes]:
     key_field, value_field = fields["key"], fields["value"]
     for key in sorted(values):
         content = _field_bytes(key_field, key) + _field_bytes(value_field, values[key])
-        yield _length_field(field.number, content)
+        yield protobuf.length_field(field.number, content)

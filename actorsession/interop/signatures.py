@@ -182,6 +182,7 @@ def _counts(args: Sequence[Arg], total: int, known: Mapping[str, Any]) -> list[i
     rest = total - sum(count for count in fixed if count is not None)
     if share == 0:
         return [count or 0 for count in fixed]
-    if rest < 0 or rest % share or len({arg.number for arg in args if arg.number}) > 1:
+    counted = {arg.number for arg, count in zip(args, fixed, strict=True) if count is None}
+    if rest < 0 or rest % share or len(counted - {""}) > 1:
         return None
     return [rest // share if count is None else count for count in fixed]

@@ -49,10 +49,10 @@ _LISTS = {
 
 def shape_proto(shape: TensorShape) -> TensorShapeProto:
     """A static shape as a message."""
-    if shape.dims is None:
+    if shape.sizes is None:
         return TensorShapeProto(unknown_rank=True)
     proto = TensorShapeProto()
-    for dim in shape.dims:
+    for dim in shape.sizes:
         proto.dim.add(size=-1 if dim is None else dim)
     return proto
 
@@ -194,7 +194,7 @@ def repeated_bytes(tensor: TensorProto) -> int:
 
 def _full_shape(tensor: TensorProto) -> tuple[int, ...]:
     shape = shape_of(tensor.tensor_shape)
-    if not shape.is_fully_defined:
+    if not shape.is_fully_defined():
         raise InvalidArgumentError(f"a tensor's shape is fully known, got {shape}")
     return shape.as_tuple()
 

@@ -1,11 +1,11 @@
-"""The protobuf wire format: variable-length integers, fixed words, lengths, and what is skipped.
+"""The scalar types of protobuf as values of Python and as bytes, and how much one reading may build.
 
-Owns the bytes. ``message`` stands on it and knows fields; nothing here knows what a message means.
+Stands on ``checkpoints.protobuf``, which has varints, tags and lengths. ``message`` stands on it and knows
+fields; nothing here knows what a message means.
 
-What is read may be hostile. No function looks beyond the end that it is given, a length is compared
-with what is there before anything is taken, and a ``Budget`` bounds how deep messages nest and how many
-there are, because an empty message is two bytes on the wire and some hundred in memory. Whatever is
-wrong is a ``DataLossError`` that says where.
+What is read may be hostile. A ``Budget`` bounds how deep messages nest and how many there are, because an
+empty message is two bytes on the wire and some hundred in memory. Values that cannot be are a
+``DataLossError`` that says where, or a ``WireError``, of which ``message`` makes one.
 """
 
 from __future__ import annotations
@@ -17,21 +17,32 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.checkpoints.protobuf import (
+    BYTES,
+    FIXED32,
+    FIXED64,
+    MAX_DEPTH,
+    VARINT,
+    counted,
+    read_bytes,
+    read_varint,
+    skip_value,
+    write_varint,
+)
 from actorsession.errors import DataLossError
 
 __all__ = [
-    "BYTES", "FIXED32", "FIXED64", "VARINT", "Budget", "Scalar", "read_bytes", "read_packed",
-    "read_scalar", "read_tag", "read_varint", "scalar", "skip", "write_packed", "write_scalar",
-    "write_tag", "write_varint",
-]  # fmt: skip
+    "Budget",
+    "Scalar",
+    "read_packed",
+    "read_scalar",
+    "scalar",
+    "write_packed",
+    "write_scalar",
+]
 
-VARINT, FIXED64, BYTES, GROUP, GROUP_END, FIXED32 = 0, 1, 2, 3, 4, 5
-
-# protobuf's own limit for nested messages.
-_MAX_DEPTH = 100
 # As in the codec of graphs: more than the largest graph that fits into a message has of them.
 _MAX_MESSAGES = 2**22
-_MAX_FIELD = 2**29 - 1
 
 
 class Budget:
@@ -53,104 +64,10 @@ class Budget:
             DataLossError: if there are too many, or it is nested too deep.
         """
         self._left -= 1
-        if depth > _MAX_DEPTH:
-            raise DataLossError(f"messages are nested more than {_MAX_DEPTH} deep")
+        if depth > MAX_DEPTH:
+            raise DataLossError(f"messages are nested more than {MAX_DEPTH} deep")
         if self._left < 0:
             raise DataLossError(f"there are more than {_MAX_MESSAGES} messages in one")
-
-
-# -- integers ------------------------------------------------------------------------------------
-
-
-def write_varint(value: int) -> bytes:
-    """A non-negative integer, seven bits a byte."""
-    if value < 0x80:
-        return bytes((value,))
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def read_varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
-    """The integer at ``pos`` (below 2**64) and the position behind it.
-
-    Raises:
-        DataLossError: if it does not end before ``end`` or takes more than ten bytes.
-    """
-    if pos < end and data[pos] < 0x80:
-        return data[pos], pos + 1
-    value = shift = 0
-    for at in range(pos, min(end, pos + 10)):
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, at + 1
-        shift += 7
-    if end - pos < 10:
-        raise DataLossError(f"an integer at byte {pos} runs over the end, byte {end}")
-    raise DataLossError(f"an integer at byte {pos} takes more than ten bytes")
-
-
-def write_tag(number: int, wire_type: int) -> bytes:
-    """What stands before a field's value."""
-    return write_varint(number << 3 | wire_type)
-
-
-def read_tag(data: bytes, pos: int, end: int) -> tuple[int, int, int]:
-    """Field number, wire type, and the position behind them."""
-    tag, after = read_varint(data, pos, end)
-    number = tag >> 3
-    if not 1 <= number <= _MAX_FIELD:
-        raise DataLossError(f"field number {number} at byte {pos}: 1 to {_MAX_FIELD} are valid")
-    return number, tag & 7, after
-
-
-def read_bytes(data: bytes, pos: int, end: int) -> tuple[int, int]:
-    """Where the bytes of a field with a length begin and end."""
-    length, start = read_varint(data, pos, end)
-    if length > end - start:
-        raise DataLossError(
-            f"a length of {length} at byte {pos} reaches beyond the end: {end - start} bytes are left"
-        )
-    return start, start + length
-
-
-def skip(data: bytes, pos: int, end: int, number: int, wire_type: int) -> int:
-    """The position behind a field that nobody knows.
-
-    Raises:
-        DataLossError: if it is cut short or of no valid wire type.
-    """
-    open_groups: list[int] = []
-    while True:
-        if wire_type == GROUP:
-            open_groups.append(number)
-            if len(open_groups) > _MAX_DEPTH:
-                raise DataLossError(f"groups are nested more than {_MAX_DEPTH} deep")
-        elif wire_type == GROUP_END:
-            if not open_groups or open_groups.pop() != number:
-                raise DataLossError(f"a group {number} ends at byte {pos} that did not begin")
-        else:
-            pos = _skip_value(data, pos, end, wire_type)
-        if not open_groups:
-            return pos
-        number, wire_type, pos = read_tag(data, pos, end)
-
-
-def _skip_value(data: bytes, pos: int, end: int, wire_type: int) -> int:
-    if wire_type == VARINT:
-        return read_varint(data, pos, end)[1]
-    if wire_type == BYTES:
-        return read_bytes(data, pos, end)[1]
-    if wire_type not in (FIXED64, FIXED32):
-        raise DataLossError(f"wire type {wire_type} at byte {pos}: 0, 1, 2 and 5 are valid")
-    pos += 8 if wire_type == FIXED64 else 4
-    if pos > end:
-        raise DataLossError(f"a fixed word runs over the end, byte {end}")
-    return pos
 
 
 # -- scalars -------------------------------------------------------------------------------------
@@ -231,10 +148,6 @@ def _check_bytes(value: Any) -> bytes:
     return bytes(value)
 
 
-def _counted(content: bytes) -> bytes:
-    return write_varint(len(content)) + content
-
-
 def _word(value: int) -> bytes:
     return write_varint(value & 0xFFFFFFFFFFFFFFFF)
 
@@ -256,8 +169,8 @@ _SCALARS: Mapping[str, Scalar] = {
                lambda w: _F32.unpack(_U32.pack(w))[0], "<f4"),
         Scalar("double", FIXED64, 0.0, _check_float("double"), _F64.pack,
                lambda w: _F64.unpack(_U64.pack(w))[0], "<f8"),
-        Scalar("string", BYTES, "", _check_string, lambda v: _counted(v.encode())),
-        Scalar("bytes", BYTES, b"", _check_bytes, _counted),
+        Scalar("string", BYTES, "", _check_string, lambda v: counted(v.encode())),
+        Scalar("bytes", BYTES, b"", _check_bytes, counted),
     )
 }  # fmt: skip
 
@@ -291,7 +204,7 @@ def read_scalar(kind: Scalar, data: bytes, pos: int, end: int) -> tuple[Any, int
     if kind.wire_type == VARINT:
         word, stop = read_varint(data, pos, end)
     else:
-        stop = _skip_value(data, pos, end, kind.wire_type)
+        stop = skip_value(data, pos, end, kind.wire_type)
         word = int.from_bytes(data[pos:stop], "little")
     return kind.from_word(word), stop
 

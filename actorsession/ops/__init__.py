@@ -14,7 +14,7 @@ from actorsession.ops.neural import losses  # fmt: skip
 from actorsession.ops.variables import initializers  # fmt: skip
 from actorsession.ops.variables import checkpointing  # noqa: F401 - registers its ops
 from actorsession.ops.flow import dataflow  # noqa: F401 - registers its ops
-from actorsession.ops.arrays import mirroring  # noqa: F401 - registers its ops
+from actorsession.ops.arrays import concat_offset, mirroring  # noqa: F401 - register their ops
 import actorsession.ops.training.nodes
 import actorsession.ops.training.updates  # noqa: F401 - registers its ops
 from actorsession.ops.queues.accumulators import (
@@ -133,9 +133,23 @@ from actorsession.ops.variables.partitioners import (
 from actorsession.ops.arrays.partitions import dynamic_partition, dynamic_stitch
 from actorsession.ops.arrays.pass_through import ensure_shape, guarantee_const, identity_n, shape_n
 from actorsession.ops.images.patches import extract_image_patches
+from actorsession.ops.parsing import example_nodes  # noqa: F401 - registers its ops
+from actorsession.ops.parsing.csv import decode_csv
+from actorsession.ops.parsing.examples import parse_example, parse_single_example
+from actorsession.ops.parsing.features import (
+    FixedLenFeature, FixedLenSequenceFeature, SparseFeature, VarLenFeature,
+)  # fmt: skip
+from actorsession.ops.parsing.files import matching_files, read_file, write_file
+from actorsession.ops.parsing.json_examples import decode_json_example
+from actorsession.ops.parsing import sequence_nodes  # noqa: F401 - registers its ops
+from actorsession.ops.parsing.sequence_examples import (
+    parse_sequence_example, parse_single_sequence_example,
+)  # fmt: skip
+from actorsession.ops.parsing.serialized import decode_compressed, parse_tensor, serialize_tensor
 from actorsession.ops.linear.products import accumulate_n, cross, scalar_mul
-from actorsession.ops.queues import (
-    FIFOQueue, PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue,
+from actorsession.ops.queues.base import QueueBase
+from actorsession.ops.queues.queues import (
+    FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue,
 )  # fmt: skip
 from actorsession.ops.elements.quotients import div_no_nan, floor_div, truncatediv, truncatemod
 from actorsession.ops.random import (
@@ -195,6 +209,7 @@ from actorsession.ops.reductions.spread import (
 )
 from actorsession.ops.queues.staging import MapStagingArea, StagingArea
 from actorsession.ops.text.characters import decode_base64, encode_base64, string_strip, substr
+from actorsession.ops.text.hash_buckets import string_to_hash_bucket, string_to_hash_bucket_strong
 from actorsession.ops.text.joining import reduce_join, string_join
 from actorsession.ops.text.numbers import (
     as_string, decode_raw, string_to_hash_bucket_fast, string_to_number,
@@ -202,6 +217,7 @@ from actorsession.ops.text.numbers import (
 from actorsession.ops.text.regex import regex_replace
 from actorsession.ops.text.splitting import string_split
 from actorsession.ops.tables.tables import initialize_all_tables, tables_initializer
+from actorsession.ops.lists import array_nodes  # noqa: F401 - registers its ops
 from actorsession.ops.lists.tensor_array import TensorArray
 from actorsession.ops.arrays.tensor_scatter import (
     tensor_scatter_add, tensor_scatter_nd_add, tensor_scatter_nd_max, tensor_scatter_nd_min,
@@ -236,31 +252,32 @@ from actorsession.ops.variables.variable import Variable
 
 __all__ = [
     "AUTO_REUSE", "AggregationMethod", "Assert", "Barrier", "ConditionalAccumulator",
-    "ConditionalAccumulatorBase", "Defun", "FIFOQueue", "GraphKeys", "IndexedSlices",
-    "IndexedSlicesValue", "Initializer", "MapStagingArea", "NoGradient", "NotDifferentiable",
-    "PaddingFIFOQueue", "PartitionedVariable", "Print", "PriorityQueue", "QueueBase",
-    "RandomShuffleQueue", "RegisterGradient", "SparseConditionalAccumulator", "SparseTensor",
-    "SparseTensorValue", "StagingArea", "TensorArray", "UnconnectedGradients", "Variable",
-    "VariableAggregation", "VariableScope", "VariableSynchronization", "abs", "accumulate_n", "acos",
-    "acosh", "add", "add_n", "all_variables", "angle", "arg_max", "arg_min", "argmax", "argmin",
-    "argsort", "as_string", "asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal",
-    "assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",
-    "assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive", "assert_rank",
-    "assert_rank_at_least", "assert_rank_in", "assert_scalar", "assert_type",
-    "assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
-    "atan2", "atanh", "batch_gather", "batch_scatter_update", "batch_to_space", "batch_to_space_nd",
-    "betainc", "bincount", "bitcast", "bitwise", "boolean_mask", "broadcast_dynamic_shape",
-    "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_numerics", "cholesky",
-    "cholesky_solve", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value",
-    "complex", "concat", "cond", "confusion_matrix", "conj", "constant", "constant_initializer",
-    "convert_to_tensor", "cos", "cosh", "count_nonzero", "count_up_to", "cross", "cumprod", "cumsum",
-    "custom_gradient", "decode_base64", "decode_raw", "delete_session_tensor", "depth_to_space", "diag",
-    "diag_part", "digamma", "div", "div_no_nan", "divide", "dynamic_partition", "dynamic_stitch",
-    "edit_distance", "einsum", "encode_base64", "ensure_shape", "equal", "erf", "erfc", "exp",
-    "expand_dims", "expm1", "extract_image_patches", "eye", "fill", "fingerprint",
-    "fixed_size_partitioner", "floor", "floor_div", "floordiv", "floormod", "foldl", "foldr", "gather",
-    "gather_nd", "get_local_variable", "get_seed", "get_session_handle", "get_session_tensor",
-    "get_variable", "get_variable_scope", "global_norm", "global_variables",
+    "ConditionalAccumulatorBase", "Defun", "FIFOQueue", "FixedLenFeature", "FixedLenSequenceFeature",
+    "GraphKeys", "IndexedSlices", "IndexedSlicesValue", "Initializer", "MapStagingArea", "NoGradient",
+    "NotDifferentiable", "PaddingFIFOQueue", "PartitionedVariable", "Print", "PriorityQueue",
+    "QueueBase", "RandomShuffleQueue", "RegisterGradient", "SparseConditionalAccumulator",
+    "SparseFeature", "SparseTensor", "SparseTensorValue", "StagingArea", "TensorArray",
+    "UnconnectedGradients", "VarLenFeature", "Variable", "VariableAggregation", "VariableScope",
+    "VariableSynchronization", "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "all_variables",
+    "angle", "arg_max", "arg_min", "argmax", "argmin", "argsort", "as_string", "asin", "asinh",
+    "assert_equal", "assert_greater", "assert_greater_equal", "assert_integer", "assert_less",
+    "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative", "assert_non_positive",
+    "assert_none_equal", "assert_positive", "assert_rank", "assert_rank_at_least", "assert_rank_in",
+    "assert_scalar", "assert_type", "assert_variables_initialized", "assign", "assign_add",
+    "assign_sub", "async_py_func", "atan", "atan2", "atanh", "batch_gather", "batch_scatter_update",
+    "batch_to_space", "batch_to_space_nd", "betainc", "bincount", "bitcast", "bitwise", "boolean_mask",
+    "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil",
+    "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm", "clip_by_global_norm",
+    "clip_by_norm", "clip_by_value", "complex", "concat", "cond", "confusion_matrix", "conj",
+    "constant", "constant_initializer", "convert_to_tensor", "cos", "cosh", "count_nonzero",
+    "count_up_to", "cross", "cumprod", "cumsum", "custom_gradient", "decode_base64",
+    "decode_compressed", "decode_csv", "decode_json_example", "decode_raw", "delete_session_tensor",
+    "depth_to_space", "diag", "diag_part", "digamma", "div", "div_no_nan", "divide",
+    "dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "encode_base64", "ensure_shape",
+    "equal", "erf", "erfc", "exp", "expand_dims", "expm1", "extract_image_patches", "eye", "fill",
+    "fingerprint", "fixed_size_partitioner", "floor", "floor_div", "floordiv", "floormod", "foldl",
+    "foldr", "gather", "gather_nd", "get_local_variable", "get_seed", "get_session_handle",
+    "get_session_tensor", "get_variable", "get_variable_scope", "global_norm", "global_variables",
     "global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
     "grad_pass_through", "gradients", "greater", "greater_equal", "group", "guarantee_const",
     "he_normal_initializer", "he_uniform_initializer", "hessians", "histogram_fixed_width",
@@ -268,18 +285,20 @@ __all__ = [
     "imag", "image", "initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
     "initialize_variables", "initializers", "invert_permutation", "is_finite", "is_inf", "is_nan",
     "is_non_decreasing", "is_strictly_increasing", "is_variable_initialized", "lbeta",
-    "lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma", "lin_space",
-    "linalg", "linspace", "local_variables", "local_variables_initializer", "log", "log1p", "log_sigmoid",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "lookup", "losses", "manip", "map_fn",
-    "math", "matmul", "matrix_band_part", "matrix_determinant", "matrix_diag", "matrix_diag_part",
-    "matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls", "matrix_square_root",
-    "matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid", "min_max_variable_partitioner",
-    "minimum", "mod", "model_variables", "moving_average_variables", "multinomial", "multiply",
-    "negative", "nn", "no_op", "no_regularizer", "norm", "not_equal", "one_hot", "ones",
-    "ones_initializer", "ones_like", "orthogonal_initializer", "pad", "parallel_stack", "placeholder",
-    "placeholder_with_default", "polygamma", "pow", "py_func", "qr", "random", "random_crop",
-    "random_gamma", "random_normal", "random_normal_initializer", "random_poisson", "random_shuffle",
-    "random_uniform", "random_uniform_initializer", "range", "rank", "real", "realdiv", "reciprocal",
+    "lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma",
+    "lin_space", "linalg", "linspace", "local_variables", "local_variables_initializer", "log", "log1p",
+    "log_sigmoid", "logical_and", "logical_not", "logical_or", "logical_xor", "lookup", "losses",
+    "manip", "map_fn", "matching_files", "math", "matmul", "matrix_band_part", "matrix_determinant",
+    "matrix_diag", "matrix_diag_part", "matrix_inverse", "matrix_set_diag", "matrix_solve",
+    "matrix_solve_ls", "matrix_square_root", "matrix_transpose", "matrix_triangular_solve", "maximum",
+    "meshgrid", "min_max_variable_partitioner", "minimum", "mod", "model_variables",
+    "moving_average_variables", "multinomial", "multiply", "negative", "nn", "no_op", "no_regularizer",
+    "norm", "not_equal", "one_hot", "ones", "ones_initializer", "ones_like", "orthogonal_initializer",
+    "pad", "parallel_stack", "parse_example", "parse_sequence_example", "parse_single_example",
+    "parse_single_sequence_example", "parse_tensor", "placeholder", "placeholder_with_default",
+    "polygamma", "pow", "py_func", "qr", "random", "random_crop", "random_gamma", "random_normal",
+    "random_normal_initializer", "random_poisson", "random_shuffle", "random_uniform",
+    "random_uniform_initializer", "range", "rank", "read_file", "real", "realdiv", "reciprocal",
     "reduce_all", "reduce_any", "reduce_join", "reduce_logsumexp", "reduce_max", "reduce_mean",
     "reduce_min", "reduce_prod", "reduce_sum", "regex_replace", "repeat",
     "report_uninitialized_variables", "required_space_to_batch_paddings", "reshape", "reverse",
@@ -287,25 +306,26 @@ __all__ = [
     "scan", "scatter_add", "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd",
     "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update", "scatter_sub", "scatter_update",
     "searchsorted", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
-    "self_adjoint_eig", "self_adjoint_eigvals", "sequence_mask", "set_random_seed", "setdiff1d", "shape",
-    "shape_n", "sigmoid", "sign", "sin", "sinh", "size", "slice", "sort", "space_to_batch",
-    "space_to_batch_nd", "space_to_depth", "sparse", "sparse_add", "sparse_concat",
+    "self_adjoint_eig", "self_adjoint_eigvals", "sequence_mask", "serialize_tensor", "set_random_seed",
+    "setdiff1d", "shape", "shape_n", "sigmoid", "sign", "sin", "sinh", "size", "slice", "sort",
+    "space_to_batch", "space_to_batch_nd", "space_to_depth", "sparse", "sparse_add", "sparse_concat",
     "sparse_fill_empty_rows", "sparse_mask", "sparse_merge", "sparse_placeholder", "sparse_reduce_max",
     "sparse_reduce_sum", "sparse_reorder", "sparse_reset_shape", "sparse_reshape", "sparse_retain",
     "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum", "sparse_slice",
     "sparse_softmax", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
-    "sparse_to_indicator", "sparse_transpose", "split", "sqrt", "square", "squared_difference", "squeeze",
-    "stack", "stop_gradient", "strided_slice", "string_join", "string_split", "string_strip",
-    "string_to_hash_bucket_fast", "string_to_number", "strings", "substr", "subtract", "svd",
-    "switch_case", "tables_initializer", "tan", "tanh", "tensor_scatter_add", "tensor_scatter_nd_add",
-    "tensor_scatter_nd_max", "tensor_scatter_nd_min", "tensor_scatter_nd_sub", "tensor_scatter_nd_update",
-    "tensor_scatter_sub", "tensor_scatter_update", "tensordot", "tile", "to_bfloat16", "to_complex64",
-    "to_complex128", "to_double", "to_float", "to_int32", "to_int64", "trace", "trainable_variables",
-    "transpose", "truediv", "truncated_normal", "truncated_normal_initializer", "truncatediv",
-    "truncatemod", "tuple", "uniform_unit_scaling_initializer", "unique", "unique_with_counts",
-    "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min", "unsorted_segment_prod",
-    "unsorted_segment_sqrt_n", "unsorted_segment_sum", "unstack", "variable_axis_size_partitioner",
-    "variable_creator_scope", "variable_op_scope", "variable_scope", "variables_initializer",
-    "variance_scaling_initializer", "verify_tensor_all_finite", "where", "where_v2", "while_loop",
-    "zeros", "zeros_initializer", "zeros_like", "zeta",
+    "sparse_to_indicator", "sparse_transpose", "split", "sqrt", "square", "squared_difference",
+    "squeeze", "stack", "stop_gradient", "strided_slice", "string_join", "string_split", "string_strip",
+    "string_to_hash_bucket", "string_to_hash_bucket_fast", "string_to_hash_bucket_strong",
+    "string_to_number", "strings", "substr", "subtract", "svd", "switch_case", "tables_initializer",
+    "tan", "tanh", "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_max",
+    "tensor_scatter_nd_min", "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensor_scatter_sub",
+    "tensor_scatter_update", "tensordot", "tile", "to_bfloat16", "to_complex64", "to_complex128",
+    "to_double", "to_float", "to_int32", "to_int64", "trace", "trainable_variables", "transpose",
+    "truediv", "truncated_normal", "truncated_normal_initializer", "truncatediv", "truncatemod",
+    "tuple", "uniform_unit_scaling_initializer", "unique", "unique_with_counts", "unsorted_segment_max",
+    "unsorted_segment_mean", "unsorted_segment_min", "unsorted_segment_prod", "unsorted_segment_sqrt_n",
+    "unsorted_segment_sum", "unstack", "variable_axis_size_partitioner", "variable_creator_scope",
+    "variable_op_scope", "variable_scope", "variables_initializer", "variance_scaling_initializer",
+    "verify_tensor_all_finite", "where", "where_v2", "while_loop", "write_file", "zeros",
+    "zeros_initializer", "zeros_like", "zeta",
 ]  # fmt: skip

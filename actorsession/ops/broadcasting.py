@@ -156,12 +156,12 @@ class _Way(NamedTuple):
     @classmethod
     def between(cls, mine: TensorShape, theirs: TensorShape) -> _Way | None:
         """The way to ``mine`` from its broadcast with ``theirs``; ``None`` if a step decides."""
-        if mine.dims is None or theirs.dims is None:
+        if mine.sizes is None or theirs.sizes is None:
             return None
         missing = max(0, len(theirs) - len(mine))
-        others = ((1,) * (len(mine) + missing - len(theirs)) + theirs.dims)[missing:]
+        others = ((1,) * (len(mine) + missing - len(theirs)) + theirs.sizes)[missing:]
         repeated = []
-        for axis, (dim, other) in enumerate(zip(mine.dims, others, strict=True), missing):
+        for axis, (dim, other) in enumerate(zip(mine.sizes, others, strict=True), missing):
             if dim is None and other != 1:
                 return None
             if dim == 1 and other != 1:

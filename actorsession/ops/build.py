@@ -7,11 +7,14 @@ is that of its first tensor operand, else the default graph.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from actorsession.errors import WrongDtypeError
+from actorsession.graph.dimension import Dimension
 from actorsession.graph.dtypes import DType, as_dtype, string
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.node import TensorSpec
@@ -28,7 +31,9 @@ from actorsession.graph.registry import (
 )  # fmt: skip
 from actorsession.graph.shape import ShapeLike, TensorShape
 
-__all__ = ["constant", "convert_all", "convert_to_tensor", "graph_of", "make", "make_one"]
+__all__ = [
+    "constant", "convert_all", "convert_to_tensor", "graph_of", "make", "make_of", "make_one",
+]  # fmt: skip
 
 
 def graph_of(*operands: Any) -> Graph:
@@ -68,6 +73,29 @@ def make_one(
     return make(op_type, inputs, attrs, name, graph).outputs[0]
 
 
+def make_of(
+    op_type: str,
+    operands: Mapping[str, Any],
+    attrs: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Adds a node with one output; of plain operands it makes constants that are named after both.
+
+    Args:
+        op_type: operation type.
+        operands: by TensorFlow's names of the inputs, in order.
+        attrs: attribute values.
+        name: wanted name.
+    """
+    values = list(operands.values())
+    if all(isinstance(value, Tensor) for value in values):
+        return make_one(op_type, values, attrs, name)
+    graph = graph_of(*values)
+    with graph.name_scope(name or op_type) as scope:
+        inputs = [convert_to_tensor(v, name=key, graph=graph) for key, v in operands.items()]
+        return make_one(op_type, inputs, attrs, scope)
+
+
 def to_array(value: Any, dtype: DType | None = None) -> Array:
     """The numpy form of a Python value, with TensorFlow's default types.
 
@@ -84,6 +112,9 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
     if value is None:
         raise ValueError("None values not supported.")
     array = np.asarray(value)
+    if array.dtype.kind == "O" and any(isinstance(x, Dimension) for x in array.flat):
+        array = np.asarray([_numbers(x) for x in array.flat]).reshape(array.shape)
+        value = array.tolist()
     if array.dtype.kind == "O" and dtype is not None and dtype.is_floating:
         array = _large_numbers(array)
     if array.dtype.kind in "SUO" or (dtype is not None and dtype.kind == "s"):
@@ -97,6 +128,17 @@ def to_array(value: Any, dtype: DType | None = None) -> Array:
     if found.is_integer and dtype.is_integer and not np.array_equal(out, array):
         raise TypeError(f"{value!r:.100} does not fit {dtype.name}")
     return out
+
+
+def _numbers(value: Any) -> Any:
+    """A shape or dimension as numbers of int32; any other value as it is."""
+    if isinstance(value, TensorShape):
+        return np.array(value.as_tuple(), np.int32)
+    if not isinstance(value, Dimension):
+        return value
+    if value.value is None:
+        raise ValueError("a dimension that is not known makes no tensor; shape(x) gives one")
+    return value.value
 
 
 def _default_dtype(array: Array, found: DType) -> DType:
@@ -155,29 +197,38 @@ def constant(
         value: a number, string, nested list or array; copied.
         dtype: element type; by default float32, int32 (int64 or uint64 for what does not fit), bool
             or string by kind, or the array's own.
-        shape: wanted shape; a single value is repeated to fill it.
+        shape: wanted shape; the last element is repeated until it is full.
         name: wanted name.
         verify_shape: whether the value must have ``shape`` as it is.
         graph: where to build it; the default graph if left out.
 
     Raises:
         TypeError: if the value does not fit ``dtype``, or has another shape although that is verified.
-        ValueError: if it does not fit ``shape``.
+        ValueError: if it has more elements than ``shape``.
     """
     array = to_array(value, as_dtype(dtype) if dtype is not None else None)
     if shape is not None:
         wanted = TensorShape(shape).as_tuple()
         if verify_shape and array.shape != wanted:
             raise TypeError(f"Expected Tensor's shape: {wanted}, but got {array.shape}.")
-        if array.size == 1:
-            array = np.full(wanted, array.reshape(-1)[0], dtype=array.dtype)
-        elif array.size == int(np.prod(wanted)):
-            array = array.reshape(wanted)
-        else:
-            raise ValueError(
-                f"a constant of {array.size} elements does not fill shape {list(wanted)}"
-            )
+        array = _filled_up(array, wanted)
     return make_one("Const", (), {"value": array}, name, graph or get_default_graph())
+
+
+def _filled_up(array: Array, shape: tuple[int, ...]) -> Array:
+    """An array of a shape, the rest of it filled with the last element, or zeros if there is none."""
+    room = math.prod(shape)
+    if array.size > room and array.size != 1:
+        raise ValueError(
+            f"Too many elements provided: shape {list(shape)} takes at most {room}, got {array.size}"
+        )
+    if array.size >= room:
+        return array.reshape(-1)[:room].reshape(shape)
+    flat = array.reshape(-1)
+    nothing = b"" if array.dtype == object else array.dtype.type(0)
+    made = np.full(room, flat[-1] if flat.size else nothing, array.dtype)
+    made[: flat.size] = flat
+    return made.reshape(shape)
 
 
 def convert_to_tensor(
@@ -201,7 +252,8 @@ def convert_to_tensor(
         graph: graph for a constant that is made.
 
     Raises:
-        TypeError: if a tensor has another dtype, or the value does not fit.
+        TypeError: if a tensor has another dtype (which is a ValueError as well), or the value does not
+            fit.
     """
     wanted = as_dtype(dtype) if dtype is not None else None
     if hasattr(value, "_operand") or hasattr(value, "_as_graph_element"):
@@ -210,12 +262,12 @@ def convert_to_tensor(
         if not isinstance(tensor, Tensor):
             raise TypeError(f"cannot convert {tensor!r} to a tensor: it is an operation")
         if wanted is not None and tensor.dtype is not wanted:
-            raise TypeError(
+            raise WrongDtypeError(
                 f"{tensor!r} has dtype {tensor.dtype.name}; {wanted.name} is wanted here"
             )
         return tensor
-    if isinstance(value, TensorShape):
-        value = np.array(value.as_tuple(), np.int32)
+    if isinstance(value, (TensorShape, Dimension)):
+        value = _numbers(value)
     if isinstance(value, (list, tuple)) and _holds_tensor(value):
         parts = [
             convert_to_tensor(v, dtype, graph=graph or graph_of(*_leaves(value))) for v in value

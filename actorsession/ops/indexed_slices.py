@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from actorsession.graph.dtypes import DType, int32, int64
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.shape import TensorShape, shown
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.partial import shape_from
 
@@ -78,9 +78,9 @@ class IndexedSlices:
     def shape(self) -> TensorShape:
         """What is known of the shape of the whole."""
         found = TensorShape([None]).concatenate(self._values.shape[1:])
-        return (
-            found if self._dense_shape is None else found.merge_with(shape_from(self._dense_shape))
-        )
+        if self._dense_shape is not None:
+            found = found.merge_with(shape_from(self._dense_shape))
+        return shown(found)
 
     @property
     def dtype(self) -> DType:
@@ -106,6 +106,10 @@ class IndexedSlices:
     def graph(self) -> Graph:
         """The graph that the parts belong to."""
         return self._values.graph
+
+    def consumers(self) -> list[Operation]:
+        """The operations that take the rows as input, in the order they were built."""
+        return self._values.consumers()
 
     def _operand(self) -> Tensor:
         return to_dense(self)
@@ -139,7 +143,7 @@ def to_dense(value: SparseGradient, name: str | None = None) -> Tensor:
         raise ValueError(
             f"cannot make {value!r} dense: it has no dense_shape that says how many rows"
         )
-    rows = value.shape[0]
+    rows = (value.shape.sizes or (None,))[0]
     if rows is not None:
         count = constant(rows, int32, name="num_rows", graph=value.graph)
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from actorsession.ops.arrays.batch_blocks import space_to_batch
+from actorsession.ops.arrays.depth_blocks import depth_to_space, space_to_depth
 from actorsession.ops.convolutions.backprops import (
     conv2d_backprop_filter,
     conv2d_backprop_input,
@@ -79,19 +81,20 @@ from actorsession.ops.neural.pointwise_losses import (
     log_poisson_loss,
     weighted_cross_entropy_with_logits,
 )
-from actorsession.ops.neural.rectifiers import crelu, leaky_relu, selu, softsign
+from actorsession.ops.neural.rectifiers import crelu, leaky_relu, selu, softsign, swish
+from actorsession.ops.neural.rectifiers import swish as silu
 from actorsession.ops.neural.sampled_losses import nce_loss, sampled_softmax_loss
 from actorsession.ops.neural.softmax import log_softmax, softmax
 from actorsession.ops.reductions.spread import l2_normalize, zero_fraction
-from actorsession.ops.reductions.topk import TopK, in_top_k, top_k
+from actorsession.ops.reductions.topk import TopKV2, in_top_k, top_k
 
 __all__ = [
-    "TopK", "all_candidate_sampler", "atrous_conv2d", "atrous_conv2d_transpose", "avg_pool",
+    "TopKV2", "all_candidate_sampler", "atrous_conv2d", "atrous_conv2d_transpose", "avg_pool",
     "avg_pool1d", "avg_pool2d", "avg_pool3d", "avg_pool_v2", "batch_norm_with_global_normalization",
     "batch_normalization", "bias_add", "bias_add_grad", "compute_accidental_hits", "conv1d",
     "conv1d_transpose", "conv2d", "conv2d_backprop_filter", "conv2d_backprop_input",
     "conv2d_transpose", "conv3d", "conv3d_backprop_filter", "conv3d_backprop_filter_v2",
-    "conv3d_transpose", "conv_transpose", "convolution", "crelu", "depthwise_conv2d",
+    "conv3d_transpose", "conv_transpose", "convolution", "crelu", "depth_to_space", "depthwise_conv2d",
     "depthwise_conv2d_backprop_filter", "depthwise_conv2d_backprop_input",
     "depthwise_conv2d_native", "depthwise_conv2d_native_backprop_filter",
     "depthwise_conv2d_native_backprop_input", "dilation2d", "dropout", "elu", "embedding_lookup",
@@ -101,9 +104,9 @@ __all__ = [
     "max_pool", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool_v2", "max_pool_with_argmax",
     "moments", "nce_loss", "normalize_moments", "pool", "relu", "relu6", "relu_layer",
     "sampled_softmax_loss", "selu", "separable_conv2d", "sigmoid",
-    "sigmoid_cross_entropy_with_logits", "softmax", "softmax_cross_entropy_with_logits",
-    "softmax_cross_entropy_with_logits_v2", "softplus", "softsign",
-    "sparse_softmax_cross_entropy_with_logits", "sufficient_statistics", "tanh", "top_k",
+    "sigmoid_cross_entropy_with_logits", "silu", "softmax", "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2", "softplus", "softsign", "space_to_batch", "space_to_depth",
+    "sparse_softmax_cross_entropy_with_logits", "sufficient_statistics", "swish", "tanh", "top_k",
     "uniform_candidate_sampler", "weighted_cross_entropy_with_logits", "weighted_moments",
     "xw_plus_b", "zero_fraction",
 ]  # fmt: skip

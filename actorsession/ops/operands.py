@@ -23,7 +23,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, broadcast_shapes, merge_all
-from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.build import convert_to_tensor, graph_of, make_of, make_one
 
 __all__ = [
     "binary",
@@ -49,9 +49,13 @@ _KIND_WORDS = {
 # -- nodes ---------------------------------------------------------------------------------------
 
 
+# TensorFlow calls the operand of these so.
+_RECTIFIERS = frozenset({"Elu", "Relu", "Relu6", "Selu", "Softplus", "Softsign"})
+
+
 def unary(op_type: str, x: Any, name: str | None = None) -> Tensor:
     """Adds a node with one operand, which may be anything that stands for a tensor."""
-    return make_one(op_type, [convert_to_tensor(x)], name=name)
+    return make_of(op_type, {"features" if op_type in _RECTIFIERS else "x": x}, None, name)
 
 
 def binary(op_type: str, x: Any, y: Any, name: str | None = None) -> Tensor:

@@ -38,7 +38,7 @@ def partial_ints(tensor: Tensor) -> Sequence[int | None] | None:
 
 
 def _of_shape(tensor: Tensor) -> Sequence[int | None] | None:
-    return tensor.op.inputs[0].shape.dims
+    return tensor.op.inputs[0].shape.sizes
 
 
 def _of_same(tensor: Tensor) -> Sequence[int | None] | None:
@@ -88,6 +88,6 @@ def shape_from(vector: Tensor) -> TensorShape:
 
 def refine(tensor: Tensor, shape_operand: Tensor) -> Tensor:
     """Adds to a tensor's static shape what is known of the operand that describes it."""
-    if not tensor.shape.is_fully_defined and constant_value(shape_operand) is None:
+    if not tensor.shape.is_fully_defined() and constant_value(shape_operand) is None:
         tensor.set_shape(shape_from(shape_operand))
     return tensor

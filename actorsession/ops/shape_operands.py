@@ -133,7 +133,7 @@ def same_dtype(ctx: InferContext, *operands: int) -> None:
 
 def vector_length(spec: TensorSpec) -> int | None:
     """The static length of a vector operand, if known."""
-    return spec.shape.dims[0] if spec.shape.dims else None
+    return spec.shape.sizes[0] if spec.shape.sizes else None
 
 
 def shape_of_rank(rank: int | None) -> TensorShape:
@@ -143,7 +143,7 @@ def shape_of_rank(rank: int | None) -> TensorShape:
 
 def elements(spec: TensorSpec) -> int:
     """The number of elements of a static type, for cost estimates."""
-    return spec.shape.num_elements or 1
+    return spec.shape.num_elements() or 1
 
 
 def shape_operand(dims: Any, graph: Graph | None = None, name: str = "shape") -> Tensor:

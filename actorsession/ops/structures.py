@@ -14,11 +14,15 @@ from typing import Any
 
 from actorsession.ops.indexed_slices import IndexedSlices
 
-__all__ = ["Composite", "about_leaves", "check_same_structure", "flatten", "is_nested", "pack"]
+__all__ = [
+    "Composite", "about_leaves", "check_same_structure", "flatten", "is_nested", "pack", "varying_shapes",
+]  # fmt: skip
 
 
 class Composite(abc.ABC):
     """A value that is made of tensors."""
+
+    __slots__ = ()
 
     @abc.abstractmethod
     def _parts(self) -> list[Any]:
@@ -27,6 +31,10 @@ class Composite(abc.ABC):
     @abc.abstractmethod
     def _like(self, parts: list[Any]) -> Any:
         """A value like this one, made of others; whatever may be in their place is given alone."""
+
+    def _varying_shapes(self) -> list[Any]:
+        """The shape that each part may have while a loop goes on; ``None`` for the one that it has."""
+        return [None] * len(self._parts())
 
 
 def is_nested(value: Any) -> bool:
@@ -44,6 +52,15 @@ def flatten(structure: Any) -> list[Any]:
 def pack(structure: Any, leaves: Sequence[Any]) -> Any:
     """A structure like another one, with other leaves."""
     return _pack(structure, iter(leaves))
+
+
+def varying_shapes(structure: Any) -> list[Any]:
+    """What is known of the shape of each leaf in all iterations of a loop; ``None`` for its own."""
+    if isinstance(structure, Composite):
+        return structure._varying_shapes()
+    if not is_nested(structure):
+        return [None]
+    return [shape for part in _parts(structure) for shape in varying_shapes(part)]
 
 
 def about_leaves(structure: Any, given: Any, what: str) -> list[Any]:

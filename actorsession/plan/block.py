@@ -1,14 +1,12 @@
-"""Writes nodes as lines of Python: straight code, loops and branches inside one another.
+"""Writes nodes as lines of Python: straight code, one line or more for each node.
 
-A ``Block`` is the code of one partition's segment or of one function of a loop or branch. Values are
-local variables and each array is dropped after its last use, so that its buffer can serve again and a
-variable that was read can be changed in place. Called by ``writer``, which makes a function of a
-segment's block.
+A ``Block`` is the code of one partition's segment, a ``FunctionBlock`` that of one function of a loop or
+branch. Values are local variables and each array is dropped after its last use, so that its buffer can
+serve again and a variable that was read can be changed in place. Called by ``writer``, which makes a
+function of a segment's block; ``constructs`` writes nodes that have functions of their own.
 
-A loop's variables are locals of their own, bound before the loop and bound anew at the end of each
-iteration; what its functions capture are the locals outside. A value that comes into a function is
-never owned by it: whatever an op keeps of it is copied, as with a feed. So nobody who holds a value can
-see a loop change it.
+A value that comes into a function is never owned by it: whatever an op keeps of it is copied, as with a
+feed.
 
 Invariant: nothing in the text is chosen by whoever sent the graph. Names are numbers, expressions come
 from our ops, and the comment behind a line, which holds the node's name and source, cannot end before
@@ -20,24 +18,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from actorsession.graph.dtypes import variant
-from actorsession.graph.function import IF, WHILE, entering
 from actorsession.graph.node import NodeDef
-from actorsession.graph.registry import Array, OpDef
+from actorsession.graph.registry import OpDef
 from actorsession.plan.context import NodeContext
-from actorsession.plan.cost import loop_cost, node_cost
-from actorsession.plan.flow import Flow, Ref, function_flow
+from actorsession.plan.cost import node_cost
+from actorsession.plan.flow import Flow, Ref
 from actorsession.plan.partition import SEND
-from actorsession.plan.segment import INDENT, Line
+from actorsession.plan.segment import Line
 
-__all__ = ["CONSTRUCT_WRITERS", "Block", "Construct", "FunctionBlock", "Text"]
+__all__ = ["CHECK_EVERY", "CONSTRUCT_WRITERS", "Block", "FunctionBlock", "Text"]
 
 # Microseconds. A node dearer than this looks for a cancellation before it starts; below it the look
 # would cost more than it can save.
 _CHECK_ABOVE = 100.0
 # Microseconds of cheaper nodes that may go by without a look: a step ends soon after it is given up,
 # and the looks cost nothing that can be measured.
-_CHECK_EVERY = 1000.0
+CHECK_EVERY = 1000.0
 
 
 @dataclass(slots=True)
@@ -78,38 +74,45 @@ class Block:
         flow: their values.
         text: where the lines go.
         indent: what they begin with.
+
+    Attributes:
+        flow: as given, and so are the others.
     """
 
     def __init__(self, flow: Flow, text: Text, indent: str) -> None:
-        self._flow = flow
-        self._text = text
-        self._indent = indent
+        self.flow = flow
+        self.text = text
+        self.indent = indent
         self._base = flow.base
         self._left: dict[Ref, int] = {}  # uses of each value in this block, yet to come
 
     def nodes(self, nodes: Iterable[int]) -> None:
         """Writes nodes, producers first."""
         for i in nodes:
-            write = CONSTRUCT_WRITERS.get(self._flow.nodes[i].op)
+            write = CONSTRUCT_WRITERS.get(self.flow.nodes[i].op)
             if write is not None:
                 write(self, i)
             else:
                 self._node(i)
-                self.release(self._flow.inputs[i], None if self._goes_on_without(i) else i)
+                self.release(self.flow.inputs[i], None if self._goes_on_without(i) else i)
 
     def count_uses(self, nodes: Iterable[int], results: Iterable[Ref]) -> None:
         """Counts who reads each value; what leaves the block is read by someone for ever."""
         left = self._left
         for i in nodes:
-            for ref in self._flow.inputs[i]:
+            for ref in self.flow.inputs[i]:
                 left[ref] = left.get(ref, 0) + 1
         for ref in results:
             left[ref] = left.get(ref, 0) + 1
 
+    def is_read(self, ref: Ref) -> bool:
+        """Whether anybody reads a value, as far as ``count_uses`` was told."""
+        return ref in self._left
+
     # -- nodes ---------------------------------------------------------------------------------
 
     def _node(self, i: int) -> None:
-        flow, text = self._flow, self._text
+        flow, text = self.flow, self.text
         node, op = flow.nodes[i], flow.ops[i]
         number = self._base + i
         comment = self.comment(i)
@@ -125,7 +128,7 @@ class Block:
         text.cost += cost
         text.cost_known &= known
         dear = cost > _CHECK_ABOVE or (op.cost is not None and not known)
-        if dear or text.unchecked > _CHECK_EVERY:
+        if dear or text.unchecked > CHECK_EVERY:
             self.line(f"C.check(){comment}", number)
             text.unchecked = 0.0
         text.unchecked += 0.0 if dear else cost
@@ -154,22 +157,22 @@ class Block:
 
     def _made(self, i: int) -> str:
         """The names of a node's values."""
-        return ", ".join([self.local((i, o)) for o in range(len(self._flow.nodes[i].outputs))])
+        return ", ".join([self.local((i, o)) for o in range(len(self.flow.nodes[i].outputs))])
 
     def _gives_away(self, ref: Ref) -> bool:
         """Whether an input that an op keeps can be handed over without a copy."""
-        return self._flow.owned(ref) and self._flow.has_one_use(ref)
+        return self.flow.owned(ref) and self.flow.has_one_use(ref)
 
     def value(self, ref: Ref) -> str:
         """The expression by which a value is read."""
         i = ref[0]
-        if not self._flow.once[i]:
+        if not self.flow.once[i]:
             return self.local(ref)
         number = self._base + i
         name = f"c{number}"
-        if name not in self._text.bindings:
-            self._text.bindings[name] = number
-            self._text.contexts[number] = self._flow.context(i)
+        if name not in self.text.bindings:
+            self.text.bindings[name] = number
+            self.text.contexts[number] = self.flow.context(i)
         return name
 
     def local(self, ref: Ref) -> str:
@@ -182,18 +185,18 @@ class Block:
 
     def line(self, text: str, number: int | None = None, value: str | None = None) -> None:
         """Adds a line."""
-        self._text.code.append(Line(self._indent + text, number, value))
+        self.text.code.append(Line(self.indent + text, number, value))
 
     def comment(self, i: int) -> str:
         """What stands behind a node's line: who it is and where it was built."""
-        node = self._flow.nodes[i]
+        node = self.flow.nodes[i]
         return _comment(f"  # {node.name} ({node.op}) {node.source}")
 
     # -- life ----------------------------------------------------------------------------------
 
     def release(self, refs: Iterable[Ref], made_by: int | None = None) -> None:
         """Ends the life of arrays that were read for the last time, or made by a node for nobody."""
-        flow, left = self._flow, self._left
+        flow, left = self.flow, self._left
         dead = []
         for ref in refs:
             left[ref] -= 1
@@ -208,7 +211,7 @@ class Block:
             self.line(f"del {', '.join(dead)}")
 
     def _may_drop(self, ref: Ref) -> bool:
-        return not self._flow.once[ref[0]] and not self._flow.is_scalar(ref)
+        return not self.flow.once[ref[0]] and not self.flow.is_scalar(ref)
 
 
 def _expression(op: OpDef, context: NodeContext, arguments: Sequence[str]) -> str | None:
@@ -228,7 +231,7 @@ class FunctionBlock(Block):
     """The code of one function of a loop or branch.
 
     Args:
-        function_flow: its values; arguments first.
+        flow: its values; arguments first.
         text: where the lines go.
         indent: what they begin with.
         names: the expressions of its arguments.
@@ -252,8 +255,8 @@ class FunctionBlock(Block):
 
     def run(self, results: Sequence[Ref]) -> list[str]:
         """Writes what the results need, and gives their expressions."""
-        nodes = [i for i in sorted(self._flow.upstream(results)) if i >= len(self._names)]
-        nodes = [i for i in nodes if not self._flow.once[i]]
+        nodes = [i for i in sorted(self.flow.upstream(results)) if i >= len(self._names)]
+        nodes = [i for i in nodes if not self.flow.once[i]]
         self.count_uses(nodes, results)
         self.nodes(nodes)
         return [self.value(ref) for ref in results]
@@ -264,171 +267,8 @@ class FunctionBlock(Block):
         return [self.local(ref) for ref in made]
 
 
-class Construct:
-    """A loop or branch in a block.
-
-    Args:
-        block: where it stands.
-        i: its node.
-    """
-
-    def __init__(self, block: Block, i: int) -> None:
-        self.block = block
-        self.flow = block._flow
-        self.text = block._text
-        self.i = i
-        self.node = self.flow.nodes[i]
-        self.number = self.flow.base + i
-        self.arguments = [block.value(ref) for ref in self.flow.inputs[i]]
-
-    def function(self, key: str, own: int, first_capture: int) -> Flow:
-        """The flow of a function; its nodes get their numbers."""
-        captured = self.flow.inputs[self.i][first_capture:]
-        found = {own + k: self.flow.constant(ref) for k, ref in enumerate(captured)}
-        constants: Mapping[int, Array] = {k: v for k, v in found.items() if v is not None}
-        base = len(self.text.nodes)
-        flow = function_flow(self.node.attrs[key], self.text.device, base, constants)
-        self.text.nodes.extend(flow.nodes)
-        return flow
-
-    def wanted(self) -> list[int]:
-        """The outputs that somebody reads; all if none is read, or the node was asked for itself."""
-        outputs = range(len(self.node.outputs))
-        read = [k for k in outputs if (self.i, k) in self.block._left]
-        if read and not self.flow.runs_before(self.i):
-            return read
-        return sorted({*range(self.shown()), *read})
-
-    def shown(self) -> int:
-        """How many outputs are its own: what gradients added is made only where it is read."""
-        return len(self.node.outputs)
-
-    def test(self, flow: Flow, ref: Ref, name: str) -> str:
-        """An expression that says whether a predicate holds."""
-        return name if flow.is_scalar(ref) else f"predicate({name})"
-
-    def results(self, wanted: Iterable[int]) -> str:
-        """The names of outputs."""
-        return ", ".join([self.block.local((self.i, k)) for k in wanted])
-
-
-class _While(Construct):
-    """A loop: its variables are the locals of its body's arguments."""
-
-    def shown(self) -> int:
-        return entering(self.node)
-
-    def write(self) -> None:
-        """Writes it."""
-        block, count = self.block, len(self.node.outputs)
-        inputs = self.flow.inputs[self.i]
-        given = entering(self.node)
-        cond, body = (self.function(key, count, given) for key in ("cond", "body"))
-        live = self._live(cond, body, count)
-        names = [f"v{body.base + k}" for k in range(count)]
-        captured = self.arguments[given:]
-        targets = ", ".join([names[k] for k in live])
-        first = ", ".join([self._first(k, given) for k in live])
-        block.line(f"{targets} = {first}{block.comment(self.i)}", self.number)
-        block.release(inputs[:given])
-        block.line("while True:", self.number)
-        self._iteration(cond, body, [*names, *captured], live)
-        wanted = self.wanted()
-        finals = ", ".join([names[k] for k in wanted])
-        block.line(f"{self.results(wanted)} = {finals}", self.number)
-        arrays = [names[k] for k in live if not body.is_scalar((k, 0))]
-        if arrays:
-            block.line(f"del {', '.join(arrays)}")
-        block.release(inputs[given:], self.i if len(wanted) == count else None)
-
-    def _first(self, k: int, given: int) -> str:
-        """The expression of a variable's first value."""
-        if k < given:
-            return self.arguments[k]
-        return "NO_ITEMS" if self.node.outputs[k].dtype is variant else "ZERO"
-
-    def _live(self, cond: Flow, body: Flow, count: int) -> list[int]:
-        """The variables that the condition and the outputs that are read depend on."""
-        results = [ref for _, ref in body.fetches]
-        live = set(self.wanted()) | {
-            i for i in cond.upstream([cond.fetches[0][1]]) if i < count
-        }  # fmt: skip
-        while True:
-            more = {i for i in body.upstream([results[k] for k in live]) if i < count} - live
-            if not more:
-                return sorted(live)
-            live |= more
-
-    def _iteration(self, cond: Flow, body: Flow, names: Sequence[str], live: Sequence[int]) -> None:
-        text, count = self.text, len(self.node.outputs)
-        indent = self.block._indent + INDENT
-        before = text.cost
-        test = FunctionBlock(cond, text, indent, names)
-        test.line(f"C.check(){self.block.comment(self.i)}", self.number)
-        text.unchecked = 0.0
-        ref = cond.fetches[0][1]
-        (predicate,) = test.run([ref])
-        test.line(f"if not {self.test(cond, ref, predicate)}: break", self.number)
-        turn = FunctionBlock(body, text, indent, names, droppable=count)
-        results = [body.fetches[k][1] for k in live]
-        changed = [
-            (names[k], value)
-            for k, value in zip(live, turn.run(results), strict=True)
-            if names[k] != value
-        ]
-        if changed:
-            targets = ", ".join([name for name, _ in changed])
-            turn.line(f"{targets} = {', '.join([value for _, value in changed])}")
-        arrays = turn.made_arrays(results)
-        if arrays:
-            turn.line(f"del {', '.join(arrays)}")
-        text.cost = before + loop_cost(text.cost - before)
-        text.cost_known = False
-        text.unchecked = 0.0
-
-
-class _If(Construct):
-    """A branch: its outputs are bound at the end of whichever function runs."""
-
-    def write(self) -> None:
-        """Writes it."""
-        block, inputs, wanted = self.block, self.flow.inputs[self.i], self.wanted()
-        test = self.test(self.flow, inputs[0], self.arguments[0])
-        before, costs = self.text.cost, []
-        for head, key in ((f"if {test}:", "then_branch"), ("else:", "else_branch")):
-            block.line(f"{head}{block.comment(self.i)}", self.number)
-            self.text.cost = before
-            self._branch(key, wanted)
-            costs.append(self.text.cost)
-        self.text.cost = max(costs)
-        self.text.steady &= max(costs) - min(costs) <= _CHECK_EVERY
-        block.release(inputs, self.i if len(wanted) == len(self.node.outputs) else None)
-
-    def _branch(self, key: str, wanted: Sequence[int]) -> None:
-        flow = self.function(key, 0, 1)
-        captured = self.arguments[1:]
-        branch = FunctionBlock(flow, self.text, self.block._indent + INDENT, captured)
-        results = [flow.fetches[k][1] for k in wanted]
-        values = branch.run(results)
-        if not wanted:
-            branch.line("pass")
-            return
-        branch.line(f"{self.results(wanted)} = {', '.join(values)}", self.number)
-        arrays = branch.made_arrays(results)
-        if arrays:
-            branch.line(f"del {', '.join(arrays)}")
-
-
-def _write_while(block: Block, i: int) -> None:
-    _While(block, i).write()
-
-
-def _write_if(block: Block, i: int) -> None:
-    _If(block, i).write()
-
-
-# Who writes the nodes that have functions, by operation type; ``call_block`` adds those of calls.
-CONSTRUCT_WRITERS: dict[str, Callable[[Block, int], None]] = {WHILE: _write_while, IF: _write_if}
+# Who writes the nodes that have functions, by operation type; ``constructs`` and ``call_block`` fill it.
+CONSTRUCT_WRITERS: dict[str, Callable[[Block, int], None]] = {}
 
 
 def _comment(text: str) -> str:

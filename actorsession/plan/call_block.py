@@ -7,7 +7,8 @@ names of their own. Registers itself with ``block``; imported by ``writer`` for 
 from __future__ import annotations
 
 from actorsession.graph.function import CALLS
-from actorsession.plan.block import CONSTRUCT_WRITERS, Block, Construct, FunctionBlock
+from actorsession.plan.block import CONSTRUCT_WRITERS, Block, FunctionBlock
+from actorsession.plan.constructs import Construct
 
 __all__ = ["write_call"]
 
@@ -25,7 +26,7 @@ class _Call(Construct):
         block, wanted = self.block, self.wanted()
         first = CALLS[self.node.op]
         flow = self.function("f", 0, first)
-        inside = FunctionBlock(flow, self.text, block._indent, self.arguments[first:])
+        inside = FunctionBlock(flow, self.text, block.indent, self.arguments[first:])
         results = [flow.fetches[k][1] for k in wanted]
         values = inside.run(results)
         if wanted:

@@ -56,7 +56,7 @@ def loop_cost(iteration: float) -> float:
 
 def _size(shape: TensorShape) -> tuple[int, bool]:
     """The number of elements with unknown dimensions as 1, and whether all are known."""
-    dims = shape.dims
+    dims = shape.sizes
     if not dims:
         return 1, dims is not None
     size, known = 1, True
@@ -73,9 +73,9 @@ def _sized(specs: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
     return tuple(
         [
             spec
-            if spec.shape.is_fully_defined
+            if spec.shape.is_fully_defined()
             else TensorSpec(
-                spec.dtype, TensorShape([1 if d is None else d for d in spec.shape.dims or ()])
+                spec.dtype, TensorShape([1 if d is None else d for d in spec.shape.sizes or ()])
             )
             for spec in specs
         ]

@@ -92,19 +92,19 @@ def _with_known_shapes(
 
     ``None`` if they are still not known, and the cost is not either then.
     """
-    if not all(spec.shape.is_fully_defined for spec in node.outputs):
+    if not all(spec.shape.is_fully_defined() for spec in node.outputs):
         try:
             known = definition.infer(InferContext(node.op, specs, node.attrs, arrays))
         except Exception:
             return None
-        if not all(spec.shape.is_fully_defined for spec in known):
+        if not all(spec.shape.is_fully_defined() for spec in known):
             return None
         node = replace(node, outputs=tuple(known))
     return node
 
 
 def _nbytes(spec: TensorSpec) -> int:
-    return spec.dtype.itemsize * (spec.shape.num_elements or 0)
+    return spec.dtype.itemsize * (spec.shape.num_elements() or 0)
 
 
 def _own_array(value: Any, spec: TensorSpec) -> Array | None:

@@ -19,9 +19,9 @@ from actorsession.errors import InternalError, InvalidArgumentError
 from actorsession.graph.node import NodeDef
 from actorsession.graph.primitives import MERGES, NEXT_ITERATIONS
 from actorsession.graph.registry import lookup
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.keys import build_key, parse_key
 from actorsession.plan.partition import RECV, SEND, Partition
-from actorsession.plan.place import DeviceSet
 from actorsession.plan.prune import ARG, StepGraph
 from actorsession.plan.signature import RunSignature
 

@@ -28,8 +28,8 @@ from actorsession.graph.primitives import PRIMITIVES, is_back_edge
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.graph.shape import TensorShape
 from actorsession.plan.control_loops import ControlLoops, has_primitives, with_control_loops
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.keys import build_key, parse_key
-from actorsession.plan.place import DeviceSet
 from actorsession.plan.prune import ARG, StepGraph
 
 __all__ = ["CONTROL_TOKEN", "RECV", "SEND", "Partition", "partition", "validate"]

@@ -28,10 +28,10 @@ from typing import Any, TypeVar
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import NodeDef
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.optimise import OptimiserSettings, optimise
 from actorsession.plan.partition import Partition
 from actorsession.plan.pass_checks import check_partitions, checked_nodes, checked_step
-from actorsession.plan.place import DeviceSet
 from actorsession.plan.prune import GraphView, StepGraph
 
 __all__ = [

@@ -2,7 +2,8 @@
 
 Nodes joined by ``loc:@name`` or by a resource edge form a group that gets one device. A group's
 request is the merge of its members' requests: first of those that make resources, then of those
-tied by name, last of those that use a resource, which go where the state is whatever they ask for.
+tied by name, last of those that use a resource, which go where the state is whatever they ask for. Who
+was put beside one of these, and took its request over, follows it.
 What the user left open goes to a default: the client device (or a preferred one, such as an
 accelerator), where the node's only consumer is, or where its input is if it does not look at the data.
 A device gets only operations that it supports.
@@ -12,63 +13,18 @@ was. Called by sessions and masters as their graph grows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.device import DeviceAttributes, DeviceSpec
+from actorsession.graph.device import DeviceSpec
 from actorsession.graph.dtypes import resource
 from actorsession.graph.function import CONSTRUCTS, nodes_inside
 from actorsession.graph.node import NodeDef
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.inside import asking_inside, check_functions
 
-__all__ = ["DeviceSet", "Placed", "Placer"]
-
-
-class DeviceSet:
-    """The devices that a session may use.
-
-    Args:
-        devices: all of them; order breaks ties.
-        client_device: full name of the one through which feeds enter and fetches leave, by default
-            the first.
-        preferred: full names of devices that come before the client device where a node asks for
-            none, the best first.
-        supports: whether a device, by full name, runs an operation type; left out where all run all.
-    """
-
-    def __init__(
-        self,
-        devices: Sequence[DeviceAttributes],
-        client_device: str | None = None,
-        *,
-        preferred: Sequence[str] = (),
-        supports: Callable[[str, str], bool] | None = None,
-    ) -> None:
-        if not devices:
-            raise InvalidArgumentError("a device set holds at least one device, got none")
-        self.devices = tuple(devices)
-        self.by_name: Mapping[str, DeviceAttributes] = {d.name: d for d in devices}
-        self.client_device = client_device or devices[0].name
-        if self.client_device not in self.by_name:
-            raise InvalidArgumentError(
-                f"client device {self.client_device!r} is none of {', '.join(self.by_name)}"
-            )
-        self.specs: Mapping[str, DeviceSpec] = {d.name: d.spec for d in devices}
-        self.preferred = tuple(preferred)
-        self.supports = supports
-        self._first = {n: i for i, n in enumerate((*self.preferred, self.client_device))}
-
-    def matching(self, request: DeviceSpec) -> list[str]:
-        """The devices that a request allows: preferred ones, the client device, the others."""
-        found = [name for name, spec in self.specs.items() if request.matches(spec)]
-        return sorted(found, key=lambda name: self._first.get(name, len(self._first)))
-
-    def lacking(self, device: str, ops: Iterable[str]) -> str | None:
-        """The first operation type that a device does not run, if there is one."""
-        if self.supports is None:
-            return None
-        return next((op for op in ops if not self.supports(device, op)), None)
+__all__ = ["Placed", "Placer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +86,8 @@ class Placer:
         self._requests: dict[str, DeviceSpec] = {}  # device strings repeat; parse each once
         self._candidates: dict[DeviceSpec | tuple[DeviceSpec, frozenset[str]], Placed] = {}
         self._resources: set[tuple[str, int]] = set()  # the outputs that are handles
+        # What was asked for by nodes that go where state is: by their names, and those they are tied to.
+        self._asked: dict[str, set[str]] = {}
 
     @property
     def placed(self) -> Mapping[str, Placed]:
@@ -183,7 +141,8 @@ class Placer:
             for i, s in enumerate(n.outputs)
             if s.dtype is resource
         }
-        group_of = self._group(batch, self._resources | handles if handles else self._resources)
+        known = self._resources | handles if handles else self._resources
+        group_of, asked = self._group(batch, known)
         result: dict[str, Placed] = {}
         open_sources: list[NodeDef] = []
         run_all = self._devices.supports is None
@@ -203,14 +162,16 @@ class Placer:
             self._check_inside(node, result[node.name])
         self._placed.update(result)
         self._resources |= handles
+        for name, requests in asked.items():
+            self._asked.setdefault(name, set()).update(requests)
         return result
 
     # -- groups --------------------------------------------------------------------------------
 
     def _group(
         self, batch: Mapping[str, NodeDef], handles: set[tuple[str, int]]
-    ) -> dict[str, _Group]:
-        """The groups of more than one member, by node name."""
+    ) -> tuple[dict[str, _Group], dict[str, set[str]]]:
+        """The groups of more than one member, by node name; and what is new of ``_asked``."""
         parent: dict[str, str] = {}
 
         def find(name: str) -> str:
@@ -220,11 +181,15 @@ class Placer:
             return name
 
         users: set[str] = set()
+        asked: dict[str, set[str]] = {}
         for node in batch.values():
             used = [producer for producer, index in node.inputs if (producer, index) in handles]
-            if used:
+            beside = self._colocated(node, batch)
+            if used or self._follows(node, beside, asked):
                 users.add(node.name)
-            for other in (*self._colocated(node, batch), *used):
+                for other in (node.name, *beside, *used) if node.device else ():
+                    asked.setdefault(other, set()).add(node.device)
+            for other in (*beside, *used):
                 parent[find(other)] = find(node.name)
         groups: dict[str, _Group] = {}
         for node in batch.values():
@@ -237,7 +202,16 @@ class Placer:
             self._merge_requests(group, users)
             for name in group.anchors:
                 self._adopt(group, name, users)
-        return {m.name: group for group in groups.values() for m in group.members}
+        return {m.name: group for group in groups.values() for m in group.members}, asked
+
+    def _follows(self, node: NodeDef, beside: Iterable[str], asked: Mapping[str, set[str]]) -> bool:
+        """Whether a node asks for a device only because one asks that goes where state is."""
+        none: set[str] = set()
+        return any(
+            node.device in found.get(name, none)
+            for name in beside
+            for found in (asked, self._asked)
+        )
 
     def _colocated(self, node: NodeDef, batch: Mapping[str, NodeDef]) -> list[str]:
         """The other nodes that a node's ``loc:@`` groups name."""
@@ -254,7 +228,7 @@ class Placer:
                 tied.append(name)
         return tied
 
-    def _merge_requests(self, group: _Group, users: set[str]) -> None:
+    def _merge_requests(self, group: _Group, users: Collection[str]) -> None:
         def weight(node: NodeDef) -> int:
             makes_resource = any(s.dtype is resource for s in node.outputs)
             return 0 if makes_resource else 2 if node.name in users else 1
@@ -276,7 +250,7 @@ class Placer:
                     source=node.source,
                 )
 
-    def _adopt(self, group: _Group, placed: str, users: set[str]) -> None:
+    def _adopt(self, group: _Group, placed: str, users: Collection[str]) -> None:
         """Puts a group where a member of it is already."""
         there = self._placed[placed]
         if group.placed is not None and group.placed.device != there.device:

@@ -103,7 +103,7 @@ def _outputs(
             name, output = sent.get(node.attrs["key"], (name, index))
         cost = model.cost(name)
         value = node.attrs.get("value") if node.op == "Const" else None
-        dims = spec.shape.dims
+        dims = spec.shape.sizes
         shape = None if dims is None else tuple(dims)
         if cost is not None and output < len(cost.shapes):
             sizes.append(round(cost.output_bytes[output]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from actorsession.plan import call_block  # noqa: F401 - writes calls from here on
+from actorsession.plan import call_block, constructs  # noqa: F401 - write their nodes from here on
 from actorsession.plan.block import Block, Text
 from actorsession.plan.flow import Flow, Ref
 from actorsession.plan.segment import INDENT, Line, Segment
@@ -71,7 +71,7 @@ class SegmentWriter(Block):
         for slot, ref in fetches:
             self._results.append((slot, self._fetched(ref, again=ref in seen)))
             seen.add(ref)
-        name, text = f"segment_{self._index}", self._text
+        name, text = f"segment_{self._index}", self.text
         head = Line(f"def {name}({', '.join(['C', *self._parameters.values()])}):")
         tail = Line(f"{INDENT}return ({''.join([e + ', ' for _, e in self._results])})")
         return Segment(
@@ -84,24 +84,24 @@ class SegmentWriter(Block):
             after=after,
             cost=text.cost,
             cost_known=text.cost_known,
-            is_steady=text.steady and not any(self._flow.varies(i) for i in nodes),
+            is_steady=text.steady and not any(self.flow.varies(i) for i in nodes),
         )
 
     def value(self, ref: Ref) -> str:
         """The expression by which a value is read; values from outside become parameters."""
         name, i = super().value(ref), ref[0]
-        if not self._flow.once[i] and (self._flow.outside[i] or self._segment_of[i] != self._index):
+        if not self.flow.once[i] and (self.flow.outside[i] or self._segment_of[i] != self._index):
             self._parameters[ref] = name
         return name
 
     def _goes_on_without(self, i: int) -> bool:
-        return self._flow.suspends[i]
+        return self.flow.suspends[i]
 
     def _gives_away(self, ref: Ref) -> bool:
         return self._segment_of[ref[0]] == self._index and super()._gives_away(ref)
 
     def _fetched(self, ref: Ref, *, again: bool) -> str:
-        flow, value = self._flow, self.value(ref)
+        flow, value = self.flow, self.value(ref)
         if not self._own_fetches:
             return value
         if again or not flow.owned(ref) or flow.is_held(ref):

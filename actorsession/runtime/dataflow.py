@@ -1,22 +1,16 @@
 """The dataflow engine: a part with control flow of single operations, run node by node.
 
 ``DataflowRun`` is a ``PartitionRun`` that a step cannot tell from others, but for what is in it: a queue of
-nodes whose values have arrived. Each value belongs to one iteration of one frame, and may be **dead**: that
-of a way not taken. A node runs once in each iteration in which all that it reads is there, and is dead if any
-of that is; a Merge needs one value that lives. An Enter leads into a frame, which it makes for the iteration
-that it stands in; a NextIteration leads into the next one; an Exit leads out, and if it is dead it says so
-only when its frame is over, because a later iteration may make it live. A frame is over when nothing of it is
-under way.
+nodes whose values have arrived. It runs them one after another; ``routing`` knows where their values go, and
+which nodes those make ready.
 
 All of it belongs to the thread of the step, but for kernels that are dear: those run in the pool, each by
-itself. As little as possible is kept for an iteration: a node that waits for one value is queued when it
-comes.
+itself.
 """
 
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,28 +19,23 @@ import numpy as np
 
 from actorsession.errors import InternalError, InvalidArgumentError, OpError, from_exception
 from actorsession.plan.dataflow import (
-    ALONE,
-    BESIDE,
     CALL,
     CONSTANT,
-    ENTER,
-    EXIT,
     FEED,
     MERGE,
-    NEXT,
     RECEIVE,
     SENDING,
     SWITCH,
     LinkedDataflow,
-    LoopFrame,
     NodePlan,
 )
 from actorsession.plan.link import own
 from actorsession.plan.partition import CONTROL_TOKEN
-from actorsession.runtime.frames import FrameRun, Iteration, key_of
+from actorsession.runtime.frames import Iteration, key_of
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
 from actorsession.runtime.partition_run import HeldSends, PartitionRun, locate_error
 from actorsession.runtime.rendezvous import Arrival
+from actorsession.runtime.routing import DEAD, Routing
 
 if TYPE_CHECKING:
     from actorsession.runtime.step import Step
@@ -54,14 +43,6 @@ if TYPE_CHECKING:
 __all__ = ["DataflowRun", "HeldNode"]
 
 
-class _Dead:
-    """The value of a way not taken."""
-
-    def __repr__(self) -> str:
-        return "DEAD"
-
-
-_DEAD: Any = _Dead()
 # Nodes between two looks at the clock, and seconds that an event loop is held at a time.
 _LOOK = 32
 _SLICE = 0.002
@@ -109,8 +90,7 @@ class DataflowRun(PartitionRun):
     """One part with control flow of single operations in one step."""
 
     __slots__ = (
-        "_feeds", "_plain", "_queue", "_queued", "_root", "_running", "_suspended", "_tickets", "_values",
-        "engine",
+        "_feeds", "_plain", "_queued", "_routing", "_running", "_suspended", "_tickets", "engine",
     )  # fmt: skip
 
     def __init__(self, step: Step, linked: LinkedDataflow, feeds: Sequence[Any]) -> None:
@@ -118,9 +98,7 @@ class DataflowRun(PartitionRun):
         self.engine = linked
         self.left = 1
         self._feeds = feeds
-        self._queue: deque[tuple[NodePlan, Iteration, Any, bool]] = deque()
-        self._root = FrameRun(LoopFrame(""), None)
-        self._values: dict[int, Any] = {}  # by position in the fetches
+        self._routing = Routing()
         self._queued = self._running = False
         self._plain = not step.has_pool and step.collector is None
         self._suspended: dict[int, tuple[NodePlan, Iteration, int]] = {}
@@ -130,11 +108,8 @@ class DataflowRun(PartitionRun):
 
     def start(self) -> None:
         """Queues the nodes that wait for nothing."""
-        root = self._root.iterations[0]
-        for plan in self.engine.roots:
-            root.busy += 1
-            self._queue.append((plan, root, [], False))
-        if self._queue:
+        self._routing.begin(self.engine.roots)
+        if self._routing.queue:
             self._wake()
         else:
             self._conclude()
@@ -145,7 +120,7 @@ class DataflowRun(PartitionRun):
         """Runs what is queued, or in the pool one node; never raises what a kernel raised."""
         if isinstance(context, HeldNode):
             return self._execute_held(context)
-        step, queue = self.step, self._queue
+        step, queue = self.step, self._routing.queue
         self._queued, self._running = False, True
         until = time.perf_counter() + _SLICE
         looks = 0
@@ -174,8 +149,8 @@ class DataflowRun(PartitionRun):
     def finished(self, index: int, results: Sequence[Any]) -> None:
         """Goes on with what a kernel gave in the pool, or what is left in the queue, or ends."""
         for plan, iteration, values in results:
-            self._give(plan, iteration, values)
-        if not self._queue:
+            self._routing.give(plan, iteration, values)
+        if not self._routing.queue:
             self._conclude()
         elif results or self.step.loop is None:
             self._wake()
@@ -185,7 +160,7 @@ class DataflowRun(PartitionRun):
     def delivered(self, number: int, values: Any) -> None:
         """Takes in the values of a node that was suspended."""
         plan, iteration, begin = self._suspended.pop(number)
-        self._give(plan, iteration, self._outputs(plan, values, begin))
+        self._routing.give(plan, iteration, self._outputs(plan, values, begin))
         self._go_on()
 
     def located(self, number: int, exc: BaseException) -> OpError:
@@ -205,23 +180,23 @@ class DataflowRun(PartitionRun):
         """After a value that has come from outside."""
         if self._running:
             return
-        if self._queue:
+        if self._routing.queue:
             self._wake()
         else:
             self._conclude()
 
     def _conclude(self) -> None:
         """Ends the part, if nothing of it is under way any more."""
-        root = self._root.iterations[0]
-        if root.busy or root.frames or not self.left or self.step.error is not None:
+        if not (self._routing.over and self.left) or self.step.error is not None:
             return
         self.left = 0
         copy = own if self.engine.own_fetches else None
+        values = self._routing.fetched
         for position, name, output in self.engine.compiled.partition.fetches:
-            if position not in self._values:
+            if position not in values:
                 self.step.fail(self._dead_fetch(name, output))
                 return
-            value = self._values[position]
+            value = values[position]
             if copy is not None:
                 value = copy(value)
             elif isinstance(value, np.ndarray) and not value.ndim:
@@ -242,13 +217,13 @@ class DataflowRun(PartitionRun):
     def _run(self, plan: NodePlan, iteration: Iteration, values: Any, dead: bool) -> None:
         kind = plan.kind
         if dead and kind != SENDING and kind != RECEIVE:
-            self._give(plan, iteration, (_DEAD,) * plan.outputs, True)
+            self._routing.give(plan, iteration, (DEAD,) * plan.outputs, True)
         elif kind <= MERGE:
-            self._give(plan, iteration, values)
+            self._routing.give(plan, iteration, values)
         elif kind == CALL:
             if self._plain and plan.is_plain:
                 made = plan.function(*values)
-                self._give(plan, iteration, (made,) if plan.outputs == 1 else made or ())
+                self._routing.give(plan, iteration, (made,) if plan.outputs == 1 else made or ())
             else:
                 self._call(plan, iteration, values)
         elif kind == SWITCH:
@@ -257,11 +232,11 @@ class DataflowRun(PartitionRun):
                 raise InvalidArgumentError(
                     f"a predicate is a scalar, but it has shape {list(np.shape(predicate))}"
                 )
-            self._give(plan, iteration, (_DEAD, data) if predicate else (data, _DEAD))
+            self._routing.give(plan, iteration, (DEAD, data) if predicate else (data, DEAD))
         elif kind == CONSTANT:
-            self._give(plan, iteration, (plan.function,))
+            self._routing.give(plan, iteration, (plan.function,))
         elif kind == FEED:
-            self._give(plan, iteration, (self._feeds[plan.index],))
+            self._routing.give(plan, iteration, (self._feeds[plan.index],))
         elif kind == SENDING:
             self._send(plan, iteration, values, dead)
         elif kind == RECEIVE:
@@ -269,10 +244,10 @@ class DataflowRun(PartitionRun):
             self.step.rendezvous.recv_async(key, partial(self._came, plan, iteration, key))
         else:
             data, chosen = values
-            ways: list[Any] = [_DEAD] * plan.outputs
+            ways: list[Any] = [DEAD] * plan.outputs
             chosen = int(chosen)
             ways[chosen if 0 <= chosen < plan.outputs else -1] = data
-            self._give(plan, iteration, ways)
+            self._routing.give(plan, iteration, ways)
 
     def _call(self, plan: NodePlan, iteration: Iteration, values: Sequence[Any]) -> None:
         step = self.step
@@ -287,14 +262,14 @@ class DataflowRun(PartitionRun):
             step.suspend(self, number, plan.function(*values))
             return
         if plan.segment is not None:
-            self._give(plan, iteration, self._construct(plan, values))
+            self._routing.give(plan, iteration, self._construct(plan, values))
         else:
             begin = time.perf_counter_ns()
             found = self._outputs(plan, plan.function(*values), begin)
             seconds = (time.perf_counter_ns() - begin) * 1e-9
             if seconds > OFFLOAD_ABOVE:
                 plan.dear += _EMA * (seconds - plan.dear) if plan.dear else seconds
-            self._give(plan, iteration, found)
+            self._routing.give(plan, iteration, found)
 
     def _outputs(self, plan: NodePlan, made: Any, begin: int) -> Sequence[Any]:
         """What a kernel returned as a value for each output; noted where the step is traced."""
@@ -343,7 +318,7 @@ class DataflowRun(PartitionRun):
         if self.step.collector is not None:
             self.step.collector.add_transfer("send", key, self.linked.device, value)
         self.step.rendezvous.send(key, value, dead)
-        self._give(plan, iteration, (), dead)
+        self._routing.give(plan, iteration, (), dead)
 
     def _came(
         self, plan: NodePlan, iteration: Iteration, key: str, outcome: Arrival | OpError
@@ -353,164 +328,9 @@ class DataflowRun(PartitionRun):
             return
         if self.step.collector is not None:
             self.step.collector.add_transfer("recv", key, self.linked.device, outcome.value)
-        self._give(plan, iteration, (_DEAD if outcome.dead else outcome.value,), outcome.dead)
+        self._routing.give(
+            plan, iteration, (DEAD if outcome.dead else outcome.value,), outcome.dead
+        )
         self._go_on()
         if not self._running:
             self.step.drain()
-
-    # -- where values go -----------------------------------------------------------------------
-
-    def _give(
-        self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool = False
-    ) -> None:
-        """Hands on what a node has made, and counts it as done."""
-        if plan.fetched:
-            for output, position in plan.fetched:
-                if values[output] is not _DEAD:
-                    self._values[position] = values[output]
-        kind = plan.kind
-        if kind > NEXT:
-            self._spread(plan, iteration, values, dead)
-        elif kind == ENTER:
-            self._enter(plan, iteration, values[0])
-        elif kind == EXIT:
-            frame = iteration.frame
-            if not dead:
-                assert frame.parent is not None
-                self._spread(plan, frame.parent, values, dead)
-            elif iteration.index == frame.newest:
-                frame.dead_exits.append(plan)
-        elif not dead:
-            self._next(plan, iteration, values[0])
-        iteration.busy -= 1
-        if not iteration.busy:
-            self._tidy(iteration.frame)
-
-    def _spread(
-        self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool
-    ) -> None:
-        """Gives values to the nodes of an iteration that read them."""
-        queue, waiting = self._queue, iteration.waiting
-        for output, reader, at, how in plan.edges:
-            value = values[output]
-            if how == ALONE:
-                iteration.busy += 1
-                queue.append((reader, iteration, (value,), value is _DEAD))
-            elif how == BESIDE:
-                state = waiting.get(reader.number)
-                if state is None:
-                    state = [reader.pending, False, [None] * reader.inputs]
-                    waiting[reader.number] = state
-                state[0] -= 1
-                if value is _DEAD:
-                    state[1] = True
-                else:
-                    state[2][at] = value
-                if not state[0]:
-                    del waiting[reader.number]
-                    iteration.busy += 1
-                    queue.append((reader, iteration, state[2], state[1]))
-            else:
-                self._merge(reader, iteration, at, value, plan.is_enter)
-        if plan.followers:
-            for follower in plan.followers:
-                self._follow(follower, iteration, dead)
-
-    def _follow(self, plan: NodePlan, iteration: Iteration, dead: bool) -> None:
-        """Tells a node that one which it runs after is done."""
-        if plan.is_merge:
-            self._merge(plan, iteration, -1, None, False)
-            return
-        state = iteration.waiting.get(plan.number)
-        if state is None:
-            state = iteration.waiting[plan.number] = [plan.pending, False, [None] * plan.inputs]
-        state[0] -= 1
-        if dead and not plan.is_immortal:
-            state[1] = True
-        if not state[0]:
-            del iteration.waiting[plan.number]
-            iteration.busy += 1
-            self._queue.append((plan, iteration, state[2], state[1]))
-
-    def _merge(
-        self, plan: NodePlan, iteration: Iteration, at: int, value: Any, entered: bool
-    ) -> None:
-        """Gives a Merge a value, or with ``at`` -1 the end of a node that it runs after."""
-        state = iteration.waiting.get(plan.number)
-        if state is None:
-            # Nodes still to end, dead values so far, what it gives, and whether it was queued.
-            state = iteration.waiting[plan.number] = [plan.control, 0, None, False]
-        if state[3]:
-            return
-        if at < 0:
-            state[0] -= 1
-        elif value is not _DEAD:
-            if state[2] is None:
-                state[2] = (value, np.int32(at))
-        else:
-            # What else such a Merge reads is a NextIteration, which never comes after a dead Enter.
-            state[1] = plan.inputs if entered else state[1] + 1
-        if not state[0] and (state[2] is not None or state[1] >= plan.inputs):
-            state[3] = True
-            iteration.busy += 1
-            self._queue.append((plan, iteration, state[2], state[2] is None))
-
-    # -- frames --------------------------------------------------------------------------------
-
-    def _enter(self, plan: NodePlan, iteration: Iteration, value: Any) -> None:
-        loop = plan.frame
-        assert loop is not None
-        frame = iteration.frames.get(loop)
-        if frame is None:
-            frame = iteration.frames[loop] = FrameRun(loop, iteration)
-        dead = value is _DEAD
-        if plan.is_constant:
-            frame.constants.append((plan, value))
-            for inner in tuple(frame.iterations.values()):
-                self._spread(plan, inner, (value,), dead)
-        else:
-            self._spread(plan, frame.iterations[0], (value,), dead)
-        frame.enters -= 1
-        if not frame.enters:
-            self._tidy(frame)
-
-    def _next(self, plan: NodePlan, iteration: Iteration, value: Any) -> None:
-        frame = iteration.frame
-        if iteration.index == frame.newest:
-            if len(frame.iterations) >= frame.loop.parallel:
-                frame.deferred.append((plan, value))
-                return
-            self._begin_iteration(frame)
-        self._spread(plan, frame.iterations[iteration.index + 1], (value,), False)
-
-    def _begin_iteration(self, frame: FrameRun) -> None:
-        frame.newest += 1
-        iteration = frame.iterations[frame.newest] = Iteration(frame, frame.newest)
-        frame.dead_exits.clear()
-        deferred, frame.deferred = frame.deferred, []
-        for plan, value in deferred:
-            self._spread(plan, iteration, (value,), False)
-        for plan, value in frame.constants:
-            self._spread(plan, iteration, (value,), value is _DEAD)
-
-    def _tidy(self, frame: FrameRun) -> None:
-        """Drops iterations that are over, oldest first, and the frame itself with the last."""
-        parent = frame.parent
-        if parent is None:
-            return
-        iterations = frame.iterations
-        if frame.enters or not iterations:
-            return
-        while iterations:
-            oldest = next(iter(iterations.values()))
-            if oldest.busy or oldest.frames:
-                return
-            if frame.deferred:
-                # The next one takes its place, and begins before this one is forgotten.
-                self._begin_iteration(frame)
-            del iterations[oldest.index]
-        del parent.frames[frame.loop]
-        for plan in frame.dead_exits:
-            self._spread(plan, parent, (_DEAD,), True)
-        if not parent.busy and not parent.frames:
-            self._tidy(parent.frame)

@@ -27,7 +27,7 @@ from actorsession.errors import (
     OpError,
 )  # fmt: skip
 from actorsession.graph.device import DeviceAttributes, DeviceSpec
-from actorsession.plan.place import DeviceSet
+from actorsession.plan.device_set import DeviceSet
 from actorsession.runtime.resources import ResourceManager
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Frames and iterations of the dataflow engine: what one run of a loop keeps.
 
-Plain state, owned and changed by a ``DataflowRun`` alone.
+Plain state, owned and changed by the ``Routing`` of a run alone.
 """
 
 from __future__ import annotations

@@ -83,6 +83,11 @@ class PartialStep:
         self._holder: int | None = None  # the thread that has entered
         self._unwanted: OpError | None = None  # why the thread that is in it is to end it
 
+    @property
+    def loop_driven(self) -> bool:
+        """Whether it lives on an event loop, and not in the threads of its callers."""
+        return self._loop_driven
+
     def shape(self, feeds: tuple[str, ...], fetches: tuple[str, ...]) -> CallShape:
         """What a call of these names is in this run."""
         return self._plan.shape(feeds, fetches)
@@ -283,7 +288,7 @@ class GiveUpRun:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpAll:
-    """Ends every partial run of a session.
+    """Ends every partial run of a session that lives on the loop.
 
     Attributes:
         error: why, for the calls that wait.
@@ -296,7 +301,7 @@ class RunStates(Actor):
     """The partial runs of one session on an event loop; never waits.
 
     Args:
-        runs: by handle; nobody else changes them on this loop.
+        runs: by handle; those that live in threads are left to them.
     """
 
     def __init__(self, runs: dict[str, PartialStep]) -> None:
@@ -327,6 +332,7 @@ class RunStates(Actor):
 
     @handles(GiveUpAll)
     def on_give_up_all(self, message: GiveUpAll, call: CallContext) -> None:
-        """Ends all runs."""
+        """Ends all runs of the loop."""
         for run in list(self._runs.values()):
-            run.give_up(message.error)
+            if run.loop_driven:
+                run.give_up(message.error)

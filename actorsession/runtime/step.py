@@ -17,8 +17,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,41 +36,20 @@ from actorsession.runtime.dataflow import DataflowRun
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE, KernelPool
 from actorsession.runtime.partition_run import HeldSends, PartitionRun
 from actorsession.runtime.rendezvous import Rendezvous
+from actorsession.runtime.suspended import Suspended, SuspendedNodes
 from actorsession.runtime.thread_waits import Begun, drop
 
 if TYPE_CHECKING:
     from actorsession.plan.link import LinkedPartition, LinkedSegment
-    from actorsession.plan.segment import Suspension
     from actorsession.runtime.debugger import DebugRun
 
-__all__ = ["Step", "Suspended"]
+__all__ = ["Step"]
 
 _log = logging.getLogger("actorsession.runtime")
 
 # Seconds that a step which is given up from outside waits for kernels in the middle of a node, which may be
 # the user's code and wait for anything.
 _SETTLE = 5.0
-
-
-class Suspended(NamedTuple):
-    """A node that a step goes on without.
-
-    Attributes:
-        run: its partition.
-        number: the node's, among those of it that suspend; for a node that runs again and again, with a
-            multiple of how many these are.
-        since: when it was begun, by the monotonic clock.
-    """
-
-    run: PartitionRun
-    number: int
-    since: float
-
-    @property
-    def suspension(self) -> Suspension:
-        """The node, as its partition knows it."""
-        suspensions = self.run.linked.compiled.suspensions
-        return suspensions[self.number % len(suspensions)]
 
 
 class Step:
@@ -93,7 +71,6 @@ class Step:
     Attributes:
         since: when it was made, by the monotonic clock.
         pooled: segments that run in the pool or wait for a thread of it.
-        suspended: nodes that the step goes on without, until their values are there.
         loop: as given.
     """
 
@@ -125,7 +102,7 @@ class Step:
         self._in_pool = 0
         # What was handed to the pool and has not come back, for those who ask why the step hangs.
         self.pooled: set[HeldSends] = set()
-        self.suspended: dict[Future[Any], Suspended] = {}
+        self._suspended: SuspendedNodes | None = None  # made with the first; most steps have none
         self.since = time.monotonic()
         self._on_done: list[Callable[[], None]] = []
         self._given_up: OpError | None = None  # from another thread, or because time is over
@@ -183,10 +160,8 @@ class Step:
             return
         self.error = error
         self._ready.clear()
-        if self.suspended:
-            futures, self.suspended = self.suspended, {}
-            for future in futures:
-                future.cancel()
+        if self._suspended is not None:
+            self._suspended.cancel()
         self.rendezvous.abort(error)
         self._settle()
 
@@ -285,6 +260,11 @@ class Step:
         """The segments that run next, in the thread of the step."""
         return self._ready
 
+    @property
+    def suspended(self) -> Sequence[Suspended]:
+        """Nodes that the step goes on without at present; callable from any thread."""
+        return () if self._suspended is None else self._suspended.now()
+
     def _settle(self) -> None:
         if self.done:
             callbacks, self._on_done = self._on_done, []
@@ -322,8 +302,9 @@ class Step:
                         self.fail(self._given_up)
                         break
                     run, index = self._ready.popleft()
-                    if self._is_dear(run.linked.segments[index]):
-                        self._submit(run, index)
+                    segment = run.linked.segments[index]
+                    if self._is_dear(segment):
+                        self.offload(HeldSends(run, index), blocks=segment.blocks)
                     else:
                         self.finished(run, index, *run.execute(index))
         finally:
@@ -346,9 +327,6 @@ class Step:
     def has_pool(self) -> bool:
         """Whether there are other threads to run in."""
         return self._pool is not None
-
-    def _submit(self, run: PartitionRun, index: int) -> None:
-        self.offload(HeldSends(run, index), blocks=run.linked.segments[index].blocks)
 
     def offload(self, held: HeldSends, *, blocks: bool) -> None:
         """Runs something in the kernel pool.
@@ -404,40 +382,9 @@ class Step:
         if self.error is not None:
             drop(begun)
             return
-        if isinstance(begun, Future):
-            future = begun
-        else:
-            assert self.loop is not None
-            future = asyncio.run_coroutine_threadsafe(begun, self.loop)
-        if future.done():
-            self._take(run, number, future)
-        else:
-            self.suspended[future] = Suspended(run, number, time.monotonic())
-            future.add_done_callback(self._hear)
-
-    def _hear(self, future: Future[Any]) -> None:
-        """Comes back to the thread of the step; called in any."""
-        assert self.loop is not None
-        # The loop may be closed already; then nobody waits for the result any more.
-        with contextlib.suppress(RuntimeError):
-            self.loop.call_soon_threadsafe(self._resume, future)
-
-    def _resume(self, future: Future[Any]) -> None:
-        found = self.suspended.pop(future, None)
-        if found is not None:
-            self._take(found.run, found.number, future)
-            self.drain()
-
-    def _take(self, run: PartitionRun, number: int, future: Future[Any]) -> None:
-        error = (
-            CancelledError("the node's wait was cancelled")
-            if future.cancelled()
-            else future.exception()
-        )
-        if error is not None:
-            self.fail(run.located(number, error))
-        else:
-            run.delivered(number, future.result())
+        if self._suspended is None:
+            self._suspended = SuspendedNodes(self.loop)
+        self._suspended.add(run, number, begun)
 
     def finished(
         self, run: PartitionRun, index: int, results: Sequence[Any], error: OpError | None

@@ -36,7 +36,8 @@ from actorsession.runtime.waits import (
 
 if TYPE_CHECKING:
     from actorsession.plan.link import LinkedPartition, LinkedSegment
-    from actorsession.runtime.step import Step, Suspended
+    from actorsession.runtime.step import Step
+    from actorsession.runtime.suspended import Suspended
 
 __all__ = ["Stacks", "inline_kernels", "step_waits", "what_became_of"]
 
@@ -176,7 +177,7 @@ def _runs(step: Step, stacks: Stacks) -> list[PartitionRun]:
             found[id(run)] = run
     queued = [run for run, _ in tuple(step.queued)]
     pooled = [held.run for held in tuple(step.pooled)]
-    suspended = [s.run for s in tuple(step.suspended.values())]
+    suspended = [s.run for s in step.suspended]
     for run in (*queued, *pooled, *suspended, *stacks.runs_of(step)):
         found[id(run)] = run
     return [run for run in found.values() if run.left]
@@ -222,7 +223,7 @@ class _States:
                         held.run.linked, segment, held.node, seconds, held.run, queued=not held.runs
                     )
                 )
-        kernels += [self.suspended(s) for s in tuple(self.step.suspended.values())]
+        kernels += [self.suspended(s) for s in self.step.suspended]
         return sorted(kernels, key=lambda k: (k.queued, k.suspended, -k.seconds))
 
     def suspended(self, waiting: Suspended) -> KernelNow:
@@ -358,7 +359,7 @@ def _blocking(states: _States, run: PartitionRun, index: int) -> KernelNow | Non
         if (id(run), number) in states.pooled:
             return _kernel(run.linked, run.linked.segments[number], None, 0.0, run, queued=True)
     slots = set(run.linked.segments[index].segment.waits)
-    for waiting in tuple(states.step.suspended.values()):
+    for waiting in states.step.suspended:
         suspension = waiting.suspension if waiting.run is run else None
         if suspension is not None and suspension.arrival in slots:
             return states.suspended(waiting)

@@ -262,11 +262,7 @@ class BaseSession:
         self._check_usable()
         self._runs += 1
         if self._graph.version != self._growth.version:
-            self._growth.look(self._runs)
-            if self._graph.restrictions != self._restrictions:
-                # What was fed or fetched before may be forbidden by now.
-                self._restrictions = self._graph.restrictions
-                self._requests.clear()
+            self._look_at_graph()
         shape = fetch_key(fetches)
         if shape is None:
             return self._new_request(fetches, tuple(feed_dict or ()))
@@ -277,6 +273,14 @@ class BaseSession:
                 self._requests.clear()
             request = self._requests[key] = self._new_request(fetches, tuple(feed_dict or ()))
         return request
+
+    def _look_at_graph(self) -> None:
+        """Takes in that the graph was changed since the run before."""
+        self._growth.look(self._runs)
+        if self._graph.restrictions != self._restrictions:
+            # What was fed or fetched before may be forbidden by now.
+            self._restrictions = self._graph.restrictions
+            self._requests.clear()
 
     def _new_request(self, fetches: Any, keys: tuple[Any, ...]) -> Request:
         check_not_empty(self._graph)

@@ -105,10 +105,13 @@ class _Prepared:
         self._request = None
 
     def _checked(self, options: Any, run_metadata: Any) -> Request:
-        request = self._request
-        if request is None or self._session.closed:
+        request, session = self._request, self._session
+        if request is None or session.closed:
             self._refuse()
-        self._session._check_usable()
+        session._check_usable()
+        session._runs += 1
+        if session.graph.version != session._growth.version:
+            session._look_at_graph()
         if (options is not None or run_metadata is not None) and not self._accepts:
             raise TypeError(
                 "the callable takes no options: make it with make_callable(..., accept_options=True)"

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
-import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from actorsession.actors.admission import Admission, bytes_held
-from actorsession.actors.deadline import NEVER, Deadline
+from actorsession.actors.deadline import Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions
-from actorsession.config.environment import environment_switch
-from actorsession.errors import CancelledError, DeadlineExceededError, InternalError, OpError
+from actorsession.errors import CancelledError, OpError
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
@@ -30,14 +27,14 @@ from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.runtime.debugger import SessionDebugger
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import device_set, make_devices
-from actorsession.runtime.executor import Executor, Gate, LoadedGraph, TimedGate
+from actorsession.runtime.executor import Executor, Gate, TimedGate
 from actorsession.runtime.feeds import kept_feed
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.pools import SessionPools
-from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.step import Step
 from actorsession.runtime.tensor_store import install_tensor_store
 from actorsession.runtime.waits import MasterWaits
+from actorsession.session.direct_steps import DirectSteps, graph_of, needs_step, result_of
 from actorsession.session.partial import PartialRuns
 from actorsession.session.placement_log import log_devices
 from actorsession.session.planner import DirectPlan, Planner
@@ -47,13 +44,9 @@ from actorsession.session.why_here import MOST, waits_here
 
 __all__ = ["DirectPlan", "DirectSession", "SessionStatistics"]
 
-_log = logging.getLogger("actorsession.session")
-_STEP_IDS = itertools.count(1)
 # Seconds that runs which need no waiting may hold the event loop in a row.
 _TURN = 0.005
 _CLOSED = "Session has been closed."
-# Whether a step that failed or was given up waits for its kernels that are still in the pool.
-_SYNC_VARIABLES = ("ACTORSESSION_SYNC_ON_FINISH", "TF_SYNC_ON_FINISH")
 
 
 class DirectSession:
@@ -89,15 +82,14 @@ class DirectSession:
         self.on_evict: Callable[[DirectPlan], None] | None = None
         self.on_close: Callable[[DirectSession], None] | None = None
         self._gate = Gate()
-        self._steps: set[Step] = set()
+        self._steps = DirectSteps(self._gate, self.debugger)
         self._inflight = Admission(config.max_inflight_steps).share(
             config.max_inflight_steps, config.max_inflight_bytes
         )
         self._waiting_on: asyncio.AbstractEventLoop | None = None
         self.partial_runs = PartialRuns(
-            self.planner, self._device_set, config, self._gate, self._partial_step, self._end_step
+            self.planner, self._device_set, config, self._gate, self._partial_step, self._steps.end
         )
-        self._sync_on_finish = environment_switch(*_SYNC_VARIABLES, default=True)
         threads = config.intra_op_parallelism_threads
         self._blas: BlasThreads | None = hold_blas_threads(threads) if threads else None
         self._turn_ends = 0.0
@@ -194,21 +186,21 @@ class DirectSession:
             OpError: the step's first error.
         """
         self.planner.touch(plan)
-        if plan.inline is not None and (options is None or not _needs_step(options)):
+        if plan.inline is not None and (options is None or not needs_step(options)):
             values = self._run_inline(plan, feeds, limit)
             if metadata is not None:
                 self._report(plan, None, options, metadata)
             return values
-        step = self._new_step(plan, options, None, limit)
+        step = self._steps.new(plan, options, None, limit)
         try:
-            _graph(plan, step).begin(step, feeds)
-            values = _result(step)
+            graph_of(plan, step).begin(step, feeds)
+            values = result_of(step)
         except BaseException as exc:
             # Ctrl-C is no error of a node; who hears of the step's end must not take it for a good one.
             step.fail(CancelledError(f"step {step.step_id} was interrupted: {exc!r}"))
             raise
         finally:
-            self._end_step(step)
+            self._steps.end(step)
         if metadata is not None:
             self._report(plan, step, options, metadata)
         return values
@@ -248,25 +240,37 @@ class DirectSession:
             self._turn_ends = now + _TURN
             await asyncio.sleep(0)
         self.planner.touch(plan)
-        needs_step = options is not None and _needs_step(options)
+        whole = options is not None and needs_step(options)
         pool = self._pools.choose(options)
-        if plan.inline is not None and not needs_step and (plan.inline.cheap or pool is None):
+        if plan.inline is not None and not whole and (plan.inline.cheap or pool is None):
             values = self._run_inline(plan, feeds, limit)
             if metadata is not None:
                 self._report(plan, None, options, metadata)
             return values
+        return await self._run_step(plan, feeds, limit, options, metadata, pool)
+
+    async def _run_step(
+        self,
+        plan: DirectPlan,
+        feeds: Sequence[Any],
+        limit: float | None,
+        options: RunOptions | None,
+        metadata: RunMetadata | None,
+        pool: KernelPool | None,
+    ) -> Sequence[Any]:
+        """``run`` of what is no single call."""
         nbytes = 0 if plan.graph.may_wait else bytes_held(feeds)
         if not self._inflight.enter_nowait(nbytes):
             limit = await self._wait_for_turn(nbytes, limit)
         try:
-            step = self._new_step(plan, options, pool, limit)
+            step = self._steps.new(plan, options, pool, limit)
             try:
-                _graph(plan, step).tell(step, [kept_feed(f) for f in feeds])
+                graph_of(plan, step).tell(step, [kept_feed(f) for f in feeds])
                 if not step.done:
-                    await self._wait(step, plan, limit)
-                values = _result(step)
+                    await self._steps.wait(step, plan, limit)
+                values = result_of(step)
             finally:
-                self._end_step(step)
+                self._steps.end(step)
         finally:
             self._inflight.leave(nbytes)
         if metadata is not None:
@@ -304,57 +308,12 @@ class DirectSession:
             metadata.step_stats = step.stats
         if options is not None and options.output_partition_graphs:
             metadata.partition_graphs = partition_graphs(
-                _graph(plan, step).partitions, infer_shapes=self._config.graph_options.infer_shapes
+                graph_of(plan, step).partitions,
+                infer_shapes=self._config.graph_options.infer_shapes,
             )
 
-    def _new_step(
-        self,
-        plan: DirectPlan,
-        options: RunOptions | None,
-        pool: KernelPool | None,
-        limit: float | None,
-    ) -> Step:
-        self._gate.check()
-        debug = None
-        if options is not None and options.debug_options.active:
-            debug = self.debugger.begin(plan.signature, options.debug_options)
-        graph = plan.graph if debug is None else debug.graph
-        step = Step(
-            next(_STEP_IDS),
-            Rendezvous(),
-            len(plan.signature.fetches),
-            partitions=len(graph.parts),
-            pool=pool,
-            # Whoever runs here without a pool, and so perhaps without a loop, has no node that suspends.
-            loop=asyncio.get_running_loop() if pool is not None or graph.suspends else None,
-            trace=options is not None and options.traced,
-            # A timer of the event loop ends what is in the pool; this, what holds the loop or has none.
-            deadline=NEVER if limit is None else Deadline.after(limit),
-            sync_on_finish=self._sync_on_finish,
-            debug=debug,
-        )
-        self._steps.add(step)
-        return step
-
     def _partial_step(self, plan: Any, on_loop: bool) -> Step:
-        return self._new_step(plan, None, self._pools.choose(None) if on_loop else None, None)
-
-    def _end_step(self, step: Step) -> None:
-        self._steps.discard(step)
-        if step.debug is not None:
-            step.debug.end(step.error)
-
-    async def _wait(self, step: Step, plan: DirectPlan, limit: float | None) -> None:
-        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
-        try:
-            await deadline.wait(step.wait(), what=f"step {step.step_id} ({plan.signature})")
-        except DeadlineExceededError as error:
-            step.fail(error)
-        except asyncio.CancelledError:
-            step.fail(CancelledError(f"step {step.step_id} was cancelled by its caller"))
-            await step.settled()
-            raise
-        await step.settled()
+        return self._steps.new(plan, None, self._pools.choose(None) if on_loop else None, None)
 
     async def why(self, within: float) -> Why:
         """``why_here`` for the asynchronous face; it waits for nothing."""
@@ -368,15 +327,14 @@ class DirectSession:
             session="", task=LOCAL_TASK, partial_runs=tuple(runs), left_out=total - len(runs),
             in_flight=inflight.in_flight, waiting=inflight.waiting,
         )  # fmt: skip
-        waits = waits_here(list(self._steps), LOCAL_TASK, self._gate)
+        waits = waits_here(self._steps.now(), LOCAL_TASK, self._gate)
         return explain([replace(waits, masters=(master,))])
 
     # -- end -----------------------------------------------------------------------------------
 
     def cancel_steps(self, error: OpError) -> None:
         """Gives up every step that runs; callable from any thread."""
-        for step in list(self._steps):
-            step.give_up(error)
+        self._steps.cancel(error)
 
     def reset_containers(self, containers: Sequence[str]) -> None:
         """Clears containers on every device; the default one if none is named."""
@@ -409,7 +367,7 @@ class DirectSession:
     def statistics(self) -> SessionStatistics:
         """Counters of the session."""
         resources = [d.resources.statistics() for d in self._devices]
-        steps = list(self._steps)
+        steps = self._steps.now()
         return SessionStatistics(
             cache=self.planner.statistics(),
             nodes=len(self.planner.known),
@@ -423,21 +381,3 @@ class DirectSession:
             offloaded=self._pools.submitted,
             graph_passes=self.planner.pass_statistics(),
         )
-
-
-def _needs_step(options: RunOptions) -> bool:
-    """Whether a run must see its nodes one by one, which a plan called inline does not show."""
-    return options.traced or options.debug_options.active
-
-
-def _graph(plan: DirectPlan, step: Step | None) -> LoadedGraph:
-    """What a step runs: the plan's graph, or the decorated one that it is debugged on."""
-    return plan.graph if step is None or step.debug is None else step.debug.graph
-
-
-def _result(step: Step) -> Sequence[Any]:
-    if step.error is None and not step.done:  # of a failed one kernels may be left to themselves
-        raise InternalError(
-            f"step {step.step_id} waits for {step.waiting()} with nobody to send it"
-        )
-    return step.result()

@@ -155,7 +155,7 @@ def converter(tensor: Tensor, owner: Any = None) -> Converter:
     is_scalar = shape.rank == 0 and dtype.kind in "bf"
     low, high = _exact_ints(dtype) if shape.rank == 0 else (1, 0)
     anything = shape.rank is None
-    dims = shape.dims
+    dims = shape.sizes
     # Strings of other forms than bytes are encoded, also inside arrays of the right type.
     by_reference = np.ndarray if dtype.kind != "s" else None
 

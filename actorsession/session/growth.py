@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 
 from actorsession.graph.graph import Graph
-from actorsession.graph.operation import Operation
+from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.source import stack_level
 
 __all__ = ["GraphGrowthWarning", "GraphMutationWarning", "GrowthWatch"]
@@ -47,7 +47,7 @@ class GrowthWatch:
         self._streak = 0
         self._told = False
         self._known = 0  # operations seen by the last look
-        self._refinements = graph.refinements
+        self._changes = graph.changes
         self.version = -1
         self.growths = 0
         self.nodes = 0
@@ -59,9 +59,9 @@ class GrowthWatch:
             runs: how many runs the session has made so far.
         """
         graph = self._graph
-        version, refinements = graph.version, graph.refinements
+        version, changes = graph.version, graph.changes
         added = graph.operations_since(self._known)
-        if refinements != self._refinements:
+        if changes != self._changes:
             self._report_changes()
         if self.version >= 0 and added:
             self.growths += 1
@@ -79,7 +79,7 @@ class GrowthWatch:
                 )
         self._runs_before = runs
         self._known += len(added)
-        self._refinements = refinements
+        self._changes = changes
         self.version = version
 
     def _has_taken_in(self, op: Operation) -> bool:
@@ -94,13 +94,27 @@ class GrowthWatch:
         return op.number < self._known
 
     def _report_changes(self) -> None:
-        for tensor, source in self._graph.refined_since(self._refinements):
-            if self._has_taken_in(tensor.op):
+        for element, source in self._graph.changed_since(self._changes):
+            op = element if isinstance(element, Operation) else element.op
+            if self._has_taken_in(op):
+                what, advice = _change(element)
                 warnings.warn(
-                    f"the static shape of {tensor.name!r} was changed to {tensor.shape} at "
-                    f"{source or '?'} after a session had taken the node in (it was built at "
-                    f"{tensor.op.source or '?'}): plans made before keep the old one. Set shapes before "
-                    "the first run",
+                    f"{what} at {source or '?'} after a session had taken the node in (it was built at "
+                    f"{op.source or '?'}): {advice}",
                     GraphMutationWarning,
                     stacklevel=stack_level(),
                 )
+
+
+def _change(element: Tensor | Operation) -> tuple[str, str]:
+    """What happened to a tensor that was refined, or to an operation that reads something else."""
+    if isinstance(element, Operation):
+        inputs = ", ".join(t.name for t in element.inputs)
+        return (
+            f"the inputs of {element.name!r} were changed to {inputs}",
+            "it goes on with those that it knew. Build another node, or make a new session",
+        )
+    return (
+        f"the static shape of {element.name!r} was changed to {element.shape}",
+        "plans made before keep the old one. Set shapes before the first run",
+    )

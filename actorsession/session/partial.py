@@ -1,9 +1,9 @@
 """Partial runs: a step that is fed and fetched in several calls.
 
 Owns the partial runs of one direct session: their handles, the way in which they are driven, and the
-collection of those that nobody continues. On an event loop they live in the actor
-``RunStates``; without one each is driven in the thread that calls, under a lock of its own. The methods that
-users call stand in ``partial_faces``.
+collection of those that nobody continues. On an event loop they live in the actor ``RunStates``; without
+one each is driven in the thread that calls, under a lock of its own. A ``Session`` has a loop for those
+whose nodes wait without a thread. The methods that users call stand in ``partial_faces``.
 """
 
 from __future__ import annotations
@@ -21,14 +21,8 @@ from typing import Any
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto
-from actorsession.errors import (
-    AbortedError,
-    CancelledError,
-    DeadlineExceededError,
-    OpError,
-    UnimplementedError,
-)
-from actorsession.plan.place import DeviceSet
+from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
+from actorsession.plan.device_set import DeviceSet
 from actorsession.runtime.executor import Gate
 from actorsession.runtime.partial_step import (
     BeginRun,
@@ -119,26 +113,27 @@ class PartialRuns:
             self.requests.clear()
         self.requests[key] = value
 
+    def needs_loop(self, plan: PartialPlan) -> bool:
+        """Whether runs of a plan have nodes that wait without a thread, those of queues for instance."""
+        return plan.graph.suspends
+
+    def is_on_loop(self, handle: str) -> bool:
+        """Whether a run lives on an event loop, so that ``call`` continues it."""
+        run = self._runs.get(handle)
+        return run is not None and run.loop_driven
+
     # -- in the caller's thread ----------------------------------------------------------------
 
     def open_here(self, plan: PartialPlan, limit: float | None) -> str:
         """Starts a run in the calling thread.
 
         Args:
-            plan: what it does.
+            plan: what it does; not one that ``needs_loop``.
             limit: seconds for what can run with nothing fed; ``None`` for none.
 
         Returns:
             Its handle.
-
-        Raises:
-            UnimplementedError: if nodes of it wait without a thread.
         """
-        if plan.graph.suspends:
-            raise UnimplementedError(
-                f"a partial run of {plan.label!r} has nodes that wait without a thread (those of queues, "
-                "say), which needs an event loop: use AsyncSession for it"
-            )
         run = self._new_run(plan, on_loop=False)
         if limit is not None:
             run.step.limit(Deadline.after(limit))
@@ -202,10 +197,10 @@ class PartialRuns:
         run = self._runs.get(handle)
         if run is None:
             return
-        if self._actor is None:
-            run.end(error)
-        else:
+        if run.loop_driven:
             self._tell(GiveUpRun(handle, error))
+        else:
+            run.end(error)
 
     # -- on an event loop ----------------------------------------------------------------------
 
@@ -292,7 +287,8 @@ class PartialRuns:
     def _delete(self, run: PartialStep) -> None:
         self._runs.pop(run.state.handle, None)
         self._end_step(run.step)
-        if self._alarm is not None and not self._runs:
+        # From another thread it is left to ring, and finds nothing then.
+        if self._alarm is not None and not self._runs and run.loop_driven:
             self._alarm.cancel()
             self._alarm = None
 
@@ -304,7 +300,8 @@ class PartialRuns:
         except AbortedError:
             # Its loop is closed: nobody waits for these runs, or can ever continue them.
             for run in list(self._runs.values()):
-                run.give_up(message.error)
+                if run.loop_driven:
+                    run.give_up(message.error)
         except OpError as exc:
             _log.warning("partial runs are not ended: %s", exc)
 
@@ -316,10 +313,10 @@ class PartialRuns:
                 handle = run.state.handle
                 _log.info("partial run %r was idle for %g s and is given up", handle, self._limit)
                 error = CancelledError(f"partial run {handle!r} was idle for {self._limit:g} s")
-                if self._actor is None:
-                    run.end_if_idle(now, self._limit, error)
-                else:
+                if run.loop_driven:
                     self._tell(GiveUpRun(handle, error))
+                else:
+                    run.end_if_idle(now, self._limit, error)
 
     def _arm(self, seconds: float) -> None:
         self._alarm = asyncio.get_running_loop().call_later(seconds, self._ring)
@@ -353,8 +350,8 @@ class PartialRuns:
         """Ends every run; from any thread."""
         if self._actor is not None:
             self._tell(GiveUpAll(error))
-        else:
-            for run in list(self._runs.values()):
+        for run in list(self._runs.values()):
+            if not run.loop_driven:
                 run.end(error)
         self.requests.clear()
         self.plans.clear()

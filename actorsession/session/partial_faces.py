@@ -52,7 +52,7 @@ class _PartialFace(_Base):
         graph = self._graph
         self._runs += 1
         if graph.version != self._growth.version:
-            self._growth.look(self._runs)
+            self._look_at_graph()
         keys = () if feeds is None else feeds if isinstance(feeds, (list, tuple)) else (feeds,)
         shape = fetch_key(fetches) if all(type(k) in _PLAIN for k in keys) else None
         # What may be fed can become less while the graph grows.
@@ -143,10 +143,10 @@ class SyncPartialRuns(_PartialFace):
             raise RuntimeError(IN_LOOP)
         runs = self._partial_runs()
         plan = self._partial_plan(runs, fetches, feeds)
-        if isinstance(runs, RemotePartialRuns):
-            remote: str = self._wait(runs.open(plan))
-            return remote
-        handle: str = runs.open_here(plan, self._timeout(None))
+        if isinstance(runs, RemotePartialRuns) or runs.needs_loop(plan):
+            handle: str = self._wait(runs.open(plan))
+        else:
+            handle = runs.open_here(plan, self._timeout(None))
         return handle
 
     def partial_run(
@@ -185,7 +185,7 @@ class SyncPartialRuns(_PartialFace):
         feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
         signature = request.signature
         asked = handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
-        if isinstance(runs, RemotePartialRuns):
+        if isinstance(runs, RemotePartialRuns) or runs.is_on_loop(handle):
             return request.result(feeds, self._wait(runs.call(*asked)))
         return request.result(feeds, runs.call_here(*asked))
 
@@ -298,7 +298,7 @@ class PartialRun(_PartialRun):
     ) -> None:
         runs: _Runs = self._session._session.partial_runs
         error = self._left()
-        if isinstance(runs, PartialRuns):
+        if isinstance(runs, PartialRuns) and not runs.is_on_loop(self.handle):
             runs.give_up_here(self.handle, error)
         elif not self._session.closed:
             with contextlib.suppress(OpError):  # closed by another thread, which has ended it

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError, OpError
 from actorsession.plan.cache import PlanCache
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partial import PartialParts, check_signature, make_partial
-from actorsession.plan.place import DeviceSet
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.executor import LoadedGraph
 from actorsession.session.planner import Planner

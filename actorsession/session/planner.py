@@ -19,10 +19,11 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef
 from actorsession.plan.cache import CacheStatistics, PlanCache
 from actorsession.plan.cost_model import CostModel, prime
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.optimise import optimiser_settings
 from actorsession.plan.partition import Partition, partition
 from actorsession.plan.passes import PassRunner, PassStatistics
-from actorsession.plan.place import DeviceSet, Placed, Placer
+from actorsession.plan.place import Placed, Placer
 from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug_graph import DebugGraphDecorator
@@ -124,14 +125,14 @@ class Planner:
             extended = self._graph.extended_since(self._extensions)
             changed = [op for op in dict.fromkeys(extended) if op.name in self._view]
             added = self._graph.operations_since(self._taken)
-            nodes = [op.node_def for op in (*changed, *added)]
+            nodes = [op.plain for op in (*changed, *added)]
         if not nodes:
             return
         checked = self._view.checked(self._passes.new_nodes(nodes, self._view, self._devices))
         new = self._view.new_in(checked)
-        self._settle_ties(new)
         if self._places_all:
             self._place(new)
+        self._settle_ties(new)
         self._view.add(checked)
         self._extensions += len(extended)
         self._taken += len(added)

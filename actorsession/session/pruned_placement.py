@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import lookup
-from actorsession.plan.place import DeviceSet, Placed, Placer
+from actorsession.plan.device_set import DeviceSet
+from actorsession.plan.place import Placed, Placer
 
 __all__ = ["PrunedPlacement"]
 

@@ -421,4 +421,4 @@ def _may_wait(operations: Sequence[Any]) -> bool:
 
 
 def _wire(operations: Sequence[Any], seed: int | None) -> list[Any]:
-    return GraphDef(tuple(op.node_def for op in operations), seed=seed).to_wire()
+    return GraphDef(tuple(op.plain for op in operations), seed=seed).to_wire()

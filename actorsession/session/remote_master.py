@@ -30,6 +30,7 @@ from actorsession.errors import (
 )  # fmt: skip
 from actorsession.messages.done import Done
 from actorsession.messages.session import MASTER, ResetContainers
+from actorsession.session.fates import with_fate
 from actorsession.session.security import are_our_files_at_fault, security_of
 from transports import (
     AuthenticationError,
@@ -134,10 +135,11 @@ class MasterConnection:
                     raise InvalidArgumentError(str(exc)) from exc
                 last = exc
             if left <= RETRY:
-                raise UnavailableError(
+                nobody = UnavailableError(
                     f"no master answers at {self._target} after {attempts} "
                     f"attempt{'s' * (attempts > 1)}; last: {last}"
-                ) from last
+                )
+                raise await with_fate(nobody, self._target) from last
             await asyncio.sleep(RETRY)
 
     async def ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
@@ -153,7 +155,11 @@ class MasterConnection:
         """
         if self._ref is None:
             raise InternalError("the session is not connected")
-        answer = await self._ref.ask(message, deadline)
+        try:
+            answer = await self._ref.ask(message, deadline)
+        except UnavailableError as error:
+            await with_fate(error, self._target)
+            raise
         if not isinstance(answer, reply):
             raise InternalError(
                 f"the master answered {type(answer).__name__}, not {reply.__name__}"

@@ -18,7 +18,8 @@ from actorsession.graph.dtypes import string
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.queues import FIFOQueue, QueueBase
+from actorsession.ops.queues.base import QueueBase
+from actorsession.ops.queues.queues import FIFOQueue
 from actorsession.train.input_batches import (
     batch,
     batch_join,
@@ -32,10 +33,30 @@ from actorsession.train.input_batches import (
 from actorsession.train.queue_runner import QueueRunner, add_queue_runner
 
 __all__ = [
-    "batch", "batch_join", "input_producer", "limit_epochs", "maybe_batch", "maybe_batch_join",
-    "maybe_shuffle_batch", "maybe_shuffle_batch_join", "range_input_producer", "shuffle_batch",
-    "shuffle_batch_join", "slice_input_producer", "string_input_producer",
+    "batch", "batch_join", "input_producer", "limit_epochs", "match_filenames_once", "maybe_batch",
+    "maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join", "range_input_producer",
+    "shuffle_batch", "shuffle_batch_join", "slice_input_producer", "string_input_producer",
 ]  # fmt: skip
+
+
+def match_filenames_once(pattern: Any, name: str | None = None) -> ops.Variable:
+    """The files whose paths fit a pattern, looked up when local variables are initialised and kept then.
+
+    Args:
+        pattern: a string, or a vector of them; see ``matching_files``.
+        name: wanted name.
+
+    Returns:
+        A local variable, a vector of strings.
+    """
+    with name_scope(name or "matching_filenames") as scope:
+        return ops.Variable(
+            ops.matching_files(pattern),
+            trainable=False,
+            validate_shape=False,
+            name=scope,
+            collections=[GraphKeys.LOCAL_VARIABLES],
+        )
 
 
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
@@ -93,7 +114,7 @@ def input_producer(
     with name_scope(name or "input_producer"):
         rows = ops.convert_to_tensor(input_tensor, name="input_tensor")
         shape = rows.shape[1:].merge_with(TensorShape(element_shape))
-        if not shape.is_fully_defined:
+        if not shape.is_fully_defined():
             raise ValueError(
                 "Either `input_tensor` must have a fully defined shape or `element_shape` must be specified"
             )
@@ -125,7 +146,7 @@ def string_input_producer(
         ValueError: for an empty list. An empty tensor is an InvalidArgumentError at run time.
     """
     needed = "string_input_producer requires a non-null input tensor"
-    if not isinstance(string_tensor, Tensor) and not len(string_tensor):
+    if not isinstance(string_tensor, (Tensor, ops.Variable)) and not len(string_tensor):
         raise ValueError(needed)
     with name_scope(name or "input_producer") as scope:
         strings = ops.convert_to_tensor(string_tensor, string)

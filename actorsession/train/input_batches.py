@@ -15,7 +15,8 @@ from actorsession.graph.defaults import name_scope
 from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
+from actorsession.ops.queues.base import QueueBase
+from actorsession.ops.queues.queues import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
 from actorsession.train.queue_runner import QueueRunner, add_queue_runner
 
 __all__ = [

@@ -20,6 +20,7 @@ from actorsession.ops.flow.control_flow import cond
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.variables.initializers import zeros_initializer
 from actorsession.ops.variables.variable import Variable
+from actorsession.train.slot_names import name_beside
 
 __all__ = ["ExponentialMovingAverage"]
 
@@ -120,7 +121,7 @@ class ExponentialMovingAverage:
     # -- one average ---------------------------------------------------------------------------
 
     def _start(self, value: Variable | Tensor) -> Variable:
-        name = f"{value.op.name}/{self._name}"
+        name = name_beside(value.op.name, self._name)
         graph = value.graph
         if isinstance(value, Variable):
             variable = value
@@ -130,18 +131,17 @@ class ExponentialMovingAverage:
                     variable.is_initialized(), variable.read_value, lambda: variable.initial_value
                 )
                 first.set_shape(variable.shape)
-                fixed = variable.shape.is_fully_defined
+                fixed = variable.shape.is_fully_defined()
                 average = Variable(first, trainable=False, name=name, validate_shape=fixed)
             graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, variable)
             return average
         average = _zeros(value, name)
         if self._zero_debias:
-            base = average.op.name
+            # As in TensorFlow: the name of the average, below the scope once more.
+            biased, count = (name_beside(average.op.name, e) for e in ("biased", "local_step"))
             with graph.colocate_with(average.op):
-                updates = Variable(
-                    zeros_initializer(value.dtype)(()), trainable=False, name=f"{base}/local_step"
-                )
-                self._biased[average] = (_zeros(value, f"{base}/biased"), updates)
+                updates = Variable(zeros_initializer(value.dtype)(()), trainable=False, name=count)
+                self._biased[average] = (_zeros(value, biased), updates)
         return average
 
     def _tensor_of_decay(self) -> Tensor:
@@ -173,7 +173,7 @@ def _zeros(like: Tensor, name: str) -> Variable:
     Raises:
         ValueError: if it is not.
     """
-    if not like.shape.is_fully_defined:
+    if not like.shape.is_fully_defined():
         raise ValueError(f"the average of {like!r} needs a shape that is known")
     zeros = zeros_initializer(like.dtype)
     return Variable(

@@ -29,6 +29,7 @@ from actorsession.ops.variables.initializers import constant_initializer, zeros_
 from actorsession.ops.variables.scope import variable_scope
 from actorsession.ops.variables.settings import VariableScope
 from actorsession.ops.variables.variable import Variable
+from actorsession.train.slot_names import name_beside
 
 __all__ = ["Optimizer"]
 
@@ -75,7 +76,7 @@ class Optimizer:
 
     def minimize(
         self,
-        loss: Tensor,
+        loss: Tensor | Callable[[], Any],
         global_step: Variable | None = None,
         var_list: Any = None,
         gate_gradients: int = GATE_OP,
@@ -87,7 +88,7 @@ class Optimizer:
         """Builds one training step: ``compute_gradients`` and ``apply_gradients`` together.
 
         Args:
-            loss: what is made smaller.
+            loss: what is made smaller, or a function that builds it.
             global_step: a variable to count up after the update.
             var_list: the variables to change, one of them or a structure; the trainable ones of the
                 graph if left out.
@@ -123,7 +124,7 @@ class Optimizer:
 
     def compute_gradients(
         self,
-        loss: Tensor,
+        loss: Tensor | Callable[[], Any],
         var_list: Any = None,
         gate_gradients: int = GATE_OP,
         aggregation_method: Any = None,
@@ -148,7 +149,7 @@ class Optimizer:
                 "gate_gradients is Optimizer.GATE_NONE, GATE_OP or GATE_GRAPH, "
                 f"got {gate_gradients!r}"
             )
-        loss = convert_to_tensor(loss)
+        loss = convert_to_tensor(loss() if callable(loss) else loss)
         _check_dtype("loss", loss, loss.dtype)
         variables = _variables_to_train(loss.graph, var_list)
         found = gradients(
@@ -303,7 +304,8 @@ class Optimizer:
                 var.graph.name_scope(None),
                 var.graph.colocate_with(var.op),
             ):
-                slots[var] = _filled_beside(var, value, f"{var.op.name}/{op_name or self._name}")
+                name = name_beside(var.op.name, op_name or self._name)
+                slots[var] = _filled_beside(var, value, name)
         return slots[var]
 
     def _slot(self, var: Variable, slot_name: str) -> Variable:
@@ -327,7 +329,7 @@ class Optimizer:
 
 
 def _filled_beside(var: Variable, value: float, name: str) -> Variable:
-    if not var.shape.is_fully_defined:
+    if not var.shape.is_fully_defined():
         whole = fills.zeros_like(var.initial_value)
         if value:
             whole = whole + convert_to_tensor(value, var.dtype, graph=var.graph)

@@ -15,11 +15,12 @@ from typing import Any
 
 from actorsession.actors.supervision import Children
 from actorsession.errors import CancelledError, OutOfRangeError
+from actorsession.graph import message_forms
 from actorsession.graph.evaluation import get_default_session
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Operation
 from actorsession.ops.graph_keys import GraphKeys
-from actorsession.ops.queues import QueueBase
+from actorsession.ops.queues.base import QueueBase
 from actorsession.session import AsyncSession, Session
 from actorsession.train.coordinator import Coordinator
 
@@ -122,6 +123,14 @@ class QueueRunner:
     def name(self) -> str:
         """The name of the queue."""
         return self._queue.name
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The names of its operations as TensorFlow's ``QueueRunnerDef``; nothing outside of the scope.
+
+        Args:
+            export_scope: a name scope to leave off all names.
+        """
+        return message_forms.written(self, export_scope)
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:

@@ -58,12 +58,6 @@ REASONS: tuple[Reason, ...] = (
         "errors/conv-strides",
     ),
     *_all(
-        "The lengths of a split are checked when the split runs; TensorFlow checks two unknown "
-        "ones before.",
-        "error moment",
-        "arrays/split--1x-1-axis2",
-    ),
-    *_all(
         "A number is no tensor to take a gradient of, which is said at once; TensorFlow gives "
         "None for it.",
         "moment",
@@ -75,22 +69,10 @@ REASONS: tuple[Reason, ...] = (
         "nn/*softmax-axis5",
     ),
     *_all(
-        "where broadcasts whenever that is the only meaning of its operands; TensorFlow's of "
-        "version one demands equal shapes.",
-        "error",
-        "arrays/where-other-shapes",
-        "errors/where-rank",
-    ),
-    *_all(
         "A shape is int32 or int64; TensorFlow gives static shapes in any dtype, and others "
         "fail in the step.",
         "error",
         "arrays/shape-size-rank-float32",
-    ),
-    *_all(
-        "The pair has the same fields and order; its class has this library's name.",
-        "type",
-        "arrays/top-of-equals",
     ),
     *_all(
         "TensorFlow computes small constant graphs while building, to know more of a shape; "
@@ -101,11 +83,6 @@ REASONS: tuple[Reason, ...] = (
         "arrays/confusion-matrix",
         "errors/bincount-negative",
         "segments/partition-and-stitch",
-    ),
-    *_all(
-        "get_static_value follows fewer operations; what it cannot tell is None, as everywhere.",
-        "facts",
-        "graphs/static-values",
     ),
     *_all(
         "A list is no index here: TensorFlow takes it for a corner of a slice, which is hardly "
@@ -124,10 +101,6 @@ REASONS: tuple[Reason, ...] = (
         "operation that is made of several names the others, and of how many it is made, is not "
         "promised.",
         "name",
-        "binary/floor_div-float32",
-        "binary/math.xdivy-float32",
-        "binary/math.xlog1py-float32",
-        "gradients/names",
         "gradients/names-own",
         "losses/mean_pairwise_squared_error-plain",
     ),
@@ -140,7 +113,6 @@ REASONS: tuple[Reason, ...] = (
         "scopes/names-entropy-*",
         "scopes/names-fills-*",
         "scopes/names-ranges-*",
-        "scopes/names-others-*",
     ),
     *_all(
         "Division by zero is an InvalidArgumentError for all four functions; two of "
@@ -150,12 +122,6 @@ REASONS: tuple[Reason, ...] = (
         "binary/truncatemod-by-zero",
     ),
     *_all(
-        "Bools are no numbers to multiply; TensorFlow casts them to numbers and back, for the "
-        "operator only.",
-        "error",
-        "operators/mul-bool-*",
-    ),
-    *_all(
         "Both refuse; here with the error that says so, there with one of Python's on the way.",
         "error",
         "operators/or-float32-tensor-number",
@@ -163,7 +129,6 @@ REASONS: tuple[Reason, ...] = (
         "errors/lookup-device",
         "control-flow/cond-other-structures",
         "queues/fifo-capacity-a",
-        "random/uniform-of-text",
         "queues/fifo-wrong-text",
     ),
     *_all(
@@ -172,16 +137,6 @@ REASONS: tuple[Reason, ...] = (
         "error",
         "promotion/convert-*large-to-int32",
         "promotion/int32-times-*large",
-    ),
-    *_all(
-        "A list that does not fill its shape is refused; TensorFlow repeats its last number.",
-        "error",
-        "errors/constant-shape",
-    ),
-    *_all(
-        "Of nothing there is no dtype to stack; TensorFlow makes it float32.",
-        "error",
-        "errors/stack-nothing",
     ),
     *_all(
         "An index outside is found before anything is written, so that an error leaves the "
@@ -223,12 +178,6 @@ REASONS: tuple[Reason, ...] = (
         "control-flow/case-True-False",
     ),
     *_all(
-        "A tensor of another dtype is a TypeError wherever it is given.",
-        "error",
-        "queues/fifo-wrong-dtype",
-        "variables/assign-wrong-dtype",
-    ),
-    *_all(
         "A list of two is two components, which the queue has not; TensorFlow takes it for one "
         "component of another shape, and loses the second.",
         "error",
@@ -242,16 +191,6 @@ REASONS: tuple[Reason, ...] = (
     ),
     *_all("An empty name asks for the default one.", "error", "scopes/name--of-a-node"),
     *_all(
-        "Groups of colocation are text here, not bytes.",
-        "error",
-        "devices/colocated",
-    ),
-    *_all(
-        "The dtype of a constant is that of its value and no attribute beside it.",
-        "error",
-        "collections/lookups",
-    ),
-    *_all(
         "What an object looks like when it is printed says which library it is of.",
         "facts",
         "graphs/texts",
@@ -262,17 +201,5 @@ REASONS: tuple[Reason, ...] = (
         "error",
         "graphs/dtype-of-python-*",
         "graphs/dtype-of-bytes",
-    ),
-    *_all(
-        "The numbers that TensorFlow's files have for dtypes are known where files are read.",
-        "error",
-        "graphs/dtype-of-number",
-        "graphs/dtype-numbers",
-    ),
-    *_all(
-        "is_fully_defined and num_elements of a shape are attributes here; they are not called.",
-        "error",
-        "graphs/shape-fully-defined",
-        "graphs/shape-number-of-elements",
     ),
 )

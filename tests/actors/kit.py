@@ -245,3 +245,55 @@ async def linked(
             await there.aclose()
             await soon(asyncio.gather(*children))
             await runners.stop()
+
+
+class Loopback(Actor):
+    """Tells itself things from inside its handlers."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("loopback", **options)
+        self.seen: list[str] = []
+
+    @handles(Say)
+    def on_say(self, message: Say, call: CallContext) -> None:
+        self.seen.append(f"{message.text} begins")
+        if message.text == "outer":
+            self.ref.tell(Say(text="inner"))
+        self.seen.append(f"{message.text} ends")
+
+    @handles(Hold)
+    async def on_hold(self, message: Hold, call: CallContext) -> None:
+        self.seen.append("child begins")
+        self.ref.tell(Say(text="from child"))
+        self.seen.append("child goes on")
+        await asyncio.sleep(0)
+
+    @handles(Note)
+    def on_note(self, message: Note, call: CallContext) -> None:
+        self.seen.append(str(message.number))
+        self.ref.tell(Note(number=message.number + 1))
+
+
+async def full_desk(limit: int = 2) -> tuple[Desk, list[asyncio.Task[Any]]]:
+    """A desk that takes no more messages, and the asks that hold it."""
+    desk = Desk(limit=limit)
+    holders = [asyncio.create_task(desk.ref.ask(Hold(name=f"h{i}"))) for i in range(limit)]
+    for i in range(limit):
+        await desk.until(f"h{i} began")
+    return desk, holders
+
+
+class Mule(Actor):
+    """Ignores that it is cancelled, until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__("mule")
+        self.release = asyncio.Event()
+
+    @handles(Say)
+    async def on_say(self, message: Say, call: CallContext) -> None:
+        while not self.release.is_set():
+            try:
+                await self.release.wait()
+            except asyncio.CancelledError:
+                continue

@@ -64,18 +64,18 @@ async def test_a_peer_that_is_stopped_fails_pending_asks_within_the_lease(scheme
     2. The lease runs out: both fail, naming the peer and the silence.
     3. Later asks fail at once.
     """
-    async with link_to_process(scheme, lease=0.4) as (link, server):
+    async with link_to_process(scheme, lease=1.5) as (link, server):
         assert await soon(link.ask("desk", Say(text="hi"))) == Said(text="hi")
         askers = [asyncio.create_task(link.ask("desk", Hold(name=name))) for name in "ab"]
         await asyncio.sleep(0)
         server.send_signal(signal.SIGSTOP)
         stopped = time.monotonic()
         outcomes = await soon(asyncio.gather(*askers, return_exceptions=True))
-        assert 0.2 < time.monotonic() - stopped < 5
+        assert 0.7 < time.monotonic() - stopped < 5
         for outcome in outcomes:
             assert isinstance(outcome, UnavailableError)
             assert f"the link to {SERVER} at {scheme}://" in str(outcome)
-            assert "nothing came from it for 0." in str(outcome)
+            assert "nothing came from it for " in str(outcome)
         with pytest.raises(UnavailableError, match="nothing came from it"):
             await link.ask("desk", Say(text=""))
 
@@ -112,8 +112,8 @@ async def test_the_process_we_are_in_may_stand_still_itself() -> None:
     2. The peer has sent its beats meanwhile; they lie unread when the lease is looked at.
     3. The link stays.
     """
-    async with link_to_process("unix", lease=0.2) as (link, _):
+    async with link_to_process("unix", lease=1.2) as (link, _):
         await soon(link.ask("desk", Say(text="before")))
-        time.sleep(0.5)  # noqa: ASYNC251 - the loop is to be held
+        time.sleep(1.6)  # noqa: ASYNC251 - the loop is to be held
         assert await soon(link.ask("desk", Say(text="after"))) == Said(text="after")
         assert not link.closed

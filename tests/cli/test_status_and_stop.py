@@ -14,11 +14,12 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession import cli
+from actorsession.actors.loops import run as run_to_end
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from actorsession.session.remote import TOKEN_VARIABLE
 from tests.cli.kit import asked, called, rest, serving
-from tests.cluster.kit import PS0, W0, W1, eventually, long_product, on, soon
+from tests.cluster.kit import PS0, W0, W1, is_empty, long_product, on, until_all
 
 pytestmark = pytest.mark.process
 
@@ -54,28 +55,31 @@ def test_status_of_all_goes_through_any_task(cluster: dict[str, Any]) -> None:
         assert seen["silent"] == {}
 
 
-async def test_status_answers_while_the_tasks_are_busy(cluster: dict[str, Any]) -> None:
+def test_status_answers_while_the_tasks_are_busy(cluster: dict[str, Any]) -> None:
     graph = Graph()
     with graph.as_default(), on(W1):
         x = ops.placeholder("float32", [700, 700])
-        end = long_product(x)
-    async with AsyncSession(cluster[W0]["address"], graph=graph) as session:
-        running = asyncio.create_task(session.run(end, {x: np.zeros([700, 700], np.float32)}))
-        steps: list[int] = []
-        while not any(steps):
-            assert not running.done()
+        end = long_product(x, 4000)  # takes longer than commands do; it is given up
+
+    async def main() -> None:
+        async with AsyncSession(cluster[W0]["address"], graph=graph) as session:
+            running = asyncio.create_task(session.run(end, {x: np.zeros([700, 700], np.float32)}))
+            await until_all([cluster[W1]["address"]], lambda seen: seen.steps == 1)
             seen = await asyncio.to_thread(asked, "status", "--all", cluster[PS0]["address"])
-            steps = [seen["tasks"][task]["steps"] for task in EVERYBODY]
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+            assert not running.done()
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+        assert [task for task in EVERYBODY if seen["tasks"][task]["steps"]] == [W1]
+
+    run_to_end(main())
 
 
-async def test_those_who_do_not_answer_are_named_with_the_reason(cluster: dict[str, Any]) -> None:
+def test_those_who_do_not_answer_are_named_with_the_reason(cluster: dict[str, Any]) -> None:
     stopped = cluster[W1]
     os.kill(stopped["pid"], signal.SIGSTOP)
     try:
-        words = ["status", cluster[PS0]["address"], "--all", "--timeout", "1"]
-        code, out, err = await soon(asyncio.to_thread(called, *words))
+        words = ["status", cluster[PS0]["address"], "--all", "--timeout", "2"]
+        code, out, err = called(*words)
         assert code == 1
         assert [line.split()[0] for line in out.splitlines()] == ["TASK", PS0, W0]
         (line,) = err.splitlines()
@@ -83,13 +87,14 @@ async def test_those_who_do_not_answer_are_named_with_the_reason(cluster: dict[s
             f"actorsession status: {W1} at {stopped['address']} does not answer:"
         )
         assert "no answer within" in line
-        code, out, _ = await soon(asyncio.to_thread(called, *words, "--json"))
+        code, out, _ = called(*words, "--json")
         assert code == 1
         assert json.loads(out)["silent"][stopped["address"]]["task"] == W1
         assert sorted(json.loads(out)["tasks"]) == [PS0, W0]
     finally:
         os.kill(stopped["pid"], signal.SIGCONT)
-    await eventually(lambda: not asked("status", cluster[PS0]["address"], "--all")["silent"])
+    run_to_end(until_all([stopped["address"]], is_empty))
+    assert not asked("status", cluster[PS0]["address"], "--all")["silent"]
 
 
 @pytest.mark.parametrize("more", [[], ["--all"]])

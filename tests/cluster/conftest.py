@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from actorsession.actors.deadline import Deadline
 from actorsession.actors.loops import new_event_loop
-from actorsession.cluster import LocalCluster
+from actorsession.cluster import LocalCluster, master
 from actorsession.graph.graph import Graph
-from tests.cluster.kit import InProcess, in_process, reach_over_links
+from actorsession.session import remote
+from tests.cluster.kit import PATIENCE, InProcess, in_process, reach_over_links
 
 
 @pytest.fixture
@@ -40,6 +42,22 @@ def way(request: Any, monkeypatch: Any) -> str:
 @pytest.fixture
 def over_links(monkeypatch: Any) -> None:
     reach_over_links(monkeypatch)
+
+
+@pytest.fixture
+def patient_clients(monkeypatch: Any) -> None:
+    """Lets clients of this process wait for what the master says of a limit, however late that comes.
+
+    Its word is what is looked at. A client by itself only waits for a moment, which is less than a process
+    may stand still on a machine that does much else.
+    """
+    monkeypatch.setattr(remote, "_ANSWER_MARGIN", PATIENCE)
+
+
+@pytest.fixture
+def hasty_masters(monkeypatch: Any) -> None:
+    """Has masters of this process give tasks that are missing up soon, while their clients listen on."""
+    monkeypatch.setattr(master, "_sooner", lambda deadline: Deadline.after(0.5))
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,8 @@ GROWTH = 48 * 2**20
 # Seconds by when nothing may be left: values for a step whose master died before it began everywhere are
 # kept for a minute.
 SETTLE = 75.0
+# Seconds between looks at the memory; a process is judged by thirty of them or more.
+LOOK, LOOKS = 0.1, 30
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -335,7 +337,7 @@ class Soak:
             for process in list(self._cluster.processes.values()):
                 if process.alive:
                     self._note_memory(f"{process.task} (process {process.pid})", process.pid)
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(LOOK)
 
     def _note_memory(self, name: str, pid: int) -> None:
         found = resident(pid)
@@ -347,7 +349,7 @@ class Soak:
         """Compares the last third of each process's life with its middle; the first warms caches up."""
         for name, samples in self.tally.memory.items():
             third = len(samples) // 3
-            if third < 10:
+            if len(samples) < LOOKS:
                 continue
             middle = max(size for _, size in samples[third : 2 * third])
             end = sorted(size for _, size in samples[2 * third :])[third // 2]

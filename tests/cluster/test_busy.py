@@ -173,7 +173,7 @@ def test_a_worker_that_sleeps_with_the_interpreter_lock_is_lost_after_some_lease
     """A call that returns after two leases is waited for; one that does not return is a deadlock."""
 
     async def main() -> None:
-        with pair(0.8) as workers:
+        with pair(1.0) as workers:
             short = Model(tmp_path, (PATIENCE_LEASES - 1) * workers.lease, asleep=True)
             (tmp_path / "second").mkdir()
             for_ever = Model(tmp_path / "second", 300.0, asleep=True)

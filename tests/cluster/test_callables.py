@@ -105,6 +105,7 @@ async def test_options_and_metadata_are_taken(way: Way) -> None:
             await plain(options=options)
 
 
+@pytest.mark.usefixtures("patient_clients")
 async def test_a_limit_of_one_call_ends_that_call(cluster: InProcess, graph: Graph) -> None:
     gate = Gate("limit of a call")
     a = ops.placeholder("float32", [])

@@ -7,8 +7,9 @@ from actorsession.cluster.client_graph import ClientGraph, split_by_task
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partition import partition
-from actorsession.plan.place import DeviceSet, Placer
+from actorsession.plan.place import Placer
 from actorsession.plan.prune import ARG, GraphView, prune
 from actorsession.plan.signature import RunSignature
 from tests.cluster.kit import W0, W1, on
@@ -23,7 +24,7 @@ DEVICES = DeviceSet(
 
 
 def split(graph: Graph, feeds: list[Tensor], fetches: list[Tensor]) -> ClientGraph:
-    nodes = [op.node_def for op in graph.get_operations()]
+    nodes = [op.plain for op in graph.get_operations()]
     placer = Placer(DEVICES)
     placer.place(nodes)
     signature = RunSignature(tuple(t.name for t in feeds), tuple(t.name for t in fetches))

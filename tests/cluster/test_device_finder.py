@@ -73,7 +73,7 @@ async def test_the_end_of_the_search_does_not_hide_the_error_before_it() -> None
     finding = asyncio.create_task(find_tasks(ADDRESSES, there.__getitem__, Deadline.after(0.25)))
     await there[W1].until_asked(GetStatus)
     _ = there[W1].hold(GetStatus)
-    with pytest.raises(DeadlineExceededError, match=r"\(2 attempts, last: connection refused\)"):
+    with pytest.raises(DeadlineExceededError, match=r"\(\d+ attempts?, last: connection refused\)"):
         await soon(finding)
 
 

@@ -54,7 +54,7 @@ class Client:
         self.sent = len(nodes)
         return await self.ask(
             CreateSession(
-                graph=GraphDef(tuple(op.node_def for op in nodes)).to_wire(),
+                graph=GraphDef(tuple(op.plain for op in nodes)).to_wire(),
                 config=ConfigProto(**config).to_wire(), target="", request_id=request,
             )
         )  # fmt: skip
@@ -62,7 +62,7 @@ class Client:
     def extension(
         self, graph: Graph, handle: str, version: int, request: str = ""
     ) -> ExtendSession:
-        new = tuple(op.node_def for op in graph.get_operations()[self.sent :])
+        new = tuple(op.plain for op in graph.get_operations()[self.sent :])
         return ExtendSession(
             session_handle=handle, graph=GraphDef(new).to_wire(), current_graph_version=version,
             request_id=request,

@@ -35,9 +35,15 @@ from actorsession.messages import RunGraph
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, is_idle, on, soon, until_all
 from tests.cluster.ways import Way, made_ways
-from tests.session import test_partial_runs as specification
+from tests.session import (
+    test_partial_run_ends,
+    test_partial_run_errors,
+    test_partial_run_waits,
+    test_partial_runs,
+    test_partial_runs_at_once,
+)
 from tests.session.faces import AsyncFace, SyncFace
-from tests.session.test_partial_runs import Clock, Stages
+from tests.session.partial_kit import Clock, Stages
 
 # Both faces by both kinds of way, and no more: each is a hundred and fifty tests.
 KINDS = [
@@ -66,7 +72,18 @@ def stages(graph: Graph) -> Stages:
     return Stages()
 
 
-class RemoteAsync(AsyncFace):
+class RemoteFace:
+    """What both faces tell of a session on a cluster."""
+
+    way: Way
+
+    def counts(self) -> tuple[int, int, int]:
+        """In the form of local faces: a cluster does not tell what waits in a meeting place."""
+        runs = self.way.open_partial_runs()
+        return runs, runs, 0
+
+
+class RemoteAsync(RemoteFace, AsyncFace):
     """``AsyncSession`` on a cluster."""
 
     def __init__(self, way: Way, graph: Graph, config: ConfigProto | None) -> None:
@@ -74,7 +91,7 @@ class RemoteAsync(AsyncFace):
         self.session = AsyncSession(way.target, graph=graph, config=config or way.config())
 
 
-class RemoteSync(SyncFace):
+class RemoteSync(RemoteFace, SyncFace):
     """``Session`` on a cluster."""
 
     def __init__(self, way: Way, graph: Graph, config: ConfigProto | None) -> None:
@@ -94,10 +111,9 @@ async def way_and_face(request: Any, processes: LocalCluster) -> AsyncIterator[t
 
 @pytest.fixture
 async def make_session(
-    way_and_face: tuple[Way, Any], graph: Graph, monkeypatch: Any
+    way_and_face: tuple[Way, Any], graph: Graph
 ) -> AsyncIterator[Callable[..., Any]]:
     """Makes sessions on the test's graph; they are closed at its end."""
-    monkeypatch.setattr(specification, "counts", counts)
     made: list[Any] = []
 
     def make(config: ConfigProto | None = None) -> Any:
@@ -113,12 +129,6 @@ async def make_session(
 @pytest.fixture
 def session(make_session: Callable[..., Any]) -> Any:
     return make_session()
-
-
-def counts(face: Any) -> tuple[int, int, int]:
-    """In the form of the specification: a cluster does not tell what waits in a meeting place."""
-    runs = face.way.open_partial_runs()
-    return runs, runs, 0
 
 
 # -- the specification -----------------------------------------------------------------------------
@@ -150,21 +160,35 @@ LOCAL = {
 }
 
 
-def is_of_sessions(name: str) -> bool:
+SPECIFICATION = {
+    name: test
+    for module in (
+        test_partial_runs,
+        test_partial_run_errors,
+        test_partial_runs_at_once,
+        test_partial_run_waits,
+        test_partial_run_ends,
+    )
+    for name, test in vars(module).items()
+    if name.startswith("test_")
+}
+
+
+def is_of_sessions(name: str, test: Callable[..., Any]) -> bool:
     """Whether a test of the specification takes the session it is about from a fixture."""
-    if not name.startswith("test_") or any(name in names for names in LOCAL.values()):
+    if any(name in names for names in LOCAL.values()):
         return False
-    taken = inspect.signature(getattr(specification, name)).parameters
+    taken = inspect.signature(test).parameters
     return "session" in taken or "make_session" in taken
 
 
-SPECIFIED = [name for name in vars(specification) if is_of_sessions(name)]
-globals().update({name: getattr(specification, name) for name in SPECIFIED})
+SPECIFIED = {name: test for name, test in SPECIFICATION.items() if is_of_sessions(name, test)}
+globals().update(SPECIFIED)
 
 
 def test_the_specification_is_run_again() -> None:
     assert len(SPECIFIED) >= 40
-    assert all(hasattr(specification, name) for names in LOCAL.values() for name in names)
+    assert all(name in SPECIFICATION for names in LOCAL.values() for name in names)
 
 
 # -- over tasks ------------------------------------------------------------------------------------
@@ -429,10 +453,11 @@ async def test_cancelling_a_call_gives_up_that_run_only(
     await cluster.until_idle()
 
 
+@pytest.mark.usefixtures("patient_clients")
 async def test_a_limit_in_time_ends_the_run_and_names_the_tasks_that_have_not_ended(
     cluster: InProcess, held: Held, plain_graph: Graph
 ) -> None:
-    config = ConfigProto(operation_timeout_in_ms=300)
+    config = ConfigProto(operation_timeout_in_ms=1000)
     async with AsyncSession(cluster.target(), graph=plain_graph, config=config) as session:
         handle = await session.partial_run_setup(held.fetches, held.feeds)
         with pytest.raises(DeadlineExceededError, match=f"parts that have not ended: {W1}$"):

@@ -209,7 +209,7 @@ def test_a_new_session_runs_beside_a_dead_worker_if_it_does_not_use_it(
             new.close()
         patient = three.session(
             face, three.target("worker"), graph=graph,
-            config=ConfigProto(operation_timeout_in_ms=1500),
+            config=ConfigProto(operation_timeout_in_ms=4000),
         )  # fmt: skip
         with pytest.raises(DeadlineExceededError) as info:
             patient.run(alone)

@@ -143,14 +143,14 @@ async def test_a_stopped_worker_is_named_within_the_limit_and_the_others_are_cle
     """1. Worker 1 is stopped: it neither answers nor hangs up. 2. The reset ends within its limit and says
     so. 3. The session is closed all the same, and the variable of worker 0 gone."""
     variables = Variables((W0, W1))
-    config = ConfigProto(operation_timeout_in_ms=2000)
+    config = ConfigProto(operation_timeout_in_ms=4000)
     async with LocalCluster({"worker": 2}) as cluster:
         target = cluster.target("worker")
         session = AsyncSession(target, graph=graph)
         await session.run(variables.init)
         cluster.process("worker", 1).send_signal(signal.SIGSTOP)
         with pytest.raises(UnavailableError) as caught:
-            async with asyncio.timeout(3):
+            async with asyncio.timeout(6):
                 await AsyncSession.reset(target, config=config)
         assert f"the sessions of {W0} are closed, but containers were not cleared on {W1}: " in (
             caught.value.message

@@ -91,7 +91,7 @@ async def client(proxy: LossyProxy) -> AsyncIterator[Client]:
 
 
 def create(graph: Graph, request_id: str = "create") -> CreateSession:
-    nodes = tuple(op.node_def for op in graph.get_operations())
+    nodes = tuple(op.plain for op in graph.get_operations())
     return CreateSession(
         graph=GraphDef(nodes).to_wire(), config=ConfigProto().to_wire(), target="",
         request_id=request_id,
@@ -203,7 +203,7 @@ async def test_an_extension_that_is_sent_again_is_made_once(
 ) -> None:
     ops.constant(1.0, name="one")
     created = await client.ask(create(graph))
-    new = ops.constant(2.0, name="two").op.node_def
+    new = ops.constant(2.0, name="two").op.plain
     message = ExtendSession(
         session_handle=created.session_handle, graph=GraphDef((new,)).to_wire(),
         current_graph_version=created.graph_version, request_id="extend",

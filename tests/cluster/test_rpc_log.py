@@ -51,6 +51,7 @@ async def test_a_worker_logs_what_comes_and_goes_for_each_step_while_it_is_switc
         sent, received = [events(await logging(cluster, task)) for task in (W0, W1)]
         one_step = [sent[0].step_id]
         only = events(await logging(cluster, W0, steps=one_step, clear=True))
+        cleared = await logging(cluster, W0)
         after = await logging(cluster, W0, enable=False)
     assert [(e.what, e.outgoing) for e in sent] == [
         ("RunGraph", False), ("PushTensors", True),
@@ -63,6 +64,7 @@ async def test_a_worker_logs_what_comes_and_goes_for_each_step_while_it_is_switc
     assert [e.peer for e in received if e.what == "PushTensors"] == [W0, W0]
     assert {e.step_id for e in sent} == {e.step_id for e in received}
     assert [e.step_id for e in only] == one_step * 2
+    assert cleared == LoggingReply(enabled=True, events=[])
     assert after == LoggingReply(enabled=False, events=[])
 
 

@@ -354,12 +354,11 @@ async def _run(target: str, graph: Graph, fetch: Any, feeds: Any) -> Any:
         return await session.run(fetch, feeds)
 
 
-@pytest.mark.usefixtures("way")
+@pytest.mark.usefixtures("way", "hasty_masters")
 async def test_a_session_whose_cluster_is_not_complete_names_the_missing_task(graph: Graph) -> None:
     spec = {"worker": ["127.0.0.1:0", f"127.0.0.1:{free_ports(1)[0]}"]}
-    config = ConfigProto(operation_timeout_in_ms=1500)
     async with Server(spec, "worker", 0) as server:
-        session = AsyncSession(server.target, graph=graph, config=config)
+        session = AsyncSession(server.target, graph=graph)
         with pytest.raises(DeadlineExceededError) as info:
             await soon(session.list_devices())
         assert f"1 of 2 tasks did not answer in time: {W1} at tcp://{spec['worker'][1]}" in str(
@@ -397,24 +396,24 @@ def hello(task: str, cluster_id: str = "") -> Hello:
     return Hello(cluster_id=cluster_id, task=task, incarnation=5, pid=1)
 
 
+@pytest.mark.usefixtures("hasty_masters")
 async def test_a_server_of_another_task_at_an_address_is_refused_with_both_names(
     graph: Graph,
 ) -> None:
     async with in_process() as cluster:
         first = cluster.server(W0)
         first.learn_peers({"worker": [first.target, first.target]})
-        config = ConfigProto(operation_timeout_in_ms=1500)
         with pytest.raises(DeadlineExceededError) as info:
-            await soon(AsyncSession(first.target, graph=graph, config=config).list_devices())
+            await soon(AsyncSession(first.target, graph=graph).list_devices())
         assert f"expects task '{W1}', found the listener {W0}" in info.value.message
 
 
+@pytest.mark.usefixtures("hasty_masters")
 async def test_a_server_of_another_cluster_is_refused_with_both_names(graph: Graph) -> None:
     async with in_process(cluster_id="ours") as ours, in_process(cluster_id="theirs") as theirs:
         ours.servers[0].learn_peers({"worker": [ours.target(W0), theirs.target(W1)]})
-        config = ConfigProto(operation_timeout_in_ms=1500)
         with pytest.raises(DeadlineExceededError) as info:
-            await soon(AsyncSession(ours.target(), graph=graph, config=config).list_devices())
+            await soon(AsyncSession(ours.target(), graph=graph).list_devices())
         assert "cluster 'ours'" in info.value.message
         assert "cluster 'theirs'" in info.value.message
 

@@ -150,6 +150,7 @@ async def test_a_session_sees_the_masters_own_devices_and_those_that_its_filters
             assert [d.name for d in await session.list_devices()] == seen
 
 
+@pytest.mark.usefixtures("hasty_masters")
 async def test_a_session_waits_only_for_the_tasks_that_its_filters_allow(graph: Graph) -> None:
     """1. Of two tasks one is never started. 2. A session that may see both waits in vain.
     3. One whose filters leave the missing task out runs."""
@@ -158,8 +159,7 @@ async def test_a_session_waits_only_for_the_tasks_that_its_filters_allow(graph: 
     with on(W0):
         y = ops.constant(1.0) + 1.0
     async with Server(cluster, "worker", 0) as server:
-        every = ConfigProto(operation_timeout_in_ms=300)
-        session = AsyncSession(server.target, graph=graph, config=every)
+        session = AsyncSession(server.target, graph=graph)
         with pytest.raises(DeadlineExceededError, match=PS0):
             await soon(session.run(y))
         await session.close()

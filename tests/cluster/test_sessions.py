@@ -422,6 +422,7 @@ async def test_asyncio_timeout_gives_a_run_up(cluster: InProcess, graph: Graph) 
         assert await session.run(end, {a: 1.0}) == 2.0
 
 
+@pytest.mark.usefixtures("patient_clients")
 @pytest.mark.parametrize("by", ["options", "config"])
 async def test_a_limit_in_time_ends_the_step_and_names_who_was_at_work(
     cluster: InProcess, graph: Graph, by: str
@@ -430,8 +431,8 @@ async def test_a_limit_in_time_ends_the_step_and_names_who_was_at_work(
     a = ops.placeholder("float32", [])
     with on(W1):
         end = gate(a)
-    config = ConfigProto(operation_timeout_in_ms=200) if by == "config" else None
-    options = RunOptions(timeout_in_ms=200) if by == "options" else None
+    config = ConfigProto(operation_timeout_in_ms=1000) if by == "config" else None
+    options = RunOptions(timeout_in_ms=1000) if by == "options" else None
     async with AsyncSession(cluster.target(), graph=graph, config=config) as session:
         with pytest.raises(DeadlineExceededError, match=f"still at work on it: {W1}"):
             await session.run(end, {a: 1.0}, options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actorsession.actors.loops import run as run_to_end
-from tests.cluster.soak import Soak, report
+from tests.cluster.soak import LOOKS, Soak, report
 
 pytestmark = pytest.mark.process
 
@@ -14,7 +14,8 @@ SECONDS, STEPS, SEED = 8.0, 400, 20261121
 
 @pytest.mark.timeout(120)
 def test_steps_are_right_or_fail_with_one_typed_error_while_tasks_come_and_go() -> None:
-    """Processes are killed, stopped and started again at random; nothing is left of any step at the end."""
+    """Processes are killed, stopped and started again at random; nothing is left of any step at the end, and
+    memory is flat."""
     soak = Soak(SECONDS, STEPS, SEED)
     tally = run_to_end(soak.run())
     seen = "\n".join([f"seed {SEED}", *report(soak, SECONDS)])
@@ -22,3 +23,4 @@ def test_steps_are_right_or_fail_with_one_typed_error_while_tasks_come_and_go() 
     assert tally.runs >= STEPS, seen
     assert tally.right > STEPS / 2, seen
     assert tally.faults, seen
+    assert len(tally.memory["client"]) >= LOOKS, seen

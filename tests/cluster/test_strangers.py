@@ -17,8 +17,9 @@ from tests.cluster.test_child import worker
 
 pytestmark = pytest.mark.process
 
-# Enough for several attempts; a session without one waits for 30 s, in case its own task comes after all.
-SOON = ConfigProto(operation_timeout_in_ms=2_000)
+# Enough for several attempts, and for the second that the master keeps back to tell of them; a session
+# without a limit waits for 30 s, in case its own task comes after all.
+SOON = ConfigProto(operation_timeout_in_ms=4_000)
 
 
 def cluster(tasks: Mapping[int, int]) -> str:

@@ -351,7 +351,7 @@ def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(graph: Graph) -> N
                 busy = await until_root(session, "runs")
                 stopped.send_signal(signal.SIGSTOP)
                 try:
-                    why = await session.why(0.5)
+                    why = await session.why(2.0)
                     said = await asyncio.to_thread(
                         called, "why", cluster.target("worker"), "--timeout", "2"
                     )
@@ -362,7 +362,8 @@ def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(graph: Graph) -> N
                 return busy, why, said
 
     busy, why, (code, out, _) = run_to_end(ask())
-    assert (busy.root.task, busy.root.op, busy.silent) == (W1, "MatMul", {})
+    assert (busy.root.task, busy.silent) == (W1, {})
+    assert busy.root.op in ("MatMul", "Mul")  # by turns
     assert list(why.silent) == [W1]
     assert (why.root.kind, why.root.task) == ("silent", W1)
     assert code == 1

@@ -37,9 +37,10 @@ from actorsession.messages import (
     RegisterGraph,
     RunGraph,
 )
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.keys import build_key
 from actorsession.plan.partition import Partition, partition
-from actorsession.plan.place import DeviceSet, Placer
+from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
@@ -81,7 +82,7 @@ class Bench:
     ) -> list[Partition]:  # fmt: skip
         """This worker's partitions of a plan over W0 and W1."""
         devices = DeviceSet([d.attributes for d in (*self.devices, *self.others)])
-        nodes = [op.node_def for op in graph.get_operations()]
+        nodes = [op.plain for op in graph.get_operations()]
         placer = Placer(devices)
         placer.place(nodes)
         wanted = prune(

@@ -15,13 +15,8 @@ MISSING: tuple[str, ...] = (
     # Datasets: a pipeline of iterators with a runtime of its own. Queues and feeds are here.
     "data.Dataset.from_generator", "data.Dataset.from_tensor_slices", "data.Dataset.zip",
     "data.Iterator.from_structure", "data.TFRecordDataset", "data.TextLineDataset",
-    # Readers, and the records and examples that they read.
-    "FixedLenFeature", "FixedLengthRecordReader", "TFRecordReader", "TextLineReader",
-    "WholeFileReader", "decode_csv", "parse_example", "parse_single_example",
-    "python_io.TFRecordWriter", "read_file", "train.BytesList", "train.Example", "train.Feature",
-    "train.Features", "train.Int64List", "train.match_filenames_once",
-    # The older form of monitored sessions, which are here.
-    "train.Supervisor",
+    # Readers; the files that they read are read as a whole, or record by record without a graph.
+    "FixedLengthRecordReader", "TFRecordReader", "TextLineReader", "WholeFileReader",
     # Saved models, and the constants of those who serve them.
     "DEFAULT_SERVING_SIGNATURE_DEF_KEY", "PREDICT_METHOD_NAME", "SERVING", "SavedModelBuilder",
     "build_signature_def", "build_tensor_info", "saved_model.builder.SavedModelBuilder",
@@ -32,8 +27,8 @@ MISSING: tuple[str, ...] = (
     "saved_model.signature_constants.PREDICT_METHOD_NAME",
     "saved_model.signature_def_utils.build_signature_def", "saved_model.tag_constants.SERVING",
     "saved_model.utils.build_tensor_info",
-    # Feature columns, distributions, and the message that describes a server.
-    "distributions.Normal", "feature_column.numeric_column", "train.ServerDef",
+    # Feature columns.
+    "feature_column.numeric_column",
 )  # fmt: skip
 
 _MESSAGE = "A message is made of named fields; TensorFlow's takes anything and looks at it later."
@@ -49,11 +44,15 @@ OTHERWISE: dict[str, str] = {
     **dict.fromkeys(
         (
             "AttrValue", "ConfigProto", "GPUOptions", "GraphDef", "GraphOptions", "MetaGraphDef",
-            "NodeDef", "OptimizerOptions", "RunMetadata", "RunOptions", "train.SaverDef",
+            "NodeDef", "OptimizerOptions", "RunMetadata", "RunOptions", "train.BytesList",
+            "train.ClusterDef", "train.Example", "train.Feature", "train.FeatureList",
+            "train.FeatureLists", "train.Features", "train.FloatList", "train.Int64List",
+            "train.JobDef", "train.SaverDef", "train.SequenceExample", "train.ServerDef",
         ),
         _MESSAGE,
     ),
-    **dict.fromkeys(("DType", "Operation", "Tensor"), _MADE_BY_GRAPHS),
+    **dict.fromkeys(("DType", "Operation", "Tensor", "dtypes.DType"), _MADE_BY_GRAPHS),
+    "OpError": _ERROR,
     **{
         f"errors.{name}Error": _ERROR
         for name in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -162,7 +163,7 @@ def test_a_worker_waits_for_its_chief() -> None:
     try:
         v = tf.Variable(2.0, name="v")
         creator = tf.train.WorkerSessionCreator(master=server.target, max_wait_secs=0)
-        with pytest.raises(tf.errors.DeadlineExceededError, match="not initialized are v"):
+        with pytest.raises(tf.errors.DeadlineExceededError, match="not initialized: v"):
             creator.create_session()
         with tf.Session(server.target) as sess:
             sess.run(v.initializer)
@@ -178,16 +179,26 @@ def test_values_are_logged_every_so_often(caplog: pytest.LogCaptureFixture) -> N
     feeds = iter([{x: float(i)} for i in range(4)])
     hooks = [
         tf.train.FeedFnHook(lambda: next(feeds)),
-        tf.train.LoggingTensorHook(["x:0"], every_n_iter=2),
+        tf.train.LoggingTensorHook(["x"], every_n_iter=2),
         tf.train.LoggingTensorHook({"x": x}, every_n_iter=3, formatter=lambda v: f"<{v['x']}>"),
     ]
     one = tf.constant(1)
     with tf.train.MonitoredSession(hooks=hooks) as sess:
         for _ in range(4):
             sess.run(one)
-    assert [r.getMessage() for r in caplog.records] == [
-        "x:0 = 0.0", "<0.0>", "x:0 = 2.0", "<3.0>",
-    ]  # fmt: skip
+    said = [re.sub(r"\d+\.\d{3} sec", "N sec", r.getMessage()) for r in caplog.records]
+    assert said == ["x = 0.0", "<0.0>", "x = 2.0 (N sec)", "<3.0>"]
+
+
+def test_values_are_logged_at_the_end_in_the_order_of_what_they_are_called(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "actorsession.compat")
+    values = {"b": tf.constant(1), "a": tf.constant([1e-9, 1.0])}
+    with tf.train.MonitoredSession(hooks=[tf.train.LoggingTensorHook(values, at_end=True)]) as sess:
+        sess.run("Const:0")
+        assert caplog.records == []
+    assert [r.getMessage() for r in caplog.records] == ["a = [0. 1.], b = 1"]
 
 
 @pytest.mark.parametrize("fails", [True, False])

@@ -193,7 +193,10 @@ def test_files_have_the_names_and_errors_of_tensorflow(tmp_path: Path) -> None:
     assert tf.gfile.ListDirectory(folder) == ["f.txt"]
     assert tf.gfile.Glob(str(tmp_path / "a" / "*" / "*.txt")) == [file]
     assert [w[2] for w in tf.gfile.Walk(folder)] == [["f.txt"]]
-    assert tf.gfile.Stat(file).st_size == 5
+    said = tf.gfile.Stat(file)
+    assert (said.length, said.is_directory) == (5, False)
+    assert said.mtime_nsec == Path(file).stat().st_mtime_ns
+    assert tf.gfile.Stat(str(tmp_path)).is_directory
     tf.gfile.Remove(file)
     for missing in (tf.gfile.Remove, tf.gfile.Stat, tf.gfile.GFile, tf.gfile.ListDirectory):
         with pytest.raises(tf.errors.NotFoundError, match=r"f\.txt; No such file"):

@@ -324,7 +324,8 @@ def _number(folder: Path) -> int:
 
 @pytest.fixture
 def demo(tmp_path: Path) -> Iterator[Started]:
-    """A demo under way."""
+    """A demo under way, which does not end by itself: where its picture goes is a pipe that nobody reads."""
+    os.mkfifo(tmp_path / "learning.png")
     started = Started(tmp_path)
     yield started
     started.kill()

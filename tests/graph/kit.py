@@ -85,7 +85,7 @@ register(
         kernel=_no_kernel,
         static_value=lambda ctx: (
             None
-            if ctx.inputs[0].shape.dims is None or ctx.inputs[0].shape[0] is None
+            if ctx.inputs[0].shape.sizes is None or ctx.inputs[0].shape[0] is None
             else np.asarray(ctx.inputs[0].shape[0])
         ),
     )

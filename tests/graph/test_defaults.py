@@ -28,7 +28,7 @@ def test_scopes_are_those_of_the_default_graph(graph: Graph) -> None:
         with defaults.colocate_with(node):
             third = op(graph, "third")
     assert (node.name, node.device, node.control_inputs) == ("s/n", "/device:CPU:1", (first,))
-    assert third.colocation_groups() == ("loc:@s/n",)
+    assert third.groups() == ("loc:@s/n",)
     assert (elsewhere.name, elsewhere.device, elsewhere.control_inputs) == ("n", "", ())
 
 

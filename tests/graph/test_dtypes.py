@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from typing import Any
 
 import ml_dtypes
@@ -80,8 +81,8 @@ def test_numpys_texts_and_objects_are_strings(kind: str) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [None, "nope", "f4", ">f4", "int", "S", "", 3, 1.5, (), [("a", "f4")], np.dtype("M8[s]"),
-     np.dtype([("a", "f4")]), np.longdouble, list, np.zeros(2)],
+    [None, "nope", "f4", ">f4", "int", "S", "", 0, 15, 99, 200, True, 1.5, (), [("a", "f4")],
+     np.dtype("M8[s]"), np.dtype([("a", "f4")]), np.longdouble, list, np.zeros(2)],
 )  # fmt: skip
 def test_anything_else_is_a_type_error_that_lists_the_names(value: Any) -> None:
     if value is np.longdouble and np.dtype(value) == np.dtype(np.float64):
@@ -120,13 +121,14 @@ def test_predicates_follow_the_kind() -> None:
 
 def test_a_type_is_shown_by_its_name() -> None:
     assert repr(dtypes.bfloat16) == "actorsession.bfloat16"
+    assert str(dtypes.bfloat16) == "<dtype: 'bfloat16'>"
 
 
 def test_types_can_be_keys_and_do_not_change() -> None:
     table: dict[DType, int] = {dtypes.int8: 1, dtypes.uint8: 2}
     assert table[as_dtype("uint8")] == 2
     with pytest.raises(AttributeError):
-        dtypes.int8.name = "x"  # type: ignore[misc]
+        dtypes.int8.name = "x"
 
 
 def test_what_programs_ask_of_a_dtype() -> None:
@@ -142,3 +144,33 @@ def test_what_programs_ask_of_a_dtype() -> None:
         _ = dtypes.string.max
     with pytest.raises(ValueError, match="has no limits"):
         _ = dtypes.complex64.limits
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_type_has_tensorflows_number_and_is_found_by_it(name: str) -> None:
+    dtype = as_dtype(name)
+    assert as_dtype(dtype.as_datatype_enum) is dtype
+    # References to a type stand 100 above it.
+    assert as_dtype(dtype.as_datatype_enum + 100) is as_dtype(f"{name}_ref") is dtype
+
+
+def test_the_numbers_of_types_are_those_in_tensorflows_files() -> None:
+    numbers = [as_dtype(name).as_datatype_enum for name in ("float32", "string", "int64", "half")]
+    assert numbers == [1, 7, 9, 19]
+    assert len({as_dtype(name).as_datatype_enum for name in NAMES}) == len(NAMES)
+
+
+def test_a_type_equals_whatever_stands_for_it() -> None:
+    for same in (dtypes.float32, "float32", np.float32, np.dtype("float32"), float, 1):
+        assert dtypes.float32 == same
+        assert operator.ne(dtypes.float32, same) is False
+    for other in (dtypes.float64, "float64", np.int32, "nope", None, 99, True, object()):
+        assert dtypes.float32 != other
+
+
+def test_types_say_whether_arrays_hold_them_and_none_is_quantised() -> None:
+    assert [t.name for t in dtypes.ALL_TYPES if not t.is_numpy_compatible] == [
+        "resource", "variant"
+    ]  # fmt: skip
+    assert not any(t.is_quantized for t in dtypes.ALL_TYPES)
+    assert dtypes.string.as_numpy_dtype is object

@@ -23,7 +23,7 @@ def graph() -> Graph:
 def contents(graph: Graph) -> Any:
     """Everything that an attempt that failed must leave as it was."""
     return (
-        [(o.name, o.node_def) for o in graph.get_operations()],
+        [(o.name, o.plain) for o in graph.get_operations()],
         graph.version,
         dict(graph._names._next),
         {name: list(values) for name, values in graph._collections.items()},
@@ -51,7 +51,7 @@ def test_attributes_left_out_take_their_defaults(graph: Graph) -> None:
 
 def test_private_attributes_are_passed_through(graph: Graph) -> None:
     node = graph.create_op("KitNothing", attrs={"_class": ("loc:@x",), "_note": 3})
-    assert node.colocation_groups() == ("loc:@x",)
+    assert node.groups() == ("loc:@x",)
     assert node.get_attr("_note") == 3
 
 

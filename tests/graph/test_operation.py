@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import actorsession.ops  # noqa: F401 - defines the operators
+import actorsession.ops as ops  # defines the operators
 from actorsession.errors import OperatorNotAllowedInGraphError
 from actorsession.graph import operation
+from actorsession.graph.dtypes import float32, int8, int32
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import OperatorMixin, Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.interop import make_ndarray
 from tests.graph.kit import join, leaf, op, pair
 
 
@@ -36,6 +39,7 @@ def test_a_tensor_knows_where_it_comes_from(graph: Graph) -> None:
     assert vector.device == "/device:CPU:1"
     assert vector.dtype.name == "float32"
     assert vector.shape == vector.get_shape() == [2]
+    assert (scalar.ndim, vector.ndim) == (0, 1)
     assert vector.spec.shape is vector.shape
 
 
@@ -50,7 +54,7 @@ def test_tensors_are_equal_to_themselves_alone(graph: Graph) -> None:
 
 def test_tensors_and_operations_are_shown_by_name(graph: Graph) -> None:
     t = leaf(graph, "x", shape=[None, 2])
-    assert repr(t) == "<Tensor 'x:0' shape=(?, 2) dtype=float32>"
+    assert repr(t) == "<Tensor 'x:0' shape=(None, 2) dtype=float32>"
     assert repr(t.op) == "<Operation 'x' type=KitLeaf>"
 
 
@@ -72,7 +76,7 @@ def test_set_shape_adds_to_what_is_known(graph: Graph) -> None:
     assert t.shape == [2, 3]
     t.set_shape(None)
     assert t.shape == [2, 3]
-    assert t.op.node_def.outputs[0].shape == [2, 3]
+    assert t.op.plain.outputs[0].shape == [2, 3]
 
 
 @pytest.mark.parametrize("wrong", [[3, 3], [2, 3, 1], []])
@@ -107,11 +111,66 @@ def test_a_shape_may_be_refined_after_the_graph_is_finalized(graph: Graph) -> No
 
 def test_attributes_are_read_by_name(graph: Graph) -> None:
     node = leaf(graph, dtype="int8").op
-    assert node.get_attr("dtype").name == "int8"
-    with pytest.raises(ValueError, match=r"no attribute 'axis'; it has \['dtype', 'shape'\]"):
+    assert node.get_attr("dtype") is int8
+    with pytest.raises(ValueError, match=r"no attr named 'axis': .* it has \['dtype', 'shape'\]"):
         node.get_attr("axis")
     with pytest.raises(ValueError, match="it has none"):
         op(graph).get_attr("axis")
+
+
+def test_attributes_are_given_as_in_tensorflow() -> None:
+    """Bytes for text, lists for tuples, types as ``DType``, messages for shapes and tensors."""
+    with Graph().as_default():
+        image, kernel = ops.zeros([1, 4, 4, 1]), ops.placeholder("float32", [2, None, 1, 1])
+        found = ops.nn.conv2d(image, kernel, strides=[1, 1, 2, 1], padding="SAME").op
+        queue = ops.FIFOQueue(3, ["float32", "int32"], [[], [2]]).queue_ref.op
+    assert found.get_attr("padding") == b"SAME"
+    assert found.get_attr("strides") == [1, 1, 2, 1]
+    assert queue.get_attr("component_types") == [float32, int32]
+    assert [len(shape.dim) for shape in queue.get_attr("shapes")] == [0, 1]
+    assert kernel.op.get_attr("shape") == TensorShape([2, None, 1, 1]).as_proto()
+    assert TensorShape(kernel.op.get_attr("shape")) == [2, None, 1, 1]
+    value = ops.constant([1, 2]).op.get_attr("value")
+    assert make_ndarray(value).tolist() == [1, 2]
+
+
+def test_what_follows_from_the_inputs_is_an_attribute_too() -> None:
+    with Graph().as_default():
+        x = ops.placeholder("float32", [2, 2])
+        assert ops.constant([1.0]).op.get_attr("dtype") is float32
+        assert ops.matmul(x, x).op.get_attr("T") is float32
+        assert ops.stack([x, x, x]).op.get_attr("N") == 3
+        made = ops.cast(x, "int32").op
+    assert (made.get_attr("SrcT"), made.get_attr("DstT")) == (float32, int32)
+
+
+def test_a_placeholder_of_any_shape_has_an_unknown_one_as_attribute() -> None:
+    with Graph().as_default():
+        assert ops.placeholder("int8").op.get_attr("shape").unknown_rank
+
+
+def test_an_operation_tells_its_node_as_tensorflow_does() -> None:
+    with Graph().as_default():
+        x = ops.placeholder("float32", [2, 2], name="x")
+        node = ops.matmul(x, ops.ones([2, 2], name="o"), transpose_a=True, name="y").op.node_def
+    assert (node.name, node.op, list(node.input)) == ("y", "MatMul", ["x", "o"])
+    assert node.attr["transpose_a"].b
+    assert node.attr["T"].type == float32.as_datatype_enum
+
+
+def test_an_operation_is_in_its_own_group_unless_it_was_put_with_another() -> None:
+    with Graph().as_default() as graph:
+        a = ops.constant(1, name="a")
+        with graph.colocate_with(a.op):
+            b = ops.constant(2, name="b")
+    assert a.op.colocation_groups() == b.op.colocation_groups() == [b"loc:@a"]
+    assert (a.op.groups(), b.op.groups()) == ((), ("loc:@a",))
+    assert b.op.get_attr("_class") == [b"loc:@a"]
+
+
+def test_the_outputs_of_an_operation_are_its_values(graph: Graph) -> None:
+    node = leaf(graph).op
+    assert node.values() == node.outputs
 
 
 # -- operators -------------------------------------------------------------------------------------

@@ -256,10 +256,10 @@ def test_a_colocated_node_has_the_device_and_names_the_other(two: Any) -> None:
     graph, a, b = two
     with graph.colocate_with(a):
         node = op(graph)
-    assert (node.device, node.colocation_groups()) == ("/device:CPU:1", ("loc:@a",))
+    assert (node.device, node.groups()) == ("/device:CPU:1", ("loc:@a",))
     with graph.colocate_with(b):
         node = op(graph)
-    assert (node.device, node.colocation_groups()) == ("", ("loc:@b",))
+    assert (node.device, node.groups()) == ("", ("loc:@b",))
 
 
 def test_it_beats_device_blocks_around_and_inside(two: Any) -> None:
@@ -290,7 +290,7 @@ def test_nested_colocation_joins_all_groups_on_the_innermost_device_named(two: A
         with graph.colocate_with(outer), graph.colocate_with(inner):
             node = op(graph)
         assert node.device == device.device
-        assert set(node.colocation_groups()) == {f"loc:@{outer.name}", f"loc:@{inner.name}"}
+        assert set(node.groups()) == {f"loc:@{outer.name}", f"loc:@{inner.name}"}
 
 
 def test_groups_are_passed_on(two: Any) -> None:
@@ -298,13 +298,13 @@ def test_groups_are_passed_on(two: Any) -> None:
     with graph.colocate_with(a), graph.colocate_with(b):
         x = op(graph, "x")
     with graph.colocate_with(x):
-        assert op(graph).colocation_groups() == ("loc:@a", "loc:@b")
+        assert op(graph).groups() == ("loc:@a", "loc:@b")
 
 
 def test_nothing_to_be_colocated_with_changes_nothing(graph: Graph) -> None:
     with graph.device("/cpu:1"), graph.colocate_with(None):
         node = op(graph)
-    assert (node.device, node.colocation_groups()) == ("/device:CPU:1", ())
+    assert (node.device, node.groups()) == ("/device:CPU:1", ())
 
 
 # -- containers ------------------------------------------------------------------------------------
@@ -331,6 +331,7 @@ def test_scopes_of_one_graph_are_not_those_of_another(graph: Graph) -> None:
 
 
 def test_another_thread_does_not_see_the_scopes_of_this_one(graph: Graph) -> None:
+    graph.switch_to_thread_local()  # TensorFlow's way to ask for it
     built: list[Operation] = []
     with graph.name_scope("s"), graph.device("/cpu:1"), graph.control_dependencies([op(graph)]):
         thread = threading.Thread(target=lambda: built.append(op(graph, "n")))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,12 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorsession.graph.dimension import Dimension
 from actorsession.graph.shape import (
     TensorShape,
     as_shape,
     broadcast_shapes,
+    dimension_at_index,
+    dimensions_are_used,
     merge_all,
+    shown,
     unknown_shape,
+    use_dimensions,
 )
 
 dims = st.none() | st.integers(0, 4)
@@ -84,9 +91,9 @@ def test_numpy_dimensions_become_plain_ints() -> None:
         ([], 0, True, 1, "()"),
         ([3], 1, True, 3, "(3,)"),
         ([2, 3], 2, True, 6, "(2, 3)"),
-        ([2, None], 2, False, None, "(2, ?)"),
+        ([2, None], 2, False, None, "(2, None)"),
         ([0, 5], 2, True, 0, "(0, 5)"),
-        ([0, None], 2, False, None, "(0, ?)"),
+        ([0, None], 2, False, None, "(0, None)"),
     ],
 )
 def test_a_shape_tells_what_it_knows(
@@ -94,8 +101,8 @@ def test_a_shape_tells_what_it_knows(
 ) -> None:
     made = TensorShape(shape)
     assert (made.rank, made.ndims) == (rank, rank)
-    assert made.is_fully_defined is full
-    assert made.num_elements == elements
+    assert made.is_fully_defined() is full
+    assert made.num_elements() == elements
     assert str(made) == text
     assert bool(made) is (rank is not None)
 
@@ -108,7 +115,7 @@ def test_dimensions_of_an_unknown_rank_cannot_be_listed() -> None:
 
 def test_a_tuple_is_given_of_full_shapes_only() -> None:
     assert TensorShape([2, 3]).as_tuple() == (2, 3)
-    with pytest.raises(ValueError, match=r"\(2, \?\) is not fully defined"):
+    with pytest.raises(ValueError, match=r"\(2, None\) is not fully defined"):
         TensorShape([2, None]).as_tuple()
 
 
@@ -171,12 +178,12 @@ def test_what_two_know_of_one_shape_always_merges_to_something_that_fits_it(
     a, b = forget(data, full), forget(data, full)
     merged = a.merge_with(b)
     assert merged.is_compatible_with(full)
-    for dim, known in enumerate(merged.dims or ()):
+    for dim, known in enumerate(merged.sizes or ()):
         assert known == (full[dim] if full[dim] in _known(a, b, dim) else None)
 
 
 def _known(a: TensorShape, b: TensorShape, dim: int) -> set[int | None]:
-    return {s.dims[dim] for s in (a, b) if s.dims is not None}
+    return {s.sizes[dim] for s in (a, b) if s.sizes is not None}
 
 
 @given(tensor_shapes)
@@ -202,17 +209,17 @@ def test_the_order_of_merging_makes_no_difference(
 def test_a_rank_is_added_to_what_is_known() -> None:
     assert unknown_shape.with_rank(2) == [None, None]
     assert TensorShape([3, None]).with_rank(2) == [3, None]
-    with pytest.raises(ValueError, match="not compatible"):
+    with pytest.raises(ValueError, match="must have rank 2"):
         TensorShape([3]).with_rank(2)
 
 
 @given(tensor_shapes, tensor_shapes)
 def test_shapes_in_a_row_have_the_dimensions_of_both(a: TensorShape, b: TensorShape) -> None:
     row = a.concatenate(b)
-    if a.dims is None or b.dims is None:
+    if a.sizes is None or b.sizes is None:
         assert row == unknown_shape
     else:
-        assert row.dims == a.dims + b.dims
+        assert row.sizes == a.sizes + b.sizes
 
 
 # -- broadcasting ----------------------------------------------------------------------------------
@@ -279,3 +286,104 @@ def test_shapes_are_held_against_what_is_demanded() -> None:
         shape.assert_is_compatible_with([3, 3])
     with pytest.raises(ValueError, match="not fully defined"):
         shape.assert_is_fully_defined()
+
+
+def test_other_ranks_are_refused_by_name() -> None:
+    shape = TensorShape([2, None])
+    assert shape.with_rank_at_most(2) is shape
+    assert unknown_shape.with_rank_at_most(0) is unknown_shape
+    shape.assert_has_rank(2)
+    shape.assert_same_rank([5, 6])
+    shape.assert_same_rank(None)
+    for refused, match in (
+        (lambda: shape.with_rank_at_most(1), "rank at most 1"),
+        (lambda: shape.assert_has_rank(1), "must have rank 1"),
+        (lambda: shape.assert_same_rank([1]), "must have the same rank"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            refused()
+
+
+@given(tensor_shapes, tensor_shapes)
+def test_what_two_shapes_have_in_common_fits_both(a: TensorShape, b: TensorShape) -> None:
+    common = a.most_specific_compatible_shape(b)
+    assert common.is_compatible_with(a)
+    assert common.is_compatible_with(b)
+    assert common == b.most_specific_compatible_shape(a)
+    if a.sizes is not None and b.sizes is not None and len(a) == len(b):
+        assert [d is None for d in common] == [
+            x is None or x != y for x, y in zip(a, b, strict=True)
+        ]
+    else:
+        assert common == unknown_shape
+
+
+def test_shapes_are_joined_by_plus() -> None:
+    two = [2, None]
+    assert TensorShape([1]) + two == operator.add([1], TensorShape(two)) == [1, 2, None]
+    assert (TensorShape([1]) + unknown_shape).rank is None
+
+
+@pytest.mark.parametrize(
+    ("part", "dims"),
+    [
+        (slice(2), [None, None]), (slice(1, 3), [None, None]), (slice(3, 1), []),
+        (slice(1, None), None), (slice(None, -1), None), (slice(-2, None), None),
+        (slice(0, 4, 2), None),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_slice_of_an_unknown_rank_has_the_dimensions_that_it_says(part: slice, dims: Any) -> None:
+    assert unknown_shape[part] == TensorShape(dims)
+
+
+def test_a_shape_equals_whatever_it_could_be_made_of() -> None:
+    assert TensorShape([3]) == 3
+    assert TensorShape([2, 3]) == np.array([2, 3])
+    assert TensorShape([2, 3]) == (d for d in (2, 3))
+
+
+@given(tensor_shapes)
+def test_a_shape_comes_back_from_its_message(shape: TensorShape) -> None:
+    assert TensorShape(shape.as_proto()) == shape
+
+
+# -- dimensions as objects -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def of_dimensions() -> Iterator[None]:
+    use_dimensions(True)
+    yield
+    use_dimensions(False)
+
+
+def test_dims_are_objects_always() -> None:
+    shape = TensorShape([2, None])
+    assert [d.value for d in shape.dims or ()] == [2, None]
+    assert unknown_shape.dims is None
+    assert dimension_at_index(shape, -2).value == 2
+    assert dimension_at_index(unknown_shape, 5).value is None
+    assert TensorShape(shape.dims) == shape
+    assert TensorShape(Dimension(3)) == [3]
+
+
+def test_a_shape_that_is_shown_has_the_members_that_were_chosen(of_dimensions: None) -> None:
+    assert dimensions_are_used()
+    made: Any = shown(TensorShape([2, None]))
+    assert [d.value for d in made] == [made[0].value, made[1].value] == [2, None]
+    assert (str(made), repr(made)) == ("(2, ?)", "TensorShape([Dimension(2), Dimension(None)])")
+    assert made == [2, None]
+    assert hash(made) == hash(TensorShape([2, None]))
+    assert made.as_list() == [2, None]
+    assert shown(unknown_shape)[3].value is None
+    use_dimensions(False)
+    assert shown(TensorShape([2]))[0] == 2
+
+
+def test_what_is_made_of_a_shape_of_dimensions_is_one(of_dimensions: None) -> None:
+    made = shown(TensorShape([2, None]))
+    row = made.concatenate([3]), operator.add([3], made), made[1:]
+    for other in (*row, made.merge_with([2, 4]), made.with_rank(2)):
+        assert isinstance(other[0], Dimension)
+    assert type(as_shape(made)) is TensorShape

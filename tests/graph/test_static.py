@@ -6,8 +6,10 @@ import time
 
 import numpy as np
 
+import actorsession.ops as ops
 from actorsession.graph.graph import Graph
-from actorsession.graph.static import constant_value
+from actorsession.graph.static import constant_value, get_static_value
+from actorsession.ops.build import constant
 from tests.graph.kit import copy, join, leaf, value
 
 
@@ -76,3 +78,24 @@ def test_a_value_that_is_used_twice_everywhere_is_computed_once() -> None:
         total = graph.create_op("KitSum", [total, total]).outputs[0]
     assert constant_value(total) == 2**50
     assert time.perf_counter() - begin < 5
+
+
+def test_fills_and_casts_of_what_is_known_are_known() -> None:
+    with Graph().as_default():
+        assert get_static_value(ops.fill([2], 5)).tolist() == [5, 5]
+        assert get_static_value(ops.fill([], 5)).tolist() == 5
+        assert get_static_value(ops.cast(constant(3), "float32")) == np.float32(3)
+        assert get_static_value(ops.cast(constant([1.5, 2.0]), "float64")).tolist() == [1.5, 2.0]
+        assert get_static_value(ops.cast(constant([0, 2]), "bool")).tolist() == [False, True]
+        assert get_static_value(ops.fill(ops.placeholder("int32", [1]), 5)) is None
+
+
+def test_a_large_fill_is_left_to_the_step() -> None:
+    with Graph().as_default():
+        assert get_static_value(ops.fill([1 << 20, 1 << 20], 1)) is None
+
+
+def test_what_only_the_step_says_is_not_known_early() -> None:
+    with Graph().as_default():
+        assert get_static_value(ops.cast(constant([float("nan")]), "int32")) is None
+        assert get_static_value(ops.cast(constant(1.7), "int32")) is None

@@ -98,8 +98,8 @@ def test_a_training_graph_comes_back_the_same(graph: acts.Graph) -> None:
     with acts.Graph().as_default() as other:
         import_graph_def(read, name="")
     assert graph_def_of(other, add_shapes=True) == written
-    assert [op.node_def.outputs for op in other.get_operations()] == [
-        op.node_def.outputs for op in graph.get_operations()
+    assert [op.plain.outputs for op in other.get_operations()] == [
+        op.plain.outputs for op in graph.get_operations()
     ]
     feeds = {"x:0": np.ones((2, 3), np.float32)}
     values = []

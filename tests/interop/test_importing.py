@@ -78,7 +78,7 @@ def test_groups_of_colocation_follow_the_new_names(graph: acts.Graph) -> None:
     import_graph_def(
         graph_def(f"node {{ name: 'b' op: 'NoOp' {group} }} node {{ name: 'a' op: 'NoOp' }}")
     )
-    assert graph.get_operation_by_name("import/b").colocation_groups() == ("loc:@import/a",)
+    assert graph.get_operation_by_name("import/b").groups() == ("loc:@import/a",)
 
 
 # -- inputs and outputs --------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tensorboard.compat.proto import (
     attr_value_pb2,
+    cluster_pb2,
     function_pb2,
     graph_pb2,
     meta_graph_pb2,
@@ -28,18 +29,18 @@ from tensorboard.compat.proto import (
 )
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.interop import protos, text_format
+from actorsession.interop import example_protos, protos, text_format
 from actorsession.interop.enums import DATA_TYPES, ENUMS
 from actorsession.interop.fields import MESSAGES, Field
 from actorsession.interop.message import Message
 
 _MODULES = (
-    attr_value_pb2, function_pb2, graph_pb2, meta_graph_pb2, node_def_pb2, op_def_pb2,
+    attr_value_pb2, cluster_pb2, function_pb2, graph_pb2, meta_graph_pb2, node_def_pb2, op_def_pb2,
     resource_handle_pb2, saver_pb2, tensor_pb2, tensor_shape_pb2, variable_pb2, versions_pb2,
 )  # fmt: skip
 
 # Protobuf's own, which TensorFlow's Python module does not hold, and what TensorBoard has no copy of.
-_ELSEWHERE = {"Any", "QueueRunnerDef"}
+_ELSEWHERE = {"Any", "QueueRunnerDef", "ServerDef", *example_protos.__all__}
 # Younger than TensorBoard's copy of the messages.
 _YOUNGER = {"SignatureDef.defaults"}
 

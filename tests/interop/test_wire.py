@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actorsession.checkpoints import protobuf
 from actorsession.errors import DataLossError
 from actorsession.interop import wire
 from actorsession.interop.protos import AttrValue, GraphDef, NodeDef, TensorProto
@@ -13,8 +14,8 @@ from actorsession.interop.protos import AttrValue, GraphDef, NodeDef, TensorProt
 
 @given(st.integers(0, 2**64 - 1))
 def test_a_varint_is_read_as_it_was_written(value: int) -> None:
-    data = wire.write_varint(value)
-    assert wire.read_varint(data, 0, len(data)) == (value, len(data))
+    data = protobuf.write_varint(value)
+    assert protobuf.read_varint(data, 0, len(data)) == (value, len(data))
 
 
 @pytest.mark.parametrize(
@@ -44,9 +45,9 @@ def test_messages_nested_too_deep_are_refused() -> None:
     """An attribute that is a function with an attribute that is a function ..."""
     inner = b""
     for _ in range(60):
-        entry = b"\x0a\x00\x12" + wire.write_varint(len(inner)) + inner
-        func = b"\x12" + wire.write_varint(len(entry)) + entry
-        inner = b"\x52" + wire.write_varint(len(func)) + func
+        entry = b"\x0a\x00\x12" + protobuf.write_varint(len(inner)) + inner
+        func = b"\x12" + protobuf.write_varint(len(entry)) + entry
+        inner = b"\x52" + protobuf.write_varint(len(func)) + func
     with pytest.raises(DataLossError, match="nested more than 100 deep"):
         AttrValue.FromString(inner)
 

@@ -222,7 +222,7 @@ def _check_cost(op: Operation) -> None:
     if op.op_def.cost is not None:
 
         def filled(tensor: Tensor) -> TensorSpec:
-            dims = tensor.shape.dims or ()
+            dims = tensor.shape.sizes or ()
             return TensorSpec(tensor.dtype, TensorShape([1 if d is None else d for d in dims]))
 
         cost = op.op_def.cost([filled(t) for t in op.inputs], [filled(t) for t in op.outputs])

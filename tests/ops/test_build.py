@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
+from actorsession import ops
+from actorsession.errors import WrongDtypeError
 from actorsession.graph.dtypes import float32, float64, int32, int64, uint64
 from actorsession.graph.graph import Graph
 from actorsession.ops.arrays.fills import fill, range_
@@ -88,3 +90,82 @@ def test_bools_fit_numbers_and_numbers_no_bools(dtype: Any) -> None:
 def test_an_integer_of_any_size_fits_a_float() -> None:
     [found] = evaluate([constant(2**70, float32)])
     assert found == np.float32(2.0**70)
+
+
+# -- constants of a shape --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "shape", "result"),
+    [
+        ([1, 2, 3], [2, 2], [[1, 2], [3, 3]]),
+        ([[1, 2], [3, 4]], [5], [1, 2, 3, 4, 4]),
+        (7, [2, 2], [[7, 7], [7, 7]]),
+        ([7], [], 7),
+        ([], [2], [0.0, 0.0]),
+        ([], [0, 3], np.empty([0, 3]).tolist()),
+        ([True, False], [3], [True, False, False]),
+        (["a", "b"], [3], [b"a", b"b", b"b"]),
+        (np.arange(6), [3, 2], [[0, 1], [2, 3], [4, 5]]),
+        (5, [0], []),
+    ],
+    ids=str,
+)
+def test_the_last_element_fills_what_is_left_of_a_shape(
+    value: Any, shape: Any, result: Any
+) -> None:
+    made = constant(value, shape=shape)
+    assert made.shape == shape
+    assert evaluate([made])[0].tolist() == result
+
+
+@pytest.mark.parametrize("shape", [[2], []], ids=str)
+def test_more_elements_than_a_shape_has_are_refused(shape: Any) -> None:
+    with pytest.raises(ValueError, match=r"Too many elements provided: .* got 3"):
+        constant([1, 2, 3], shape=shape)
+
+
+def test_a_value_of_another_shape_is_refused_if_that_is_to_be_verified() -> None:
+    assert constant([[1, 2]], shape=[1, 2], verify_shape=True).shape == [1, 2]
+    with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(2, 2\), but got \(3,\)"):
+        constant([1, 2, 3], shape=[2, 2], verify_shape=True)
+
+
+# -- tensors of another dtype ----------------------------------------------------------------------
+
+
+def test_a_tensor_of_another_dtype_is_both_errors_that_tensorflow_raises() -> None:
+    with pytest.raises(WrongDtypeError, match="int32; float32 is wanted") as caught:
+        convert_to_tensor(constant(1), float32)
+    assert isinstance(caught.value, TypeError)
+    assert isinstance(caught.value, ValueError)
+
+
+# -- names of constants ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("build", "names"),
+    [
+        (lambda x: ops.reduce_sum(x, 1), ["Sum/reduction_indices", "Sum"]),
+        (lambda x: ops.reduce_mean(x, 0, name="m"), ["m/reduction_indices", "m"]),
+        (lambda x: ops.reduce_max(x), ["Const", "Max"]),
+        (lambda x: ops.argmax(x), ["ArgMax/dimension", "ArgMax"]),
+        (lambda x: ops.square([1.0]), ["Square/x", "Square"]),
+        (lambda x: ops.nn.relu([1.0]), ["Relu/features", "Relu"]),
+        (lambda x: ops.gather_nd(x, [[0, 0]]), ["GatherNd/indices", "GatherNd"]),
+        (lambda x: ops.one_hot(x, 3, 1.0), [
+            "one_hot/on_value", "one_hot/off_value", "one_hot/depth", "one_hot"
+        ]),
+        (lambda x: ops.segment_sum(x, [0, 1]), ["SegmentSum/segment_ids", "SegmentSum"]),
+        (lambda x: ops.floor_div(1, 2), ["FloorDiv/x", "FloorDiv/y", "FloorDiv"]),
+        (lambda x: ops.math.xdivy(1.0, 2.0), ["xdivy/Xdivy/x", "xdivy/Xdivy/y", "xdivy/Xdivy"]),
+    ],
+)  # fmt: skip
+def test_a_constant_is_named_after_the_operand_that_it_is(
+    build: Callable[[Any], Any], names: list[str], graph: Graph
+) -> None:
+    x = source(int32, [2, 2])
+    before = len(graph.get_operations())
+    build(x)
+    assert [op.name for op in graph.get_operations()[before:]] == names

@@ -14,7 +14,7 @@ from actorsession import ops
 # Files that are there for other op files, or whose functions belong under ``nn``.
 INNER = {
     "arrays.dimensions", "arrays.fills", "arrays.joining", "arrays.partitions", "arrays.scatter",
-    "arrays.splitting", "arrays.strided", "broadcasting", "build", "convolutions.backprops",
+    "arrays.splitting", "arrays.strided", "blas", "broadcasting", "build", "convolutions.backprops",
     "convolutions.depthwise", "convolutions.depthwise_nodes", "convolutions.dilation",
     "convolutions.gradients", "convolutions.kernels", "convolutions.nodes", "convolutions.operations",
     "convolutions.pooling", "convolutions.pooling_argmax", "convolutions.pooling_kernels",
@@ -27,32 +27,35 @@ INNER = {
     "images.measures", "images.patches", "images.resampling", "images.resizing", "images.sizes",
     "indexed_slices", "linalg", "linear.contractions", "linear.determinants", "linear.diagonal_bands",
     "linear.elimination", "linear.factorisations", "linear.matrices", "linear.matrix_functions",
-    "linear.products", "linear.pseudoinverse", "linear.solving", "linear.subscripts", "lists.blocks",
+    "linear.products", "linear.pseudoinverse", "linear.solving", "linear.subscripts",
+    "lists.array_values", "lists.blocks",
     "lists.nodes", "lists.operands", "lists.parts", "lists.persistent_vector", "lists.sums",
     "lists.values", "lookup", "math", "neural.accidental_hits", "neural.activations", "neural.biases",
     "neural.candidate_draws", "neural.candidate_sampling", "neural.cross_entropy", "neural.dense",
     "neural.dropout", "neural.embedding", "neural.fused_batch_norm",
     "neural.fused_batch_norm_gradients", "neural.l2_loss", "neural.losses", "neural.lrn",
     "neural.normalisation", "neural.pointwise_losses", "neural.rectifiers", "neural.sampled_losses",
-    "neural.softmax", "neural.weighted_loss", "nn", "operands", "partial", "queues.accumulator_state",
-    "queues.barrier_state", "queues.barriers", "queues.batches", "queues.kernels",
-    "queues.staging_nodes", "queues.staging_state", "queues.state", "random", "randomness.numbers",
-    "randomness.samples", "randomness.stateless", "reductions.cumulative", "reductions.reducers",
-    "reductions.segment_kernels", "reductions.spread", "reductions.topk", "scipy_kernels",
-    "shape_operands", "shared_state", "sparse_names", "sparse_tensors.functions",
-    "sparse_tensors.makers", "strings", "structures", "tables.initializers", "tables.kernels",
-    "tables.state", "tables.tables", "tables.vocabularies", "text.characters", "text.fingerprints",
-    "text.joining", "text.kernels", "text.regex", "text.regex_patterns", "text.splitting",
-    "training.blocks", "training.nodes", "training.rules", "training.updates",
-    "variables.checkpointing", "variables.creation", "variables.initializer", "variables.partitioned",
-    "variables.partitioners", "variables.save_slices", "variables.scatter_updates",
-    "variables.settings", "variables.state", "variables.store", "variables.updates",
-    "variables.variance_scaling",
+    "neural.softmax", "neural.weighted_loss", "nn", "operands", "parsing.example_nodes",
+    "parsing.example_reader", "parsing.examples", "parsing.feature_values", "parsing.features",
+    "parsing.records", "partial", "queues.accumulator_state", "queues.barrier_state", "queues.barriers",
+    "queues.base", "queues.batches", "queues.components",
+    "queues.kernels", "queues.staging_nodes", "queues.staging_state",
+    "queues.state", "random", "randomness.numbers", "randomness.samples", "randomness.stateless",
+    "reductions.cumulative", "reductions.reducers", "reductions.segment_kernels", "reductions.spread",
+    "reductions.topk", "scipy_kernels", "shape_operands", "shared_state", "sparse_names",
+    "sparse_tensors.functions", "sparse_tensors.makers", "strings", "structures", "tables.initializers",
+    "tables.kernels", "tables.state", "tables.tables", "tables.vocabularies", "text.characters",
+    "text.fingerprints", "text.hash_buckets", "text.joining", "text.kernels", "text.regex",
+    "text.regex_patterns", "text.splitting", "training.blocks", "training.nodes", "training.rules",
+    "training.updates", "variables.checkpointing", "variables.creation", "variables.initializer",
+    "variables.partitioned", "variables.partitioners", "variables.save_slices",
+    "variables.scatter_updates", "variables.settings", "variables.state", "variables.store",
+    "variables.updates", "variables.variance_scaling",
 }  # fmt: skip
 MODULES = sorted(
     module.name.removeprefix("actorsession.ops.")
     for module in pkgutil.walk_packages(ops.__path__, "actorsession.ops.")
-    if not module.ispkg or module.name.endswith(".queues")
+    if not module.ispkg
 )
 INTERNAL = {"gradient_of", "takes_slices", "shape_tensor", "reduce_euclidean_norm"}
 

@@ -36,17 +36,19 @@ def test_slices_tell_what_their_parts_tell(graph: Graph) -> None:
     assert found.name == found.values.name
     assert found.op is found.values.op
     assert found.device == ""
+    assert found.consumers() == []
+    assert [to_dense(found).op] == found.consumers()
     assert "shape=(5, 2) dtype=float32" in repr(found)
 
 
 def test_without_dense_shape_the_number_of_rows_is_open() -> None:
-    assert slices([[1.0, 2.0]], [3]).shape.dims == (None, 2)
+    assert slices([[1.0, 2.0]], [3]).shape.sizes == (None, 2)
 
 
 def test_of_a_dense_shape_known_in_part_the_known_part_counts() -> None:
     whole = shape(source(float32, [None, 2]))
     found = IndexedSlices(source(float32, None), constant([1]), whole)
-    assert found.shape.dims == (None, 2)
+    assert found.shape.sizes == (None, 2)
 
 
 def test_parts_belong_to_one_graph() -> None:
@@ -66,7 +68,7 @@ def test_the_number_of_rows_may_be_known_only_when_it_runs() -> None:
     whole = source(float32, [None, 2])
     found = IndexedSlices(constant([[1.0, 2.0]]), constant([1]), shape(whole))
     dense = to_dense(found)
-    assert dense.shape.dims == (None, 2)
+    assert dense.shape.sizes == (None, 2)
     assert evaluate([dense], {whole: np.zeros((3, 2))})[0].tolist() == [[0, 0], [1, 2], [0, 0]]
 
 

@@ -18,9 +18,10 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import REQUIRED, OpDef, register
 from actorsession.graph.shape import ShapeLike
 from actorsession.plan.compile import compile_partition
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.link import LinkedPartition, LinkedSegment
 from actorsession.plan.partition import Partition, partition
-from actorsession.plan.place import DeviceSet, Placer
+from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.resources import ResourceManager

@@ -14,11 +14,12 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.ops.flow import dataflow
 from actorsession.plan.control_loops import with_control_loops
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.frames import ROOT, Frame, frames_of, input_frame
 from actorsession.plan.keys import parse_key
 from actorsession.plan.optimise import OptimiserSettings, optimise
 from actorsession.plan.partition import RECV, SEND, Partition, partition
-from actorsession.plan.place import DeviceSet, Placer
+from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
 from tests.ops.raw_control import raw_while
@@ -36,7 +37,7 @@ def graph() -> Iterator[Graph]:
 
 
 def planned(graph: Graph, *fetches: Tensor) -> tuple[StepGraph, dict[str, str]]:
-    nodes = [op.node_def for op in graph.get_operations()]
+    nodes = [op.plain for op in graph.get_operations()]
     placed = Placer(DEVICES).place(nodes)
     step = prune(GraphView(nodes), RunSignature((), tuple(t.name for t in fetches), ()))
     return step, {name: placed[name].device for name in step.nodes}
@@ -137,7 +138,7 @@ def test_frames_stand_in_each_other(graph: Graph) -> None:
 def test_a_cycle_without_a_next_iteration_is_still_refused(graph: Graph) -> None:
     one = acts.constant(1)
     two, three = acts.identity(one), acts.identity(one)
-    nodes = {op.name: op.node_def for op in graph.get_operations()}
+    nodes = {op.name: op.plain for op in graph.get_operations()}
     nodes["Identity"] = replace(nodes["Identity"], inputs=(("Identity_1", 0),))
     nodes["Identity_1"] = replace(nodes["Identity_1"], inputs=(("Identity", 0),))
     with pytest.raises(InvalidArgumentError, match="cycle"):

@@ -103,7 +103,7 @@ def test_a_loop_counts_with_what_is_inside() -> None:
             lambda v: (ops.add(v, 1.0, name="turn"),),
             [start],
         )
-    (loop,) = [op.node_def for op in graph.get_operations() if op.type == "While"]
+    (loop,) = [op.plain for op in graph.get_operations() if op.type == "While"]
     inside = [inner.name for inner, _ in nodes_inside(loop)]
     turn = next(name for name in inside if name.endswith("turn"))
     model = recorded([ran(turn, 0.25), ran(turn, 0.5)], [ran(turn, 0.25), ran("other", 0.5)])

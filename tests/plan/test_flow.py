@@ -68,7 +68,7 @@ def test_what_somebody_else_may_have_is_not(maker: NodeDef, why: str) -> None:
 
 def test_what_is_made_once_for_a_plan_is_not_owned_even_if_it_aliases_nothing() -> None:
     graph = Graph()
-    made = flow(call(graph, lambda: None, op="KitOnce", name="o").node_def)
+    made = flow(call(graph, lambda: None, op="KitOnce", name="o").plain)
     assert made.once == [True]
     assert not made.owned((0, 0))
 

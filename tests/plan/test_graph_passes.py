@@ -101,13 +101,13 @@ def test_groups_run_in_order_and_phases_within_them(add: Registered) -> None:
 
     for group, phase, name in (
         ("POST_PARTITIONING", 1, "last"), ("POST_REWRITE_FOR_EXEC", -1, "before optimise"),
-        ("PRE_PLACEMENT", 20, "second"), ("POST_PLACEMENT", 1, "b"), ("POST_PLACEMENT", 1, "a"),
-        ("PRE_PLACEMENT", 10, "first"),
+        ("PRE_PLACEMENT", 20, "at 20"), ("POST_PLACEMENT", 1, "b"), ("POST_PLACEMENT", 1, "a"),
+        ("PRE_PLACEMENT", 3, "at 3"),
     ):  # fmt: skip
         add(group, noting(name), phase, name)
     x, total = doubled()
     run(total, {x: 1.0})
-    assert ran == ["first", "second", "a", "b", "before optimise", "last"]
+    assert ran == ["at 3", "at 20", "a", "b", "before optimise", "last"]
 
 
 def test_sessions_take_the_passes_of_when_they_are_made(add: Registered) -> None:

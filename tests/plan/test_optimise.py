@@ -469,7 +469,7 @@ def test_the_old_graph_is_not_touched(graph: Graph) -> None:
     y = ops.tanh(ops.constant(1.0)) + ops.tanh(ops.constant(1.0))
     before = Made(graph, [y])
     names = list(before.step_graph.nodes)
-    nodes = [n.node_def for n in graph.get_operations()]
+    nodes = [n.plain for n in graph.get_operations()]
     optimise(before.step_graph, before.device_of, BOTH)
     assert list(before.step_graph.nodes) == names
     assert [before.step_graph.nodes[n.name] for n in nodes] == nodes

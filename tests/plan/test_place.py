@@ -9,7 +9,8 @@ import pytest
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceAttributes, DeviceSpec
 from actorsession.graph.node import NodeDef, spec
-from actorsession.plan.place import DeviceSet, Placer
+from actorsession.plan.device_set import DeviceSet
+from actorsession.plan.place import Placer
 from tests.plan.kit import CPU, device_set, node
 
 HANDLE = spec("resource", ())
@@ -247,6 +248,19 @@ def test_what_is_tied_by_name_to_a_resource_must_agree_with_it() -> None:
     nodes = [handle("v", "/cpu:1"), K, tied("a", "v", device="/cpu:2")]
     with pytest.raises(InvalidArgumentError, match="ask for different ones"):
         places(nodes)
+
+
+def test_what_is_beside_a_user_of_a_resource_and_took_its_wish_over_follows_it() -> None:
+    """As gradients that stand beside a loop do, which reads a variable of another device."""
+    nodes = [handle("v", "/cpu:1"), node("loop", "v", op="ReadVariableOp", device="/cpu:2")]
+    after = [K, tied("zeros", "loop", device="/cpu:2")]
+    assert places([*nodes, *after])["zeros"] == 1
+    growing = placer()
+    growing.place(nodes)
+    assert growing.place(after)["zeros"].device == CPU[1]
+    assert growing.place([tied("more", "v", device="/cpu:2")])["more"].device == CPU[1]
+    with pytest.raises(InvalidArgumentError, match="must be where 'loop' is"):
+        growing.place([tied("other", "loop", device="/cpu:0")])
 
 
 def test_only_the_edge_that_carries_the_resource_ties() -> None:

@@ -1,4 +1,4 @@
-"""Gradients of random programs of nested loops and branches equal finite differences, on any devices.
+"""Gradients of random programs of nested loops and branches equal finite differences, wherever they run.
 
 A program works on three numbers and a vector. Values are kept small by sines, and every choice is by counters
 that no value decides, so that what is differentiated is smooth.
@@ -6,10 +6,12 @@ that no value decides, so that what is differentiated is smooth.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+import pytest
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import actorsession as acts
@@ -17,6 +19,7 @@ from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
+from tests.property.processes import TASKS, Processes
 
 PLACES = st.integers(0, 3)
 Program = list[tuple[Any, ...]]
@@ -52,7 +55,7 @@ class Builder:
         devices: where statements outside loops and branches go, in turn.
     """
 
-    def __init__(self, captured: Any, devices: int) -> None:
+    def __init__(self, captured: Any, devices: Sequence[str]) -> None:
         self.captured = captured
         self.devices = devices
         self.depth = 0
@@ -60,7 +63,7 @@ class Builder:
 
     def run(self, program: Program, state: State) -> State:
         for k, (kind, *args) in enumerate(program):
-            where = None if self.depth else f"/cpu:{k % self.devices}"
+            where = None if self.depth else self.devices[k % len(self.devices)]
             with acts.device(where):
                 state = getattr(self, f"on_{kind}")(state, *args)
         return state
@@ -123,27 +126,56 @@ def replaced(state: State, index: int, value: Any) -> State:
     return [*state[:index], value, *state[index + 1 :]]
 
 
-def value_and_gradients(program: Program, devices: int) -> tuple[Any, list[Any], list[Any]]:
-    """The sum of the last state, its gradients, and what finite differences say of them."""
-    with Graph().as_default():
-        feeds = [ops.placeholder("float64", np.shape(v)) for v in (*START, START[3])]
-        builder = Builder(feeds[4], devices)
-        builder.count = ops.placeholder_with_default(np.int32(0), [])
-        last = builder.run(program, feeds[:4])
-        total = ops.add_n([ops.reduce_sum(v) for v in last])
-        found = ops.gradients(total, feeds, unconnected_gradients="zero")
-        found = [ops.convert_to_tensor(g) for g in found]  # slices as the whole they stand for
-        with Session(config=ConfigProto(device_count={"CPU": devices})) as session:
-            values = [*START, START[3] + 0.1]
-            fed = dict(zip(feeds, values, strict=True))
-            alone = session.run(total, fed)
-            value, *gradients = session.run([total, *found], fed)
-            assert value == alone
-            differences = [
-                _differences(lambda v, f=feed: session.run(total, {**fed, f: v}), fed[feed])
-                for feed in feeds
-            ]
-    return value, gradients, differences
+class Question:
+    """A program as a graph: the sum of its last state, and the gradients of that.
+
+    Args:
+        program: the program.
+        devices: where its statements go.
+    """
+
+    def __init__(self, program: Program, devices: Sequence[str]) -> None:
+        self.graph = Graph()
+        with self.graph.as_default():
+            self.feeds = [ops.placeholder("float64", np.shape(v)) for v in (*START, START[3])]
+            builder = Builder(self.feeds[4], devices)
+            builder.count = ops.placeholder_with_default(np.int32(0), [])
+            last = builder.run(program, self.feeds[:4])
+            self.total = ops.add_n([ops.reduce_sum(v) for v in last])
+            found = ops.gradients(self.total, self.feeds, unconnected_gradients="zero")
+            # slices as the whole they stand for
+            self.gradients = [ops.convert_to_tensor(g) for g in found]
+
+    def fed(self) -> dict[Any, Any]:
+        return dict(zip(self.feeds, [*START, START[3] + 0.1], strict=True))
+
+    def answer(self, session: Session) -> tuple[Any, list[Any]]:
+        """The sum and its gradients."""
+        alone = session.run(self.total, self.fed())
+        value, *gradients = session.run([self.total, *self.gradients], self.fed())
+        assert value == alone
+        return value, gradients
+
+    def differences(self, session: Session) -> list[Any]:
+        """What finite differences say of the gradients."""
+        fed = self.fed()
+        return [
+            _differences(lambda v, f=feed: session.run(self.total, {**fed, f: v}), fed[feed])
+            for feed in self.feeds
+        ]
+
+
+def answer_here(program: Program, count: int) -> tuple[Any, list[Any]]:
+    """The sum of a program and its gradients, on so many devices of this process."""
+    question = Question(program, [f"/cpu:{k}" for k in range(count)])
+    with Session(graph=question.graph, config=ConfigProto(device_count={"CPU": count})) as session:
+        return question.answer(session)
+
+
+def assert_same(one: tuple[Any, list[Any]], other: tuple[Any, list[Any]]) -> None:
+    assert one[0] == other[0]
+    for found, wanted in zip(one[1], other[1], strict=True):
+        np.testing.assert_array_equal(found, wanted)
 
 
 def _differences(function: Any, at: Any) -> Any:
@@ -160,10 +192,33 @@ def _differences(function: Any, at: Any) -> Any:
 def test_gradients_of_programs_equal_finite_differences_on_one_device_and_three(
     program: Program,
 ) -> None:
-    value, gradients, differences = value_and_gradients(program, 1)
-    for found, wanted in zip(gradients, differences, strict=True):
+    question = Question(program, ["/cpu:0"])
+    with Session(graph=question.graph) as session:
+        answer = question.answer(session)
+        differences = question.differences(session)
+    for found, wanted in zip(answer[1], differences, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
-    elsewhere, others, _ = value_and_gradients(program, 3)
-    assert elsewhere == value
-    for found, other in zip(gradients, others, strict=True):
-        np.testing.assert_array_equal(found, other)
+    assert_same(answer_here(program, 3), answer)
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Processes]:
+    made = Processes()
+    yield made
+    made.close()
+
+
+@pytest.mark.process
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(programs(2))
+def test_gradients_of_programs_are_the_same_on_two_processes(
+    processes: Processes, program: Program
+) -> None:
+    question = Question(program, TASKS)
+    with Session(processes.cluster.target("worker", 0), graph=question.graph) as session:
+        answer = question.answer(session)
+    assert_same(answer, answer_here(program, 1))

@@ -9,8 +9,9 @@ from typing import Any
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partition import partition
-from actorsession.plan.place import DeviceSet, Placer
+from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
@@ -31,7 +32,7 @@ class Loaded:
         self.devices = make_devices(LOCAL_TASK, {"CPU": devices})
         self.device_set = DeviceSet([d.attributes for d in self.devices])
         self.executors = {d.name: Executor(d) for d in self.devices}
-        nodes = [op.node_def for op in graph.get_operations()]
+        nodes = [op.plain for op in graph.get_operations()]
         placer = Placer(self.device_set)
         placer.place(nodes)
         signature = RunSignature(

@@ -183,7 +183,7 @@ def decorated(
     graph: Graph, x: Tensor, z: Tensor, options: DebugOptions
 ) -> tuple[DebugGraphDecorator, list[list[str]]]:
     loaded = Loaded(graph, [z], [x], devices=2)
-    known = {op.name: op.node_def for op in graph.get_operations()}
+    known = {op.name: op.plain for op in graph.get_operations()}
     decorator = DebugGraphDecorator(options, RunSignature((x.name,), (z.name,)), known)
     parts = decorator.decorate_graph(loaded.parts)
     return decorator, [[n.name for n in part.nodes] for part in parts]

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+import actorsession.ops as ops
 from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph
 from tests.session.faces import AsyncFace, SyncFace
+from tests.session.partial_kit import Dear, Stages
 
 
 @pytest.fixture
@@ -36,3 +38,20 @@ async def make_session(request: Any, graph: Graph) -> AsyncIterator[Callable[...
 @pytest.fixture
 def session(make_session: Callable[..., Any]) -> Any:
     return make_session()
+
+
+@pytest.fixture
+def log_of(graph: Graph) -> tuple[Any, Any]:
+    """x, and its logarithm z by way of y = x + 1."""
+    x = ops.placeholder("float32", [None], name="x")
+    return x, ops.log(ops.add(x, 1.0, name="y"), name="z")
+
+
+@pytest.fixture
+def stages(graph: Graph) -> Stages:
+    return Stages()
+
+
+@pytest.fixture
+def dear(graph: Graph) -> Dear:
+    return Dear()

@@ -44,7 +44,18 @@ class ThreadedPartialRun:
         return await asyncio.to_thread(self.made.run, *args)
 
 
-class AsyncFace:
+class LocalFace:
+    """What both faces tell of a session in this process."""
+
+    session: Any
+
+    def counts(self) -> tuple[int, int, int]:
+        """Open partial runs, steps, and what waits in their rendezvous."""
+        statistics = self.session.statistics()
+        return statistics.partial_runs, statistics.steps, statistics.pending
+
+
+class AsyncFace(LocalFace):
     """``AsyncSession`` as it is."""
 
     name = "AsyncSession"
@@ -74,7 +85,7 @@ class AsyncFace:
         await self.session.close()
 
 
-class SyncFace:
+class SyncFace(LocalFace):
     """``Session``, called from a thread as a program on an event loop would."""
 
     name = "Session"

@@ -362,8 +362,12 @@ def test_ctrl_c_ends_a_synchronous_step_and_the_session_lives(long_graph: Any) -
     graph, x, y, short = long_graph
     with Session(graph=graph) as session:
         timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
+
+        def interrupted() -> None:
+            timer.start()  # whose signal may come before the run has begun
             session.run(y, {x: LARGE})
+
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
         timer.join()
         assert session.run(short, {"s:0": 1}) == 2

@@ -101,7 +101,7 @@ def test_a_cycle_is_refused_and_names_its_nodes() -> None:
         b = ops.identity(a, name="b")
         c = ops.identity(b, name="c")
         ops.identity(c, name="d")
-    nodes = {op.name: op.node_def for op in graph.get_operations()}
+    nodes = {op.name: op.plain for op in graph.get_operations()}
     nodes["b"] = replace(nodes["b"], inputs=(("c", 0),))
     with pytest.raises(InvalidArgumentError, match="cycle through") as info:
         prune(GraphView(nodes.values()), RunSignature((), ("d:0",), ()))

@@ -131,9 +131,13 @@ def test_ctrl_c_ends_an_endless_loop_of_the_synchronous_face(
             assert [session.run(loop.end, {loop.n: 3}, options) for _ in range(5)] == [3] * 5
         # As the terminal does: a signal of the process wakes the main thread out of any wait.
         timer = threading.Timer(0.05, os.kill, [os.getpid(), signal.SIGINT])
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
+
+        def interrupted() -> None:
+            timer.start()  # whose signal may come before the run has begun
             session.run(loop.end, {loop.n: FOR_EVER}, options)
+
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
         timer.join()
         assert session.run(loop.end, {loop.n: 7}, options) == 7
         assert session.statistics().steps == 0

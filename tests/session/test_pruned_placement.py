@@ -11,7 +11,7 @@ from actorsession.graph import dtypes
 from actorsession.graph.device import LOCAL_TASK
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.shape import TensorShape
-from actorsession.plan.place import DeviceSet
+from actorsession.plan.device_set import DeviceSet
 from actorsession.runtime.devices import make_devices
 from actorsession.session.pruned_placement import PrunedPlacement
 

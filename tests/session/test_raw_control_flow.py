@@ -62,6 +62,18 @@ def test_a_merge_gives_the_value_that_lives_and_where_it_came_from(session: acts
         assert found.value_index.dtype == np.int32
 
 
+def test_a_merge_waits_for_what_it_runs_after(session: acts.Session) -> None:
+    variable, taken = acts.Variable(0), acts.placeholder("bool", [])
+    ways = dataflow.switch(acts.constant(5), taken)
+    doubled, change = ways.output_true * 2, variable.assign_add(1)
+    with acts.control_dependencies([change]):
+        merged = dataflow.merge([ways.output_false, doubled])
+    session.run(variable.initializer)
+    assert session.run(merged, {taken: True}) == (10, 1)
+    assert session.run(merged, {taken: False}) == (5, 0)
+    assert session.run(variable) == 2
+
+
 def test_the_way_not_taken_does_not_run(session: acts.Session) -> None:
     taken = acts.placeholder("bool", [])
     calls: list[int] = []
@@ -208,6 +220,34 @@ def test_state_is_changed_in_each_iteration(session: acts.Session) -> None:
     assert session.run(variable) == 8
 
 
+@pytest.mark.parametrize("most", [1, 10])
+def test_a_loop_within_a_loop_may_be_run_for_its_effects_alone(
+    session: acts.Session, most: int
+) -> None:
+    """Nobody waits for its result, yet an iteration around it ends only when it has ended."""
+    n, variable = acts.placeholder("int32", []), acts.Variable(0)
+    attrs = {"dtype": variable.dtype}
+    effects: list[Tensor] = []
+
+    def body(values: Values, given: Values) -> list[Tensor]:
+        def within(inner: Values, handles: Values) -> list[Tensor]:
+            added = make("AssignAddVariableOp", [handles[0], acts.constant(1)], attrs)
+            with acts.control_dependencies([added]):
+                effects.append(acts.identity(inner[0]))
+            return [inner[0] + 1]
+
+        raw_while(lambda v, _: v[0] < 2, within, [values[0] * 0], [given[1]])
+        return [values[0] + 1]
+
+    results = raw_while(
+        lambda v, c: v[0] < c[0], body, [acts.constant(0)], [n, variable.handle],
+        parallel_iterations=most,
+    )  # fmt: skip
+    session.run(variable.initializer)
+    assert session.run([*results, *[t.op for t in effects]], {n: 4}) == [4, None]
+    assert session.run(variable) == 8
+
+
 def test_a_run_that_is_traced_knows_every_iteration(session: acts.Session) -> None:
     n = acts.placeholder("int32", [])
     count = counted(n)
@@ -327,6 +367,33 @@ async def test_an_operation_that_waits_in_a_loop_lets_others_go_on(graph: Graph)
         assert not task.done()
         await session.run(put)
         assert await task == [3, 18]
+
+
+@pytest.mark.parametrize("most", [1, 3])
+async def test_no_more_iterations_are_under_way_than_were_asked_for(
+    graph: Graph, most: int
+) -> None:
+    """Each notes that it began and waits; what counts the iterations waits for nothing."""
+    begun, gate = acts.FIFOQueue(10, "int32", [[]]), acts.FIFOQueue(10, "int32", [[]])
+    put, size, attrs = gate.enqueue(1), begun.size(), gate.dequeue().op.attrs
+
+    def body(values: Values, given: Values) -> list[Tensor]:
+        with acts.control_dependencies([make("QueueEnqueueV2", [given[0], values[0]], attrs)]):
+            taken = make("QueueDequeueV2", [given[1]], attrs).outputs[0]
+        return [values[0] + 1, values[1] + taken]
+
+    start = [acts.constant(0), acts.constant(0)]
+    queues = [begun.queue_ref, gate.queue_ref]
+    results = raw_while(lambda v, _: v[0] < 6, body, start, queues, parallel_iterations=most)
+    async with acts.AsyncSession(graph=graph) as session:
+        task = asyncio.create_task(session.run(results))
+        for ended in range(6):
+            found, wanted = 0, min(most + ended, 6)
+            while found < wanted:
+                _, found = await asyncio.gather(asyncio.sleep(0), session.run(size))
+            assert found == wanted
+            await session.run(put)
+        assert await task == [6, 6]
 
 
 async def test_functions_of_the_user_run_in_other_threads(graph: Graph) -> None:

@@ -287,7 +287,7 @@ async def test_known_shapes_are_attached_to_partition_graphs_on_request(
     assert all(("_output_shapes" in n.attrs) == infer for n in nodes.values())
     if infer:
         assert [s.as_list() for s in nodes["sp"].attrs["_output_shapes"]] == [[None, 1]] * 2
-    assert "_output_shapes" not in graph.get_operation_by_name("sp").node_def.attrs
+    assert "_output_shapes" not in graph.get_operation_by_name("sp").plain.attrs
 
 
 # -- timelines -------------------------------------------------------------------------------------

@@ -121,6 +121,14 @@ async def test_validate_shape_false_lets_the_shape_change(session: Any) -> None:
     np.testing.assert_array_equal(await session.run(v), [[3], [4], [5]])
 
 
+async def test_a_variable_of_fixed_shape_says_how_it_would_take_another(session: Any) -> None:
+    v, p = ops.Variable([1.0, 2.0]), ops.placeholder("float32")
+    await session.run(v.initializer)
+    change = ops.assign(v, p, validate_shape=False)
+    with pytest.raises(InvalidArgumentError, match="made with validate_shape=False"):
+        await session.run(change, {p: [1, 2, 3]})
+
+
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 async def test_count_up_to_gives_the_value_before_and_is_out_of_range_at_the_limit(
     session: Any, dtype: str

@@ -13,12 +13,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, TraceLevel
-from actorsession.errors import (
-    CancelledError,
-    DeadlineExceededError,
-    InvalidArgumentError,
-    UnimplementedError,
-)
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.dtypes import float32
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import spec
@@ -311,7 +306,7 @@ async def test_a_trace_notes_when_it_began() -> None:
     assert "TestLater" in names
 
 
-async def test_a_partial_run_waits_on_a_loop_and_is_refused_without_one() -> None:
+async def test_a_partial_run_waits_on_a_loop_which_a_synchronous_session_has_for_it() -> None:
     later = Later("partial")
     x = ops.placeholder("float32", [])
     y = later(x) + 1.0
@@ -320,8 +315,12 @@ async def test_a_partial_run_waits_on_a_loop_and_is_refused_without_one() -> Non
         await later.until_begun()
         later.give(0)
         assert await soon(call) == 3.0
-    with Session() as other, pytest.raises(UnimplementedError, match="use AsyncSession"):
-        await asyncio.to_thread(other.partial_run_setup, [y], [x])
+    with Session() as other:
+        handle = await asyncio.to_thread(other.partial_run_setup, [y], [x])
+        call = asyncio.ensure_future(asyncio.to_thread(other.partial_run, handle, y, {x: 4.0}))
+        await later.until_begun(2)
+        later.give(1)
+        assert await soon(call) == 5.0
 
 
 async def test_it_waits_on_other_tasks_as_well(graph: Graph) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +13,10 @@ from actorsession.checkpoints import save
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
-from tests.train.test_saver import parts_of
+from tests.train.kit import parts_of
 
 FIXTURES = Path(__file__).parents[1] / "checkpoints" / "fixtures"
 WEIGHTS = np.arange(8, dtype=np.float32).reshape(4, 2)
-
-
-@pytest.fixture
-def graph() -> Iterator[Graph]:
-    made = Graph()
-    with made.as_default():
-        yield made
 
 
 @pytest.fixture

@@ -109,6 +109,22 @@ def test_a_looper_calls_its_function_until_the_stop() -> None:
     assert not looper.is_alive()
 
 
+def test_a_looper_with_an_interval_waits_for_the_next_time_or_the_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    coord, calls, waits = Coordinator(), list[int](), list[float]()
+    monkeypatch.setattr(coord, "wait_for_stop", waits.append)
+
+    def work() -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            coord.request_stop()
+
+    LooperThread.loop(coord, 1000.0, work)
+    coord.join()
+    assert [round(wait, -3) for wait in waits] == [1000.0, 2000.0]  # from when it was begun
+
+
 def test_what_a_looper_raises_stops_everybody() -> None:
     coord = Coordinator()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from actorsession.graph.dtypes import int64
@@ -22,12 +20,6 @@ from actorsession.train import (
     global_step,
 )
 from tests.ops.interpreter import Variables, evaluate
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def test_a_graph_has_no_global_step_until_one_is_made() -> None:

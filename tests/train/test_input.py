@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,6 @@ from actorsession.graph.dtypes import float32, int64, string
 from actorsession.graph.graph import Graph
 from actorsession.ops import GraphKeys
 from actorsession.session import Session
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def taken(fetches: Any, at_most: int = 100) -> list[Any]:

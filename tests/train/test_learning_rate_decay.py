@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import pytest
 
 from actorsession import train
 from actorsession.graph.dtypes import as_dtype, float32, float64, int32, int64
-from actorsession.graph.graph import Graph
 from actorsession.ops.build import constant
 from actorsession.ops.random import set_random_seed
 from actorsession.ops.variables.lists import global_variables_initializer
@@ -103,12 +102,6 @@ FOUND = {
     "noisy": [0.1001, 0.087897547, 0.025099998, 0.0001, 0.0001, 0.0001, 0.0001],
 }
 EVERY = pytest.mark.parametrize("name", MAKERS)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 @EVERY

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,27 +12,17 @@ from actorsession.graph.graph import Graph
 from actorsession.ops.arrays.placeholder import placeholder
 from actorsession.ops.build import constant
 from actorsession.ops.graph_keys import GraphKeys
+from actorsession.ops.reductions.reduction import reduce_mean
 from actorsession.ops.variables.lists import (
     global_variables,
     global_variables_initializer,
     trainable_variables,
     variables_initializer,
 )
+from actorsession.ops.variables.scope import variable_scope
 from actorsession.ops.variables.variable import Variable
 from actorsession.session import Session
 from actorsession.train import ExponentialMovingAverage
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
-
-
-@pytest.fixture
-def session(graph: Graph) -> Iterator[Session]:
-    with Session(graph=graph) as session:
-        yield session
 
 
 def averages(session: Session, kind: str) -> list[Any]:
@@ -102,6 +91,20 @@ def test_averages_are_named_after_what_they_average(graph: Graph) -> None:
     assert global_variables() == [w, average]
 
 
+def test_averages_stand_below_the_scope_in_which_they_are_built() -> None:
+    """And what takes the start away from them below it once more, as checkpoints of TensorFlow have it."""
+    with variable_scope("net"):
+        w = Variable([1.0, 2.0], name="w")
+        mean = reduce_mean(w, name="mean")
+    with variable_scope("train"):
+        ExponentialMovingAverage(0.9, zero_debias=True).apply([w, mean])
+    assert [v.op.name for v in global_variables()] == [
+        "net/w", "train/net/w/ExponentialMovingAverage", "train/net/mean/ExponentialMovingAverage",
+        "train/train/net/mean/ExponentialMovingAverage/local_step",
+        "train/train/net/mean/ExponentialMovingAverage/biased",
+    ]  # fmt: skip
+
+
 def test_averages_are_made_once_and_updated_by_every_call(session: Session) -> None:
     w = Variable([1.0])
     ema = ExponentialMovingAverage(0.5)
@@ -135,7 +138,7 @@ def test_averages_are_beside_their_variable(graph: Graph) -> None:
     average = ema.average(w)
     assert average is not None
     assert average.device == "/job:ps/task:1"
-    assert average.op.colocation_groups() == ("loc:@w",)
+    assert average.op.groups() == ("loc:@w",)
 
 
 def test_the_decay_may_be_a_variable_and_values_of_other_floating_types(session: Session) -> None:

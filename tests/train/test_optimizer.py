@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from actorsession.ops.variables.lists import (
     global_variables_initializer,
     trainable_variables,
 )
+from actorsession.ops.variables.scope import variable_scope
 from actorsession.ops.variables.variable import Variable
 from actorsession.session import Session
 from actorsession.train import (
@@ -40,12 +40,6 @@ MAKERS = [
     lambda: AdamOptimizer(0.1, beta2=0.99),  # bfloat16 knows no 0.999
 ]
 EVERY = pytest.mark.parametrize("make", MAKERS, ids=["sgd", "momentum", "adam"])
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def started() -> Variables:
@@ -271,6 +265,21 @@ def test_two_optimizers_keep_apart() -> None:
     assert one.get_slot(w, "momentum") is not two.get_slot(w, "momentum")
 
 
+def test_slots_stand_below_the_scope_in_which_training_is_built() -> None:
+    """And not below that of their variable, so that optimisers in scopes of their own keep apart."""
+    with variable_scope("net"):
+        w = Variable([1.0], name="w")
+    names = []
+    for scope in ("first", "second"):
+        optimizer = MomentumOptimizer(0.1, 0.9)
+        with variable_scope(scope):
+            optimizer.minimize(squares(w))
+        slot = optimizer.get_slot(w, "momentum")
+        assert slot is not None
+        names.append(slot.op.name)
+    assert names == ["first/net/w/Momentum", "second/net/w/Momentum"]
+
+
 def test_asking_for_a_slot_that_does_not_exist_gives_nothing() -> None:
     assert GradientDescentOptimizer(0.1).get_slot(Variable([1.0]), "momentum") is None
     assert GradientDescentOptimizer(0.1).get_slot_names() == []
@@ -295,12 +304,12 @@ def test_slots_and_updates_are_placed_beside_their_variable(make: Any, graph: Gr
         for slot in slots:
             assert slot is not None
             assert slot.device == slot.initial_value.device == device
-            assert slot.op.colocation_groups() == group
+            assert slot.op.groups() == group
         updates = [
             op for op in graph.get_operations()
             if "ResourceApply" in op.type and op.inputs[0] is variable.handle
         ]  # fmt: skip
-        assert [(op.device, op.colocation_groups()) for op in updates] == [(device, group)]
+        assert [(op.device, op.groups()) for op in updates] == [(device, group)]
 
 
 def test_the_powers_of_adam_are_placed_beside_the_first_variable(graph: Graph) -> None:
@@ -359,6 +368,15 @@ def test_the_first_step_on_rows_agrees_with_that_on_the_whole(make: Any) -> None
 def test_without_variables_there_is_nothing_to_train() -> None:
     with pytest.raises(ValueError, match="no variables to train"):
         GradientDescentOptimizer(0.1).minimize(constant(1.0))
+
+
+def test_a_loss_may_be_built_by_a_function() -> None:
+    w = Variable([1.0, 2.0], name="w")
+    ((grad, var),) = GradientDescentOptimizer(0.1).compute_gradients(lambda: w * w)
+    with Session() as session:
+        session.run(w.initializer)
+        assert session.run(grad).tolist() == [2.0, 4.0]
+    assert var is w
 
 
 def test_a_loss_that_uses_no_variable_is_refused() -> None:

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import contextlib
 from typing import Any
 
 import numpy as np
 import pytest
 
+import actorsession as acts
 from actorsession import ops
+from actorsession.cluster import LocalCluster
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
 from actorsession.train import (
     Coordinator,
+    ExponentialMovingAverage,
     GradientDescentOptimizer,
     MomentumOptimizer,
     SyncReplicasOptimizer,
     get_or_create_global_step,
+    replica_device_setter,
 )
 from tests.cluster.kit import W0, W1, in_process, on, soon
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 class Replicated:
@@ -84,6 +82,23 @@ async def test_rows_of_several_replicas_are_averaged_where_they_belong() -> None
         await asyncio.wait([chief])
 
 
+async def test_averages_are_kept_of_the_variables_after_each_update() -> None:
+    w, x = ops.Variable(0.0), ops.placeholder("float32", [])
+    average = ExponentialMovingAverage(0.5)
+    opt = SyncReplicasOptimizer(
+        GradientDescentOptimizer(1.0), 1, 1, variable_averages=average, variables_to_average=[w]
+    )
+    train = opt.minimize(w * x, global_step=get_or_create_global_step())
+    init = [ops.global_variables_initializer(), ops.local_variables_initializer()]
+    (update,) = opt.get_chief_queue_runner().enqueue_ops
+    async with AsyncSession() as session:
+        for op in (*init, opt.chief_init_op):
+            await session.run(op)
+        for number, wanted in ((1, -1.0), (2, -2.5)):
+            await soon(asyncio.gather(session.run(train, {x: 2.0}), session.run(update)))
+            assert await session.run([w, average.average(w)]) == [-2.0 * number, wanted]
+
+
 def test_threads_train_with_the_chiefs_queue_runner(graph: Graph) -> None:
     model = Replicated(1, opt=MomentumOptimizer(1.0, 0.0))
     local = ops.local_variables_initializer()
@@ -121,6 +136,41 @@ async def test_replicas_on_other_tasks_train_together(graph: Graph) -> None:
         chief.cancel()
         await asyncio.wait([chief])
         await cluster.until_idle()
+
+
+@pytest.mark.process
+async def test_worker_processes_train_one_model_from_graphs_of_their_own() -> None:
+    """Each replica has a graph, a master and a device of its own; they meet in the variables of a server."""
+    async with (
+        LocalCluster({"ps": 1, "worker": 2}) as cluster,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        replicas = []
+        for k in range(2):
+            graph = Graph()
+            worker = f"/job:worker/task:{k}"
+            with graph.as_default(), acts.device(replica_device_setter(1, worker_device=worker)):
+                model = Replicated(2)
+                local = ops.local_variables_initializer()
+            target = cluster.target("worker", k)
+            session = await stack.enter_async_context(AsyncSession(target, graph))
+            replicas.append((model, local, session))
+        model, _, session = replicas[0]
+        await session.run(model.init)
+        for each, local, its_session in replicas:
+            assert list(await its_session.run(each.opt.ready_for_local_init_op)) == []
+            await its_session.run(local)
+            await its_session.run(each.opt.local_step_init_op)
+        await session.run(model.tokens)
+        chief = asyncio.ensure_future(model.opt.get_chief_queue_runner().fill(session))
+        for number in range(3):
+            steps = [r.run(m.train, {m.x: 1.0 + 2 * k}) for k, (m, _, r) in enumerate(replicas)]
+            await asyncio.wait_for(asyncio.gather(*steps), 30)
+            for each, _, its_session in replicas:
+                found = await its_session.run([each.w, each.step])
+                assert found == [-2.0 * (number + 1), number + 1]
+        chief.cancel()
+        await asyncio.wait([chief])
 
 
 def test_what_comes_too_early_or_too_little_is_refused() -> None:

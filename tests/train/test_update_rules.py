@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -92,12 +92,6 @@ SLOTS = {
     },
 }  # fmt: skip
 EVERY = pytest.mark.parametrize("name", MAKERS)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
 
 
 def started() -> Variables:

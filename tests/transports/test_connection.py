@@ -174,7 +174,7 @@ async def test_closing_to_a_peer_that_does_not_read_ends_after_the_grace(address
         loop = asyncio.get_running_loop()
         began = loop.time()
         await dialled.aclose(grace=0.1)
-        assert loop.time() - began < 1
+        assert loop.time() - began < 5
         assert dialled.closed
         accepted.abort()
 

@@ -9,17 +9,53 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession import errors, ops
-from actorsession.compat.v1 import app, flags, gfile, logging, metrics, python, test, train
+from actorsession import ops
+from actorsession.compat.v1 import (
+    app,
+    contrib,
+    debugging,
+    distributions,
+    dtypes,
+    errors,
+    flags,
+    gfile,
+    io,
+    logging,
+    metrics,
+    python,
+    python_io,
+    queue,
+    test,
+    train,
+)
 from actorsession.compat.v1 import text as compat
-from actorsession.compat.v1.forms import as_dtype, colocate_with, device, name_scope
+from actorsession.compat.v1.former import batch_matmul, mul, neg, pack, sub, unpack
+from actorsession.compat.v1.forms import (
+    as_dtype,
+    colocate_with,
+    container,
+    device,
+    name_scope,
+    op_scope,
+)
 from actorsession.compat.v1.graphs import Graph, get_default_graph
 from actorsession.compat.v1.python.client import timeline as _timeline  # noqa: F401 - tf.python.client.timeline
 from actorsession.compat.v1.sessions import InteractiveSession, Session
 from actorsession.compat.v1.settings import ConfigProto, GPUOptions, GraphOptions, OptimizerOptions
+from actorsession.compat.v1.template import make_template
+from actorsession.compat.v1.tensors import (
+    assert_proper_iterable,
+    assert_same_float_dtype,
+    convert_to_tensor_or_indexed_slices,
+    convert_to_tensor_or_sparse_tensor,
+    is_numeric_tensor,
+    is_symbolic_tensor,
+    is_tensor,
+    newaxis,
+)
 from actorsession.compat.v1.text import as_bytes, as_str, as_str_any, as_text
 from actorsession.config import RunMetadata, RunOptions
-from actorsession.errors import UnimplementedError
+from actorsession.errors import OpError, UnimplementedError
 from actorsession.graph.defaults import (
     add_to_collection,
     add_to_collections,
@@ -28,7 +64,9 @@ from actorsession.graph.defaults import (
     get_collection_ref,
 )
 from actorsession.graph.device import DeviceSpec
+from actorsession.graph.dimension import Dimension, dimension_value
 from actorsession.graph.dtypes import (
+    QUANTISED,
     DType,
     bfloat16,
     complex64,
@@ -46,12 +84,13 @@ from actorsession.graph.dtypes import (
     uint16,
     uint32,
     uint64,
+    variant,
 )
 from actorsession.graph.dtypes import bool_ as bool
 from actorsession.graph.evaluation import get_default_session
 from actorsession.graph.graph import reset_default_graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.shape import TensorShape
+from actorsession.graph.shape import TensorShape, dimension_at_index, use_dimensions
 from actorsession.graph.static import get_static_value
 from actorsession.interop import (
     AttrValue,
@@ -66,19 +105,23 @@ from actorsession.interop import (
 from actorsession.ops import *  # noqa: F403 - its __all__ is the list
 
 __all__ = [
-    "VERSION", "AttrValue", "ConfigProto", "DType", "DeviceSpec", "GPUOptions", "Graph", "GraphDef",
-    "GraphOptions", "InteractiveSession", "MetaGraphDef", "NodeDef", "Operation",
-    "OptimizerOptions", "RunMetadata", "RunOptions", "Session", "Tensor", "TensorShape",
-    "__version__", "add_to_collection", "add_to_collections", "app", "as_bytes", "as_dtype",
-    "as_str", "as_str_any", "as_text", "bfloat16", "bool", "colocate_with", "compat", "complex64",
-    "complex128", "control_dependencies", "device", "disable_control_flow_v2",
+    "VERSION", "AttrValue", "ConfigProto", "DType", "DeviceSpec", "Dimension", "GPUOptions", "Graph",
+    "GraphDef", "GraphOptions", "InteractiveSession", "MetaGraphDef", "NodeDef", "OpError", "Operation",
+    "OptimizerOptions", "RunMetadata", "RunOptions", "Session", "Tensor", "TensorShape", "__version__",
+    "add_to_collection", "add_to_collections", "app", "as_bytes", "as_dtype", "as_str", "as_str_any",
+    "as_text", "assert_proper_iterable", "assert_same_float_dtype", "batch_matmul", "bfloat16", "bool",
+    "colocate_with", "compat", "complex64", "complex128", "container", "contrib",
+    "control_dependencies", "convert_to_tensor_or_indexed_slices", "convert_to_tensor_or_sparse_tensor",
+    "debugging", "device", "dimension_at_index", "dimension_value", "disable_control_flow_v2",
     "disable_eager_execution", "disable_resource_variables", "disable_v2_behavior",
-    "disable_v2_tensorshape", "double", "enable_eager_execution", "errors", "executing_eagerly",
-    "flags", "float16", "float32", "float64", "get_collection", "get_collection_ref",
-    "get_default_graph", "get_default_session", "get_static_value", "gfile", "graph_util", "half",
-    "import_graph_def", "int8", "int16", "int32", "int64", "logging", "make_ndarray",
-    "make_tensor_proto", "metrics", "name_scope", "python", "reset_default_graph", "resource",
-    "string", "test", "train", "uint8", "uint16", "uint32", "uint64", *ops.__all__,
+    "disable_v2_tensorshape", "distributions", "double", "dtypes", "enable_eager_execution",
+    "enable_v2_tensorshape", "errors", "executing_eagerly", "flags", "float16", "float32", "float64",
+    "get_collection", "get_collection_ref", "get_default_graph", "get_default_session",
+    "get_static_value", "gfile", "graph_util", "half", "import_graph_def", "int8", "int16", "int32",
+    "int64", "io", "is_numeric_tensor", "is_symbolic_tensor", "is_tensor", "logging", "make_ndarray",
+    "make_template", "make_tensor_proto", "metrics", "mul", "name_scope", "neg", "newaxis", "op_scope",
+    "pack", "python", "python_io", "queue", "reset_default_graph", "resource", "string", "sub", "test",
+    "train", "uint8", "uint16", "uint32", "uint64", "unpack", "variant", *ops.__all__,
 ]  # fmt: skip
 
 __version__ = VERSION = "1.15.0"
@@ -87,14 +130,28 @@ __version__ = VERSION = "1.15.0"
 double, half = float64, float16
 
 
-def disable_v2_behavior() -> None:
+def disable_eager_execution() -> None:
     """Does nothing: graphs are all that there is."""
 
 
-disable_eager_execution = disable_v2_behavior
-disable_control_flow_v2 = disable_v2_behavior
-disable_resource_variables = disable_v2_behavior
-disable_v2_tensorshape = disable_v2_behavior
+disable_control_flow_v2 = disable_eager_execution
+disable_resource_variables = disable_eager_execution
+
+
+def disable_v2_tensorshape() -> None:
+    """Makes the shapes of tensors consist of ``Dimension`` objects, for the whole process.
+
+    ``x.shape[0].value`` is then how a program reads one.
+    """
+    use_dimensions(True)
+
+
+disable_v2_behavior = disable_v2_tensorshape
+
+
+def enable_v2_tensorshape() -> None:
+    """Makes the shapes of tensors consist of ints and ``None`` again, as they are to begin with."""
+    use_dimensions(False)
 
 
 def executing_eagerly() -> Any:
@@ -113,3 +170,13 @@ def enable_eager_execution(
     raise UnimplementedError(
         "there is no eager execution here: put operations into a Graph and run it with a Session"
     )
+
+
+def __getattr__(name: str) -> Any:
+    # TensorFlow has these, so that who asks for one hears what to do instead.
+    if name in QUANTISED:
+        try:
+            as_dtype(name)
+        except TypeError as exc:
+            raise AttributeError(str(exc)) from None
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

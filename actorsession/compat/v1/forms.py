@@ -8,8 +8,9 @@ from typing import Any
 from actorsession.graph import defaults
 from actorsession.graph.dtypes import DType
 from actorsession.graph.dtypes import as_dtype as our_dtype
+from actorsession.graph.graph import get_default_graph
 
-__all__ = ["as_dtype", "colocate_with", "device", "name_scope"]
+__all__ = ["as_dtype", "colocate_with", "container", "device", "name_scope", "op_scope"]
 
 
 def as_dtype(type_value: Any) -> DType:
@@ -24,6 +25,11 @@ def as_dtype(type_value: Any) -> DType:
 def device(device_name_or_function: Any) -> AbstractContextManager[Any]:
     """Asks for a device for operations built in the block; see ``actorsession.device``."""
     return defaults.device(device_name_or_function)
+
+
+def container(container_name: str) -> AbstractContextManager[Any]:
+    """Puts state of operations built in the block into a resource container of that name."""
+    return get_default_graph().container(container_name)
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[Any]:
@@ -56,3 +62,10 @@ def name_scope(
             "into the `values` kwarg."
         )
     return defaults.name_scope(default_name if name is None else name)
+
+
+def op_scope(
+    values: Any, name: str | None, default_name: str | None = None
+) -> AbstractContextManager[Any]:
+    """``name_scope`` as it was called before TensorFlow 1.0; the same arguments in another order."""
+    return name_scope(name, default_name, values)

@@ -6,8 +6,9 @@ import contextlib
 import glob as _glob
 import os
 import shutil
+import stat
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from actorsession.errors import AlreadyExistsError, NotFoundError
 
@@ -92,14 +93,29 @@ def Walk(top: str, in_order: bool = True) -> Iterator[tuple[str, list[str], list
     return os.walk(top, topdown=in_order)
 
 
-def Stat(filename: str) -> os.stat_result:
-    """Size and times of a file.
+class FileStatistics(NamedTuple):
+    """What is known of a file.
+
+    Attributes:
+        length: its size in bytes.
+        mtime_nsec: when it was changed, in nanoseconds since 1970.
+        is_directory: whether it is a folder.
+    """
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
+
+
+def Stat(filename: str) -> FileStatistics:
+    """Size and time of a file.
 
     Raises:
         NotFoundError: if it does not exist.
     """
     with _known_errors(filename):
-        return os.stat(filename)
+        found = os.stat(filename)
+    return FileStatistics(found.st_size, found.st_mtime_ns, stat.S_ISDIR(found.st_mode))
 
 
 def Remove(filename: str) -> None:

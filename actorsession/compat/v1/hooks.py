@@ -1,14 +1,14 @@
 """Hooks: what is done before and after each step of a monitored session.
 
-``monitored`` calls them. A hook adds its nodes in ``begin``, for the graph is finalized after that.
+``monitored`` calls them. A hook adds its nodes in ``begin``, for the graph is finalized after that. There are
+more in ``checkpoint_hooks`` and ``step_hooks``.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,9 +16,9 @@ import numpy as np
 from actorsession.train import get_global_step
 
 __all__ = [
-    "CheckpointSaverHook", "FeedFnHook", "FinalOpsHook", "LoggingTensorHook",
-    "NanLossDuringTrainingError", "NanTensorHook", "SecondOrStepTimer", "SessionRunArgs",
-    "SessionRunContext", "SessionRunHook", "SessionRunValues", "StopAtStepHook",
+    "FeedFnHook", "FinalOpsHook", "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook",
+    "SecondOrStepTimer", "SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues",
+    "StopAtStepHook", "step_of",
 ]  # fmt: skip
 
 _log = logging.getLogger("actorsession.compat")
@@ -30,7 +30,7 @@ class SessionRunArgs(NamedTuple):
     Attributes:
         fetches: anything that ``Session.run`` fetches.
         feed_dict: what is fed for it.
-        options: how the step is made; only if the program says nothing of it.
+        options: how the step is made; the more of this and what the program says counts.
     """
 
     fetches: Any
@@ -44,7 +44,7 @@ class SessionRunValues(NamedTuple):
     Attributes:
         results: the values of what it fetched.
         options: how the step was made.
-        run_metadata: what the step reported, if the program asked for that.
+        run_metadata: what the step reported, if the program or a hook asked for that.
     """
 
     results: Any
@@ -121,6 +121,10 @@ class SecondOrStepTimer:
             raise ValueError("exactly one of every_secs and every_steps should be provided.")
         self._every_secs = every_secs
         self._every_steps = every_steps
+        self.reset()
+
+    def reset(self) -> None:
+        """Begins anew: the next step is the first one."""
         self._step: int | None = None
         self._time = 0.0
 
@@ -135,16 +139,28 @@ class SecondOrStepTimer:
         assert self._every_steps is not None
         return step >= self._step + self._every_steps
 
-    def update_last_triggered_step(self, step: int) -> None:
-        """Notes that what was to be done was done at that step."""
-        self._step, self._time = step, time.monotonic()
+    def update_last_triggered_step(self, step: int) -> tuple[float | None, int | None]:
+        """Notes that what was to be done was done at that step.
+
+        Returns:
+            The seconds and the steps since the time before; ``None`` at the first one.
+        """
+        now = time.monotonic()
+        since = (None, None) if self._step is None else (now - self._time, step - self._step)
+        self._step, self._time = step, now
+        return since
 
     def last_triggered_step(self) -> int | None:
         """The step of the last time, if there was one."""
         return self._step
 
 
-def _global_step(hook: Any) -> Any:
+def step_of(hook: Any) -> Any:
+    """The global step, for a hook that counts by it.
+
+    Raises:
+        RuntimeError: if the graph has none.
+    """
     found = get_global_step()
     if found is None:
         raise RuntimeError(f"Global step should be created to use {type(hook).__name__}.")
@@ -170,7 +186,7 @@ class StopAtStepHook(SessionRunHook):
 
     def begin(self) -> None:
         """Finds the global step."""
-        self._step = _global_step(self)
+        self._step = step_of(self)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Counts from where the session begins."""
@@ -183,81 +199,6 @@ class StopAtStepHook(SessionRunHook):
         assert self._last_step is not None
         if run_context.session.run(self._step) >= self._last_step:
             run_context.request_stop()
-
-
-class CheckpointSaverHook(SessionRunHook):
-    """Saves the first step, the last one, and some between.
-
-    Args:
-        checkpoint_dir: the folder.
-        save_secs: seconds from one checkpoint to the next.
-        save_steps: steps likewise.
-        saver: saves; that of the scaffold if left out.
-        checkpoint_basename: what the files begin with.
-        scaffold: has the saver.
-        listeners: objects with ``begin``, ``before_save``, ``after_save`` and ``end``.
-        save_graph_def: whether the graph is written as well.
-
-    Raises:
-        ValueError: for both or neither of the intervals, or both a saver and a scaffold.
-    """
-
-    def __init__(
-        self,
-        checkpoint_dir: str,
-        save_secs: float | None = None,
-        save_steps: int | None = None,
-        saver: Any = None,
-        checkpoint_basename: str = "model.ckpt",
-        scaffold: Any = None,
-        listeners: Sequence[Any] | None = None,
-        save_graph_def: bool = True,
-    ) -> None:
-        if saver is not None and scaffold is not None:
-            raise ValueError("You cannot provide both saver and scaffold.")
-        self._path = os.path.join(checkpoint_dir, checkpoint_basename)
-        self._timer = SecondOrStepTimer(save_secs, save_steps)
-        self._saver = saver
-        self._scaffold = scaffold
-        self._listeners = list(listeners or ())
-        self._save_graph_def = save_graph_def
-
-    def begin(self) -> None:
-        """Finds the global step."""
-        self._step = _global_step(self)
-        for listener in self._listeners:
-            listener.begin()
-
-    def after_create_session(self, session: Any, coord: Any) -> None:
-        """Saves what the session begins with."""
-        step = int(session.run(self._step))
-        self._save(session, step)
-        self._timer.update_last_triggered_step(step)
-
-    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
-        """Saves if it is time."""
-        step = int(run_context.session.run(self._step))
-        if self._timer.should_trigger_for_step(step):
-            self._timer.update_last_triggered_step(step)
-            if self._save(run_context.session, step):
-                run_context.request_stop()
-
-    def end(self, session: Any) -> None:
-        """Saves the last step, if that was not done."""
-        step = int(session.run(self._step))
-        if step != self._timer.last_triggered_step():
-            self._save(session, step)
-        for listener in self._listeners:
-            listener.end(session, step)
-
-    def _save(self, session: Any, step: int) -> bool:
-        """Saves; whether a listener wants the program to stop."""
-        saver = self._saver if self._saver is not None else self._scaffold.saver
-        for listener in self._listeners:
-            listener.before_save(session, step)
-        saver.save(session, self._path, global_step=step, write_meta_graph=self._save_graph_def)
-        wanted = [listener.after_save(session, step) for listener in self._listeners]
-        return any(wanted)
 
 
 class LoggingTensorHook(SessionRunHook):
@@ -289,8 +230,8 @@ class LoggingTensorHook(SessionRunHook):
             )
         if every_n_iter is not None and every_n_iter <= 0:
             raise ValueError(f"invalid every_n_iter={every_n_iter}.")
-        named = tensors if isinstance(tensors, Mapping) else {_named(t): t for t in tensors}
-        self._tensors = dict(named)
+        named = sorted(tensors.items()) if isinstance(tensors, Mapping) else _named(tensors)
+        self._tensors = {name: _output(tensor) for name, tensor in named}
         self._timer = None if only_at_end else SecondOrStepTimer(every_n_secs, every_n_iter)
         self._at_end = at_end
         self._formatter = formatter
@@ -306,26 +247,31 @@ class LoggingTensorHook(SessionRunHook):
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Logs what was fetched."""
         if self._due and self._timer is not None:
-            self._write(run_values.results)
-            self._timer.update_last_triggered_step(self._count)
+            seconds, _ = self._timer.update_last_triggered_step(self._count)
+            self._write(run_values.results, "" if seconds is None else f" ({seconds:.3f} sec)")
         self._count += 1
 
     def end(self, session: Any) -> None:
         """Logs the last values, if that is wanted."""
         if self._at_end:
-            self._write(session.run(self._tensors))
+            self._write(session.run(self._tensors), "")
 
-    def _write(self, values: Mapping[str, Any]) -> None:
-        line = (
-            ", ".join(f"{name} = {value}" for name, value in values.items())
-            if self._formatter is None
-            else self._formatter(values)
-        )
-        _log.info("%s", line)
+    def _write(self, values: Mapping[str, Any], since: str) -> None:
+        if self._formatter is not None:
+            _log.info("%s", self._formatter(values))
+            return
+        with np.printoptions(suppress=True):
+            said = ", ".join(f"{name} = {value}" for name, value in values.items())
+        _log.info("%s%s", said, since)
 
 
-def _named(tensor: Any) -> str:
-    return tensor if isinstance(tensor, str) else str(tensor.name)
+def _named(tensors: Any) -> list[tuple[str, Any]]:
+    return [(t if isinstance(t, str) else str(t.name), t) for t in tensors]
+
+
+def _output(tensor: Any) -> Any:
+    """A name of an operation as that of its output."""
+    return f"{tensor}:0" if isinstance(tensor, str) and ":" not in tensor else tensor
 
 
 class NanLossDuringTrainingError(RuntimeError):

@@ -1,6 +1,6 @@
 """What metrics are made of: local variables, operands that fit, and counts of hits and misses.
 
-The lower half of ``metrics``.
+What the files of ``metrics`` have in common.
 """
 
 from __future__ import annotations
@@ -14,7 +14,21 @@ from actorsession.graph.dtypes import bool_, float32
 from actorsession.graph.operation import Tensor
 from actorsession.ops import GraphKeys
 
-__all__ = ["at_thresholds", "collected", "count_where", "fitted", "metric_variable"]
+__all__ = [
+    "KINDS", "Names", "Pair", "at_thresholds", "collected", "count_where", "fitted",
+    "metric_variable",
+]  # fmt: skip
+
+Pair = tuple[Tensor, Tensor]
+Names = Sequence[str] | None
+
+KINDS = {
+    "tp": ("true_positives", True, True),
+    "fn": ("false_negatives", True, False),
+    "tn": ("true_negatives", False, False),
+    "fp": ("false_positives", False, True),
+}
+"""The kinds of hits and misses: their name, what the label says, and what is predicted."""
 
 
 def metric_variable(shape: Any, name: str, dtype: Any = float32) -> Any:
@@ -69,7 +83,7 @@ def fitted(predictions: Any, labels: Any, weights: Any) -> tuple[Any, Any, Any]:
         elif more == -1:
             weight = ops.expand_dims(weight, -1)
     known = predicted.shape
-    dims = known.as_list() if known.is_fully_defined else ops.shape(predicted)
+    dims = known.as_list() if known.is_fully_defined() else ops.shape(predicted)
     return predicted, wanted, ops.broadcast_to(weight, dims)
 
 
@@ -89,14 +103,6 @@ def count_where(
     value = ops.convert_to_tensor(count)
     update = ops.assign_add(count, ops.reduce_sum(numbers))
     return collected(value, update, metrics, updates)
-
-
-_KINDS = {
-    "tp": ("true_positives", True, True),
-    "fn": ("false_negatives", True, False),
-    "tn": ("true_negatives", False, False),
-    "fp": ("false_positives", False, True),
-}
 
 
 def at_thresholds(
@@ -128,7 +134,7 @@ def at_thresholds(
     row = None if weight is None else ops.reshape(weight, [1, -1])
     values, updates = {}, {}
     for kind in kinds:
-        name, says, predicts = _KINDS[kind]
+        name, says, predicts = KINDS[kind]
         hit = ops.logical_and(
             true if says else ops.logical_not(true),
             positive if predicts else ops.logical_not(positive),

@@ -1,210 +1,43 @@
 """Monitored sessions: variables are initialised or restored, hooks run around each step.
 
 A session that is lost with its worker (AbortedError, UnavailableError) is made anew, from the last
-checkpoint, and the step is run again. ``hooks`` has the hooks.
+checkpoint, and the step is run again. ``hooks`` has the hooks,
+``session_creators`` what makes sessions.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import logging
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from actorsession import ops
-from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.checkpoint_hooks import CheckpointSaverHook
 from actorsession.compat.v1.hooks import (
-    CheckpointSaverHook,
     SessionRunArgs,
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
 )
-from actorsession.compat.v1.savers import Saver
-from actorsession.compat.v1.sessions import Session
-from actorsession.errors import (
-    AbortedError,
-    DeadlineExceededError,
-    OutOfRangeError,
-    UnavailableError,
+from actorsession.compat.v1.session_creators import (
+    ChiefSessionCreator,
+    Scaffold,
+    WorkerSessionCreator,
 )
-from actorsession.ops import GraphKeys
-from actorsession.train import Coordinator, latest_checkpoint, start_queue_runners
+from actorsession.compat.v1.step_hooks import StepCounterHook
+from actorsession.config import RunMetadata, RunOptions
+from actorsession.errors import AbortedError, OutOfRangeError, UnavailableError
+from actorsession.train import Coordinator, start_queue_runners
 
 __all__ = [
-    "ChiefSessionCreator", "MonitoredSession", "MonitoredTrainingSession", "Scaffold",
-    "SingularMonitoredSession", "WorkerSessionCreator",
+    "MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession",
 ]  # fmt: skip
 
 _log = logging.getLogger("actorsession.compat")
 
 _LOST = (AbortedError, UnavailableError)
 _USE_DEFAULT = object()
-_POLL_SECONDS = 0.5  # between two looks at whether the chief has initialised the variables
-
-
-class Scaffold:
-    """The operations that a program needs beside its own; those left out are made.
-
-    Args:
-        init_op: gives variables their values.
-        init_feed_dict: what is fed for it.
-        init_fn: called with the scaffold and the session after it.
-        ready_op: gives the names of variables that have no value.
-        ready_for_local_init_op: accepted for TensorFlow's sake.
-        local_init_op: initialises what belongs to one session.
-        summary_op: accepted for TensorFlow's sake.
-        saver: saves and restores.
-        copy_from_scaffold: another one, whose parts stand in for those that are left out.
-        local_init_feed_dict: what is fed for ``local_init_op``.
-    """
-
-    def __init__(
-        self,
-        init_op: Any = None,
-        init_feed_dict: Any = None,
-        init_fn: Callable[[Any, Any], None] | None = None,
-        ready_op: Any = None,
-        ready_for_local_init_op: Any = None,
-        local_init_op: Any = None,
-        summary_op: Any = None,
-        saver: Any = None,
-        copy_from_scaffold: Scaffold | None = None,
-        local_init_feed_dict: Any = None,
-    ) -> None:
-        def part(name: str, given: Any) -> Any:
-            return getattr(copy_from_scaffold, name, None) if given is None else given
-
-        self.init_op = part("init_op", init_op)
-        self.init_feed_dict = part("init_feed_dict", init_feed_dict)
-        self.init_fn = init_fn
-        self.ready_op = part("ready_op", ready_op)
-        self.ready_for_local_init_op = part("ready_for_local_init_op", ready_for_local_init_op)
-        self.local_init_op = part("local_init_op", local_init_op)
-        self.summary_op = part("summary_op", summary_op)
-        self.saver = part("saver", saver)
-        self.local_init_feed_dict = part("local_init_feed_dict", local_init_feed_dict)
-
-    def finalize(self) -> Scaffold:
-        """Finds or makes what is missing, and finalizes the default graph."""
-        graph = get_default_graph()
-        made: Mapping[str, tuple[str, Callable[[], Any]]] = {
-            "init_op": (GraphKeys.INIT_OP, ops.global_variables_initializer),
-            "ready_op": (GraphKeys.READY_OP, ops.report_uninitialized_variables),
-            "local_init_op": (GraphKeys.LOCAL_INIT_OP, _local_init_op),
-            "saver": (GraphKeys.SAVERS, lambda: Saver(allow_empty=True)),
-        }
-        for name, (key, make) in made.items():
-            if getattr(self, name) is None:
-                if not graph.get_collection(key):
-                    # Another scaffold of the graph finds it there, which is then finalized.
-                    graph.add_to_collection(key, make())
-                setattr(self, name, graph.get_collection(key)[0])
-        self.saver.build()
-        graph.finalize()
-        return self
-
-
-def _local_init_op() -> Any:
-    tables = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
-    return ops.group(ops.local_variables_initializer(), *tables)
-
-
-class ChiefSessionCreator:
-    """Makes sessions of the task that initialises or restores the variables.
-
-    Args:
-        scaffold: the operations for it.
-        master: address of the master.
-        config: settings of the session.
-        checkpoint_dir: folder of checkpoints; the latest one is restored.
-        checkpoint_filename_with_path: a checkpoint to restore instead.
-    """
-
-    def __init__(
-        self,
-        scaffold: Scaffold | None = None,
-        master: str = "",
-        config: Any = None,
-        checkpoint_dir: str | None = None,
-        checkpoint_filename_with_path: str | None = None,
-    ) -> None:
-        self._scaffold = scaffold or Scaffold()
-        self._master = master
-        self._config = config
-        self._folder = checkpoint_dir
-        self._path = checkpoint_filename_with_path
-
-    def create_session(self) -> Session:
-        """A new session, in which all variables have values."""
-        scaffold = self._scaffold.finalize()
-        session = Session(self._master, config=self._config)
-        try:
-            path = self._path or (latest_checkpoint(self._folder) if self._folder else None)
-            if path is not None:
-                scaffold.saver.restore(session, path)
-            else:
-                session.run(scaffold.init_op, scaffold.init_feed_dict)
-                if scaffold.init_fn is not None:
-                    scaffold.init_fn(scaffold, session)
-            session.run(scaffold.local_init_op, scaffold.local_init_feed_dict)
-            missing = session.run(scaffold.ready_op)
-            if len(missing):
-                raise RuntimeError(
-                    "Init operations did not make model ready. Variables not initialized: "
-                    f"{', '.join(name.decode() for name in missing)}"
-                )
-        except BaseException:
-            session.close()
-            raise
-        return session
-
-
-class WorkerSessionCreator:
-    """Makes sessions of the other tasks, which wait until the variables have values.
-
-    Args:
-        scaffold: the operations for it.
-        master: address of the master.
-        config: settings of the session.
-        max_wait_secs: seconds to wait at most.
-    """
-
-    def __init__(
-        self,
-        scaffold: Scaffold | None = None,
-        master: str = "",
-        config: Any = None,
-        max_wait_secs: float = 30 * 60,
-    ) -> None:
-        self._scaffold = scaffold or Scaffold()
-        self._master = master
-        self._config = config
-        self._limit = max_wait_secs
-
-    def create_session(self) -> Session:
-        """A new session, when all variables have values.
-
-        Raises:
-            DeadlineExceededError: if they have none for too long.
-        """
-        scaffold = self._scaffold.finalize()
-        session = Session(self._master, config=self._config)
-        end = time.monotonic() + self._limit
-        try:
-            session.run(scaffold.local_init_op, scaffold.local_init_feed_dict)
-            while len(missing := session.run(scaffold.ready_op)):
-                if time.monotonic() >= end:
-                    raise DeadlineExceededError(
-                        f"Session was not ready after waiting {self._limit} secs: not initialized are "
-                        f"{', '.join(name.decode() for name in missing)}"
-                    )
-                time.sleep(min(_POLL_SECONDS, self._limit))
-        except BaseException:
-            session.close()
-            raise
-        return session
 
 
 class MonitoredSession:
@@ -301,7 +134,9 @@ class MonitoredSession:
             if twice:
                 raise RuntimeError(f"Same tensor is fed by two hooks or the program: {twice}")
             feeds.update(wants.feed_dict or {})
-            options = wants.options if options is None else options
+            options = _merged(options, wants.options)
+        if options is not None and run_metadata is None:
+            run_metadata = RunMetadata()  # where a hook finds what it asked for
         keys = list(fetched)
         found = self._session.run(
             [fetched[key] for key in keys], feeds or None, options, run_metadata
@@ -354,6 +189,25 @@ class MonitoredSession:
         )
         self._close(ended=exception_type is None or over)
         return over
+
+
+def _merged(asked: RunOptions | None, wanted: RunOptions | None) -> RunOptions | None:
+    """What the program and a hook want of a step: the more of both."""
+    if asked is None or wanted is None:
+        return wanted if asked is None else asked
+    watches = (
+        asked.debug_options.debug_tensor_watch_opts,
+        wanted.debug_options.debug_tensor_watch_opts,
+    )
+    return dataclasses.replace(
+        asked,
+        trace_level=max(asked.trace_level, wanted.trace_level),
+        timeout_in_ms=max(asked.timeout_in_ms, wanted.timeout_in_ms),
+        output_partition_graphs=asked.output_partition_graphs or wanted.output_partition_graphs,
+        debug_options=dataclasses.replace(
+            asked.debug_options, debug_tensor_watch_opts=(*watches[0], *watches[1])
+        ),
+    )
 
 
 class SingularMonitoredSession(MonitoredSession):
@@ -423,10 +277,11 @@ def MonitoredTrainingSession(
         save_summaries_secs: likewise.
         config: settings.
         stop_grace_period_secs: how long threads may take to end.
-        log_step_count_steps: accepted for TensorFlow's sake.
+        log_step_count_steps: steps from one line in the log with steps per second to the next, where there
+            is a folder of checkpoints; none if ``None`` or 0.
         max_wait_secs: how long other tasks wait for the chief.
         save_checkpoint_steps: steps from one checkpoint to the next.
-        summary_dir: accepted for TensorFlow's sake.
+        summary_dir: stands in for ``checkpoint_dir`` in that.
         save_graph_def: whether the graph is written beside checkpoints.
     """
     scaffold = scaffold or Scaffold()
@@ -434,6 +289,8 @@ def MonitoredTrainingSession(
     if not is_chief:
         waiting = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
         return MonitoredSession(waiting, found, stop_grace_period_secs)
+    if (summary_dir or checkpoint_dir) and log_step_count_steps:
+        found.append(StepCounterHook(log_step_count_steps))
     seconds, steps = save_checkpoint_secs, save_checkpoint_steps
     if seconds is _USE_DEFAULT and steps is _USE_DEFAULT:
         seconds = 600

@@ -13,8 +13,11 @@ from typing import Any
 
 from actorsession import cluster
 from actorsession.actors.loops import new_event_loop
+from actorsession.compat.v1.clusters import ClusterSpec
 from actorsession.compat.v1.settings import as_settings
 from actorsession.errors import FailedPreconditionError
+from actorsession.graph.device import DeviceSpec
+from actorsession.interop.cluster_protos import ServerDef
 from actorsession.runtime.thread_waits import result_of
 
 __all__ = ["Server"]
@@ -26,7 +29,8 @@ class Server:
     """One task of a cluster.
 
     Args:
-        server_or_cluster_def: the cluster: a ``ClusterSpec``, or a dictionary from jobs to addresses.
+        server_or_cluster_def: the cluster: a ``ClusterSpec``, a ``ClusterDef`` or a dictionary from jobs to
+            addresses; or a ``ServerDef``, which says the rest as well.
         job_name: this task's job; may be left out if there is only one.
         task_index: this task's number; may be left out if there is only one.
         protocol: ``"grpc"`` stands for ``"tcp"``.
@@ -47,13 +51,28 @@ class Server:
         config: Any = None,
         start: bool = True,
     ) -> None:
+        if isinstance(server_or_cluster_def, ServerDef):
+            said = server_or_cluster_def
+            server_or_cluster_def = said.cluster
+            job_name = job_name or said.job_name or None
+            # A number that was not set reads as 0, which is what it means.
+            task_index = said.task_index if task_index is None else task_index
+            protocol = protocol or said.protocol or None
+        if isinstance(server_or_cluster_def, cluster.ClusterResolver):
+            server_or_cluster_def = server_or_cluster_def.cluster_spec()
+        known = ClusterSpec(server_or_cluster_def)
         self._server = cluster.Server(
-            server_or_cluster_def,
+            known,
             job_name,
             task_index,
             protocol="tcp" if protocol == "grpc" else protocol,
             config=as_settings(config),
         )
+        task = DeviceSpec.parse(self._server.task)
+        self._def = ServerDef(
+            cluster=known.as_cluster_def(), job_name=task.job, task_index=task.task,
+            protocol=protocol or "grpc",
+        )  # fmt: skip
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended = threading.Event()
         if start:
@@ -68,6 +87,11 @@ class Server:
             start: whether to listen at once.
         """
         return Server(_LOCAL, config=config, start=start)
+
+    @property
+    def server_def(self) -> ServerDef:
+        """Which task of which cluster it is, as a message."""
+        return self._def.copy()
 
     @property
     def target(self) -> str:

@@ -1,8 +1,13 @@
-"""``compat.as_bytes`` and its kin."""
+"""What programs know as ``tf.compat``: ``as_bytes`` and its kin, and dimensions of either version."""
 
 from __future__ import annotations
 
-__all__ = ["as_bytes", "as_str", "as_str_any", "as_text"]
+from actorsession.graph.dimension import dimension_value
+from actorsession.graph.shape import dimension_at_index
+
+__all__ = [
+    "as_bytes", "as_str", "as_str_any", "as_text", "dimension_at_index", "dimension_value",
+]  # fmt: skip
 
 
 def as_bytes(bytes_or_text: str | bytes | bytearray, encoding: str = "utf-8") -> bytes:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from actorsession.cluster import ClusterSpec
+from actorsession.compat.v1 import queue_runner
+from actorsession.compat.v1.checkpoint_hooks import CheckpointSaverHook, CheckpointSaverListener
+from actorsession.compat.v1.clusters import ClusterSpec
 from actorsession.compat.v1.hooks import (
-    CheckpointSaverHook,
     FeedFnHook,
     FinalOpsHook,
     LoggingTensorHook,
@@ -18,19 +19,40 @@ from actorsession.compat.v1.hooks import (
     StopAtStepHook,
 )
 from actorsession.compat.v1.monitored import (
-    ChiefSessionCreator,
     MonitoredSession,
     MonitoredTrainingSession,
-    Scaffold,
     SingularMonitoredSession,
-    WorkerSessionCreator,
 )
+from actorsession.compat.v1.queue_runner import QueueRunner, add_queue_runner, start_queue_runners
 from actorsession.compat.v1.savers import Saver, export_meta_graph, import_meta_graph
 from actorsession.compat.v1.server import Server
+from actorsession.compat.v1.session_creators import (
+    ChiefSessionCreator,
+    Scaffold,
+    SessionCreator,
+    WorkerSessionCreator,
+)
+from actorsession.compat.v1.session_manager import SessionManager
+from actorsession.compat.v1.step_hooks import GlobalStepWaiterHook, ProfilerHook, StepCounterHook
+from actorsession.compat.v1.supervisor import Supervisor
+from actorsession.compat.v1.sync_replicas import SyncReplicasOptimizer
+from actorsession.compat.v1.train_loop import basic_train_loop
 from actorsession.interop import QueueRunnerDef, write_graph
+from actorsession.interop.cluster_protos import ClusterDef, JobDef, ServerDef
+from actorsession.interop.example_protos import (
+    BytesList,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
 from actorsession.interop.protos import SaverDef
 
-# By name and not with a star, for two of them have another form here: Saver and SaverDef.
+# By name and not with a star, for some of them have another form here.
 from actorsession.train import (
     AdadeltaOptimizer,
     AdagradDAOptimizer,
@@ -47,12 +69,9 @@ from actorsession.train import (
     Optimizer,
     ProximalAdagradOptimizer,
     ProximalGradientDescentOptimizer,
-    QueueRunner,
     RMSPropOptimizer,
     SaveableObject,
     SaveSpec,
-    SyncReplicasOptimizer,
-    add_queue_runner,
     assert_global_step,
     batch,
     batch_join,
@@ -76,6 +95,7 @@ from actorsession.train import (
     list_variables,
     load_checkpoint,
     load_variable,
+    match_filenames_once,
     maybe_batch,
     maybe_batch_join,
     maybe_shuffle_batch,
@@ -92,7 +112,6 @@ from actorsession.train import (
     shuffle_batch,
     shuffle_batch_join,
     slice_input_producer,
-    start_queue_runners,
     string_input_producer,
     update_checkpoint_state,
 )
@@ -102,16 +121,28 @@ __all__ = [
     "AdagradDAOptimizer",
     "AdagradOptimizer",
     "AdamOptimizer",
+    "BytesList",
     "CheckpointSaverHook",
+    "CheckpointSaverListener",
     "CheckpointState",
     "ChiefSessionCreator",
+    "ClusterDef",
     "ClusterSpec",
     "Coordinator",
+    "Example",
     "ExponentialMovingAverage",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
     "FeedFnHook",
     "FinalOpsHook",
+    "FloatList",
     "FtrlOptimizer",
+    "GlobalStepWaiterHook",
     "GradientDescentOptimizer",
+    "Int64List",
+    "JobDef",
     "LoggingTensorHook",
     "LooperThread",
     "MomentumOptimizer",
@@ -121,6 +152,7 @@ __all__ = [
     "NanTensorHook",
     "NewCheckpointReader",
     "Optimizer",
+    "ProfilerHook",
     "ProximalAdagradOptimizer",
     "ProximalGradientDescentOptimizer",
     "QueueRunner",
@@ -132,17 +164,24 @@ __all__ = [
     "SaverDef",
     "Scaffold",
     "SecondOrStepTimer",
+    "SequenceExample",
     "Server",
+    "ServerDef",
+    "SessionCreator",
+    "SessionManager",
     "SessionRunArgs",
     "SessionRunContext",
     "SessionRunHook",
     "SessionRunValues",
     "SingularMonitoredSession",
+    "StepCounterHook",
     "StopAtStepHook",
+    "Supervisor",
     "SyncReplicasOptimizer",
     "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",
+    "basic_train_loop",
     "batch",
     "batch_join",
     "checkpoint_exists",
@@ -167,6 +206,7 @@ __all__ = [
     "list_variables",
     "load_checkpoint",
     "load_variable",
+    "match_filenames_once",
     "maybe_batch",
     "maybe_batch_join",
     "maybe_shuffle_batch",
@@ -176,6 +216,7 @@ __all__ = [
     "piecewise_constant",
     "piecewise_constant_decay",
     "polynomial_decay",
+    "queue_runner",
     "range_input_producer",
     "remove_checkpoint",
     "replica_device_setter",

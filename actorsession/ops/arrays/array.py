@@ -14,7 +14,7 @@ from actorsession.ops.arrays.joining import concat, stack, unstack
 from actorsession.ops.arrays.layout import pad, tile, transpose
 from actorsession.ops.arrays.placeholder import placeholder, placeholder_with_default
 from actorsession.ops.arrays.splitting import split
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import make_of
 
 __all__ = [
     "concat", "fill", "identity", "ones", "ones_like", "pad", "placeholder",
@@ -25,12 +25,12 @@ __all__ = [
 
 def identity(input: Any, name: str | None = None) -> Tensor:
     """The same value as another tensor; what was built around it applies to it alone."""
-    return make_one("Identity", [convert_to_tensor(input)], None, name)
+    return make_of("Identity", {"input": input}, None, name)
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     """The same value, as a constant for ``gradients``."""
-    return make_one("StopGradient", [convert_to_tensor(input)], None, name)
+    return make_of("StopGradient", {"input": input}, None, name)
 
 
 def _register_same(name: str, gradient: Any) -> None:

@@ -23,7 +23,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import Dim, TensorShape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import make_of
 
 __all__ = ["depth_to_space", "space_to_depth"]
 
@@ -46,7 +46,7 @@ def space_to_depth(
         ValueError: if the block size does not divide the image.
     """
     attrs = {"block_size": int(block_size), "data_format": data_format}
-    return make_one("SpaceToDepth", [convert_to_tensor(input)], attrs, name)
+    return make_of("SpaceToDepth", {"input": input}, attrs, name)
 
 
 def depth_to_space(
@@ -67,7 +67,7 @@ def depth_to_space(
         ValueError: if the depth does not make whole squares.
     """
     attrs = {"block_size": int(block_size), "data_format": data_format}
-    return make_one("DepthToSpace", [convert_to_tensor(input)], attrs, name)
+    return make_of("DepthToSpace", {"input": input}, attrs, name)
 
 
 def _depth_shape(

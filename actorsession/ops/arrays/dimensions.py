@@ -24,7 +24,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops.build import constant, convert_to_tensor, make_of, make_one
 from actorsession.ops.shape_operands import with_boxed
 
 __all__ = ["rank", "shape", "shape_tensor", "size"]
@@ -44,13 +44,13 @@ def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
 
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of dimensions of a tensor as an int32 scalar."""
-    return make_one("Rank", [convert_to_tensor(input)], None, name)
+    return make_of("Rank", {"input": input}, None, name)
 
 
 def shape_tensor(value: Tensor, out_type: Any = int32) -> Tensor:
     """The shape of a tensor: a constant if it is known, else a ``Shape`` op; for gradients."""
     dtype = as_dtype(out_type)
-    if value.shape.is_fully_defined:
+    if value.shape.is_fully_defined():
         dims = np.array(value.shape.as_tuple(), dtype.np_dtype)
         return constant(dims, name="Shape", graph=value.graph)
     return shape(value, out_type=dtype)
@@ -119,11 +119,11 @@ def _register_about(
 _register_about(
     "Shape",
     lambda s: TensorShape([s.rank]),
-    lambda s: s.dims if s.is_fully_defined else None,
+    lambda s: s.sizes if s.is_fully_defined() else None,
     lambda x: x.shape,
     out_type=int32,
 )
 _register_about(
-    "Size", lambda s: scalar_shape, lambda s: s.num_elements, lambda x: x.size, out_type=int32
+    "Size", lambda s: scalar_shape, lambda s: s.num_elements(), lambda x: x.size, out_type=int32
 )
 _register_about("Rank", lambda s: scalar_shape, lambda s: s.rank, lambda x: x.ndim)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dimension import Dimension
 from actorsession.graph.dtypes import DType, as_dtype, float32, float64, int32, int64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
@@ -44,6 +45,9 @@ __all__ = ["fill", "ones", "ones_like", "range_", "zeros", "zeros_like"]
 
 # TensorFlow's bound: smaller fills are kept in the graph as constants.
 _CONSTANT_FILL = 1000
+# Elements of a fill whose value is known early. What follows in the graph may copy it for each node, and
+# what asks are sizes, axes and the like.
+_EARLY_FILL = 4096
 
 
 # -- zeros, ones, Fill -----------------------------------------------------------------------------
@@ -73,7 +77,7 @@ def ones_like(
 def _like(number: int, op_type: str, tensor: Any, dtype: Any, name: str) -> Tensor:
     value = convert_to_tensor(tensor)
     wanted = value.dtype if dtype is None else as_dtype(dtype)
-    if value.shape.is_fully_defined:
+    if value.shape.is_fully_defined():
         return _filled(value.shape.as_tuple(), number, wanted, name, value)
     if wanted is value.dtype:
         return make_one(op_type, [value], None, name)
@@ -131,8 +135,8 @@ def _filled(dims: Any, number: int, dtype: DType, name: str, near: Any = None) -
 
 def _early(dims: Any) -> Ints | None:
     """Dimensions that are known while the graph is built."""
-    if isinstance(dims, TensorShape):
-        return dims.as_tuple()
+    if isinstance(dims, (TensorShape, Dimension)):
+        return TensorShape(dims).as_tuple()
     if hasattr(dims, "_as_graph_element"):
         return constant_ints_of(convert_to_tensor(dims))
     if isinstance(dims, np.ndarray):
@@ -149,7 +153,7 @@ def _zero_kernel(ctx: KernelContext) -> Kernel:
     if spec.dtype.kind == "s":
         return lambda x: np.full(np.shape(x), b"", object)
     dtype = spec.dtype.np_dtype
-    if spec.shape.is_fully_defined:
+    if spec.shape.is_fully_defined():
         dims = spec.shape.as_tuple()
         return lambda _x: np.zeros(dims, dtype)
     return lambda x: np.zeros(x.shape, dtype)
@@ -212,7 +216,22 @@ def _fill_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     return [None, make_one("Sum", [grad, axes], {"keep_dims": False})]
 
 
-register(OpDef(name="Fill", infer=_infer_fill, kernel=_fill_kernel, gradient=_fill_gradient))
+def _fill_static(ctx: InferContext) -> Array | None:
+    dims, value = constant_ints(ctx, 0), ctx.constant(1)
+    if dims is None or value is None or prod(dims) > _EARLY_FILL:
+        return None
+    return np.broadcast_to(value, dims)
+
+
+register(
+    OpDef(
+        name="Fill",
+        infer=_infer_fill,
+        kernel=_fill_kernel,
+        gradient=_fill_gradient,
+        static_value=_fill_static,
+    )
+)
 
 
 # -- Range -----------------------------------------------------------------------------------------

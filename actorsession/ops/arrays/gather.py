@@ -23,7 +23,7 @@ from actorsession.ops.arrays.joining import concat, stack
 from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.arrays.scatter import one_hot, scatter_nd, unsorted_segment_sum
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops.build import constant, convert_to_tensor, make_of, make_one
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.ops.shape_operands import (
     constant_ints,
@@ -246,10 +246,10 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
         ValueError: for more batch axes than ``indices`` or ``params`` have, or indices of unknown
             rank beside a batch.
     """
+    if not batch_dims:
+        return make_of("GatherNd", {"params": params, "indices": indices}, None, name)
     value = convert_to_tensor(params)
     index = convert_to_tensor(indices, graph=value.graph)
-    if not batch_dims:
-        return make_one("GatherNd", [value, index], None, name)
     ranks = index.shape.rank, value.shape.rank
     if ranks[0] is None or not 0 < batch_dims < min(r for r in ranks if r is not None):
         raise ValueError(

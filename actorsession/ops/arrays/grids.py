@@ -116,9 +116,9 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         times = _times(convert_to_tensor(repeats, name="repeats", graph=graph))
         if times.shape.rank == 0 or times.shape.as_list() == [1]:
             return _repeated_alike(value, reshape(times, []), where)
-        if not times.shape.is_compatible_with([value.shape[where]]):
+        if not times.shape.is_compatible_with([value.spec.shape[where]]):
             raise ValueError(
-                f"repeat: {times.shape[0]} repeats for axis {where} of the shape {value.shape}"
+                f"repeat: {times.spec.shape[0]} repeats for axis {where} of the shape {value.shape}"
             )
         return _repeated(value, times, where)
 
@@ -137,7 +137,7 @@ def _repeated_alike(value: Tensor, times: Tensor, axis: int) -> Tensor:
     dims = shape_tensor(value)
     extent = reshape(dims[axis] * times, [1])
     out = reshape(wide, concat([dims[:axis], extent, dims[axis + 1 :]], 0))
-    known, each = constant_ints_of(times), value.shape[axis]
+    known, each = constant_ints_of(times), value.spec.shape[axis]
     grown = None if known is None or each is None else each * known[0]
     out.set_shape([*value.shape[:axis], grown, *value.shape[axis + 1 :]])
     return out
@@ -150,7 +150,7 @@ def _repeated(value: Tensor, times: Tensor, axis: int) -> Tensor:
     zero = convert_to_tensor(0, int32, graph=value.graph)
     most = make_one("Maximum", [zero, reduce_max(each)])
     mask = sequence_mask(each, most)
-    mask.set_shape([value.shape[axis], None])
+    mask.set_shape([value.spec.shape[axis], None])
     before, behind = [1] * (axis + 1), [1] * (len(value.shape) - axis - 1)
     wide = tile(expand_dims(value, axis + 1), stack([*before, most, *behind]))
     out = boolean_mask(wide, mask, axis=axis)
@@ -248,7 +248,7 @@ def parallel_stack(values: Sequence[Any], name: str = "parallel_stack") -> Tenso
 def _infer_parallel(ctx: InferContext) -> list[TensorSpec]:
     same_dtype(ctx, *range(len(ctx.inputs)))
     shape = as_shape(ctx.attrs["shape"])
-    if not shape.is_fully_defined:
+    if not shape.is_fully_defined():
         raise ValueError(f"ParallelConcat: the shape is fully known, got {shape}")
     row = TensorShape([1]).concatenate(shape[1:])
     for spec in ctx.inputs:

@@ -138,7 +138,7 @@ def _cut_like(grad: Tensor, values: Sequence[Tensor], axis: Tensor) -> list[Tens
     rank = next((v.shape.rank for v in values if v.shape.rank is not None), None)
     if where is not None and rank is not None:
         at = normal_axis(where[0], rank, "ConcatV2")
-        known = [v.shape.with_rank(rank)[at] for v in values]
+        known = [v.spec.shape.with_rank(rank)[at] for v in values]
         if None not in known:
             return split(grad, np.array(known, np.int32), axis)
     zero = constant(0, int32, graph=grad.graph)
@@ -182,10 +182,8 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
         name: wanted name.
 
     Raises:
-        ValueError: without tensors, for shapes that differ, or an axis out of range.
+        ValueError: for shapes that differ, or an axis out of range.
     """
-    if not len(values):
-        raise ValueError("stack needs at least one tensor, got none")
     if not any(hasattr(v, "_as_graph_element") for v in values) and axis == 0:
         return convert_to_tensor(list(values), name=name)
     return make_one("Pack", convert_all(list(values)), {"axis": int(axis)}, name)
@@ -269,7 +267,7 @@ def unstack(
     """
     tensor = convert_to_tensor(value)
     if num is None:
-        dims = tensor.shape.dims
+        dims = tensor.shape.sizes
         if dims is not None:
             num = dims[normal_axis(axis, len(dims), "unstack")]
         if num is None:

@@ -25,7 +25,7 @@ from actorsession.graph.registry import (
 from actorsession.graph.shape import Dim, TensorShape
 from actorsession.graph.static import get_static_value
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
-from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops.build import constant, convert_to_tensor, make_of, make_one
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
@@ -155,7 +155,7 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         x: int32 or int64 vector that holds 0 to n-1 once each.
         name: wanted name.
     """
-    return make_one("InvertPermutation", [convert_to_tensor(x)], None, name)
+    return make_of("InvertPermutation", {"x": x}, None, name)
 
 
 def _infer_invert(ctx: InferContext) -> list[TensorSpec]:
@@ -248,7 +248,7 @@ def _tile_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
         return [None, None]
     value, multiples = op.inputs
     times = constant_ints_of(multiples)
-    if value.shape.is_fully_defined and times is not None:
+    if value.shape.is_fully_defined() and times is not None:
         pairs = np.stack([times, value.shape.as_tuple()], axis=1).astype(np.int32).reshape(-1)
         axes = constant(np.arange(0, pairs.size, 2, dtype=np.int32), graph=grad.graph)
         split_axes = reshape(grad, pairs)

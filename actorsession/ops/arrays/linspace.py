@@ -86,8 +86,8 @@ def _composed(first: Tensor, last: Tensor, count: Tensor, axis: int) -> Tensor:
     at_end = reshape(equal(places, steps), dims)
     result = where_v2(at_end, expand_dims(last + make_one("ZerosLike", [first]), axis), inner)
     known = constant_ints_of(count)
-    if spread.shape.dims is not None and known is not None:
-        found = list(spread.shape.dims)
+    if spread.shape.sizes is not None and known is not None:
+        found = list(spread.shape.sizes)
         found.insert(axis if axis >= 0 else len(found) + 1 + axis, known[0])
         result.set_shape(found)
     return result

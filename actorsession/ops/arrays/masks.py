@@ -84,7 +84,7 @@ def _chosen_parts(value: Tensor, chosen: Tensor, first: int, rank: int) -> Tenso
     merged = reshape(value, concat([dims[:first], reshape(count, [1]), dims[first + rank :]], 0))
     front = value.shape[:first]
     merged.set_shape(
-        front.concatenate([value.shape[first : first + rank].num_elements]).concatenate(
+        front.concatenate([value.shape[first : first + rank].num_elements()]).concatenate(
             value.shape[first + rank :]
         )
     )

@@ -24,7 +24,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape
-from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make, make_one
+from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make, make_of
 from actorsession.ops.shape_operands import same_dtype
 
 __all__ = ["ensure_shape", "guarantee_const", "identity_n", "shape_n"]
@@ -44,7 +44,7 @@ def ensure_shape(x: Any, shape: ShapeLike, name: str | None = None) -> Tensor:
     Raises:
         ValueError: if what is known of the shape contradicts it.
     """
-    return make_one("EnsureShape", [convert_to_tensor(x)], {"shape": TensorShape(shape)}, name)
+    return make_of("EnsureShape", {"x": x}, {"shape": TensorShape(shape)}, name)
 
 
 def _infer_ensure(ctx: InferContext) -> list[TensorSpec]:
@@ -56,9 +56,9 @@ def _infer_ensure(ctx: InferContext) -> list[TensorSpec]:
 
 def _ensure_kernel(ctx: KernelContext) -> Kernel:
     wanted = as_shape(ctx.attrs["shape"])
-    if ctx.inputs[0].shape.is_fully_defined or wanted.dims is None:
+    if ctx.inputs[0].shape.is_fully_defined() or wanted.sizes is None:
         return lambda x: x
-    dims = wanted.dims
+    dims = wanted.sizes
 
     def checked(x: Any) -> Any:
         found = np.shape(x)
@@ -106,7 +106,7 @@ def identity_n(input: Sequence[Any], name: str | None = None) -> list[Tensor]:
 
 def guarantee_const(input: Any, name: str | None = None) -> Tensor:
     """The same tensor, promised to have one value in all steps; nothing flows back through it."""
-    return make_one("GuaranteeConst", [convert_to_tensor(input)], None, name)
+    return make_of("GuaranteeConst", {"input": input}, None, name)
 
 
 def _identity_n_kernel(ctx: KernelContext) -> Kernel:

@@ -25,7 +25,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor, graph_of, make_one, to_array
 from actorsession.ops.shape_operands import (
     constant_ints,
     ints,
@@ -99,16 +99,16 @@ def one_hot(
     wanted = as_dtype(dtype) if dtype is not None else None
     for value in (on, off):
         if wanted is None and value is not None:
-            wanted = convert_to_tensor(value, graph=graph).dtype
+            wanted = as_dtype((value if hasattr(value, "dtype") else to_array(value)).dtype)
     wanted = wanted or float32
     with graph.name_scope(name or "one_hot") as scope:
         on = convert_to_tensor(
-            np.array(1, wanted.np_dtype) if on is None else on, wanted, graph=graph
+            np.array(1, wanted.np_dtype) if on is None else on, wanted, "on_value", graph=graph
         )
         off = convert_to_tensor(
-            np.array(0, wanted.np_dtype) if off is None else off, wanted, graph=graph
+            np.array(0, wanted.np_dtype) if off is None else off, wanted, "off_value", graph=graph
         )
-        size = convert_to_tensor(depth, graph=graph)
+        size = convert_to_tensor(depth, name="depth", graph=graph)
         attrs = {"axis": -1 if axis is None else int(axis)}
         return make_one("OneHot", [index, size, on, off], attrs, scope)
 
@@ -213,10 +213,12 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         shape: of the result, of the dtype of ``indices``.
         name: wanted name.
     """
-    index = convert_to_tensor(indices)
-    dims = convert_to_tensor(shape, index.dtype, graph=index.graph)
-    values = convert_to_tensor(updates, graph=index.graph)
-    return make_one("ScatterNd", [index, values, dims], None, name)
+    graph = graph_of(indices, updates, shape)
+    with graph.name_scope(name or "ScatterNd") as scope:
+        index = convert_to_tensor(indices, name="indices", graph=graph)
+        dims = convert_to_tensor(shape, index.dtype, "shape", graph=graph)
+        values = convert_to_tensor(updates, name="updates", graph=graph)
+        return make_one("ScatterNd", [index, values, dims], None, scope)
 
 
 def _infer_scatter_nd(ctx: InferContext) -> list[TensorSpec]:

@@ -18,7 +18,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor, size
-from actorsession.ops.build import constant, convert_to_tensor, make, make_one
+from actorsession.ops.build import constant, convert_to_tensor, make, make_of, make_one
 from actorsession.ops.partial import refine
 from actorsession.ops.shape_operands import (
     Ints,
@@ -70,7 +70,7 @@ def _infer_reshape(ctx: InferContext) -> list[TensorSpec]:
     value, dims = ctx.inputs[0], constant_ints(ctx, 1)
     if dims is None:
         length = vector_length(ctx.inputs[1])  # where it is 1, all elements stand in one row
-        shape = TensorShape([value.shape.num_elements]) if length == 1 else shape_of_rank(length)
+        shape = TensorShape([value.shape.num_elements()]) if length == 1 else shape_of_rank(length)
     else:
         shape = TensorShape(_filled(dims, value.shape))
     return [TensorSpec(value.dtype, shape)]
@@ -80,7 +80,7 @@ def _filled(dims: Ints, given: TensorShape) -> list[Dim]:
     """The wanted dimensions with -1 worked out, if that is possible early."""
     if dims.count(-1) > 1 or min(dims, default=0) < -1:
         raise ValueError(f"Reshape: one dimension may be -1, others are at least 0: {list(dims)}")
-    total, product = given.num_elements, prod(d for d in dims if d != -1)
+    total, product = given.num_elements(), prod(d for d in dims if d != -1)
     if total is None or (-1 in dims and product == 0):
         return [None if d == -1 else d for d in dims]
     fits = total % product == 0 if -1 in dims else total == product
@@ -111,7 +111,7 @@ def _reshaped_empty(x: Any, dims: Ints) -> Any:
 def _early_shape(ctx: KernelContext) -> Ints | None:
     """The output shape if the plan knows it."""
     shape = ctx.outputs[0].shape
-    if shape.is_fully_defined and constant_ints(ctx, 1) is not None:
+    if shape.is_fully_defined() and constant_ints(ctx, 1) is not None:
         return shape.as_tuple()
     return None
 
@@ -129,7 +129,7 @@ def _emit_reshape(ctx: KernelContext, args: Sequence[str]) -> str | None:
 
 def _reshape_text(ctx: KernelContext, arg: str) -> str | None:
     """A reshape that cannot fail, inline; strings of rank 0 are no arrays."""
-    if ctx.inputs[0].shape.is_fully_defined and ctx.inputs[0].dtype.kind != "s":
+    if ctx.inputs[0].shape.is_fully_defined() and ctx.inputs[0].dtype.kind != "s":
         return f"{arg}.reshape({ctx.outputs[0].shape.as_tuple()})"
     return None
 
@@ -256,12 +256,12 @@ def squeeze(
     """
     where = one_spelling(axis, squeeze_dims, "axis", "squeeze_dims")
     axes = [] if where is None else [int(a) for a in np.atleast_1d(where)]
-    return make_one("Squeeze", [convert_to_tensor(input)], {"squeeze_dims": axes}, name)
+    return make_of("Squeeze", {"input": input}, {"squeeze_dims": axes}, name)
 
 
 def _infer_squeeze(ctx: InferContext) -> list[TensorSpec]:
     value, axes = ctx.inputs[0], ctx.attrs["squeeze_dims"]
-    dims = value.shape.dims
+    dims = value.shape.sizes
     if dims is None or (not axes and None in dims):
         return [TensorSpec(value.dtype, unknown_shape)]
     dropped = {normal_axis(a, len(dims), "Squeeze") for a in axes}
@@ -330,7 +330,7 @@ def _infer_broadcast_to(ctx: InferContext) -> list[TensorSpec]:
     value, dims = ctx.inputs[0], constant_ints(ctx, 1)
     if dims is None:
         return [TensorSpec(value.dtype, _wide_shape(ctx))]
-    have = (value.shape.dims or ())[::-1]
+    have = (value.shape.sizes or ())[::-1]
     pairs = zip(have, dims[::-1], strict=False)
     if len(have) > len(dims) or any(h not in (None, 1, d) for h, d in pairs):
         raise ValueError(f"BroadcastTo: shape {value.shape} does not broadcast to {list(dims)}")
@@ -339,7 +339,7 @@ def _infer_broadcast_to(ctx: InferContext) -> list[TensorSpec]:
 
 def _wide_shape(ctx: InferContext) -> TensorShape:
     """What is known of a broadcast to a shape of known length: other dimensions than 1 stay."""
-    length, dims = vector_length(ctx.inputs[1]), ctx.inputs[0].shape.dims
+    length, dims = vector_length(ctx.inputs[1]), ctx.inputs[0].shape.sizes
     if length is None or dims is None:
         return shape_of_rank(length)
     if len(dims) > length:
@@ -376,7 +376,7 @@ def _broadcast_to_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | 
 
 def summed_to(grad: Tensor, value: Tensor) -> Tensor:
     """``grad`` summed over the axes along which ``value`` was repeated to its shape."""
-    if value.shape.is_fully_defined and grad.shape.is_fully_defined:
+    if value.shape.is_fully_defined() and grad.shape.is_fully_defined():
         dims, wide = value.shape.as_tuple(), grad.shape.as_tuple()
         padded = (1,) * (len(wide) - len(dims)) + dims
         found = [i for i, (d, w) in enumerate(zip(padded, wide, strict=True)) if d != w]

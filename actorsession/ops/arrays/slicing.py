@@ -74,7 +74,7 @@ def _infer_slice(ctx: InferContext) -> list[TensorSpec]:
         length = known if length is None else length
     if length is None:
         return [TensorSpec(value.dtype, unknown_shape)]
-    dims = value.shape.dims or (None,) * length
+    dims = value.shape.sizes or (None,) * length
     begins: Sequence[int | None] = starts or (None,) * length
     extents: Sequence[int | None] = sizes or (None,) * length
     out = [_box_dim(*entry) for entry in zip(dims, begins, extents, strict=True)]
@@ -114,7 +114,7 @@ def _box(shape: Ints, begin: Ints, size: Ints) -> tuple[slice, ...]:
 def _fixed_box(ctx: KernelContext) -> tuple[slice, ...] | None:
     """The index if everything about the slice is known before the step."""
     begin, size = constant_ints(ctx, 1), constant_ints(ctx, 2)
-    if begin is None or size is None or not ctx.inputs[0].shape.is_fully_defined:
+    if begin is None or size is None or not ctx.inputs[0].shape.is_fully_defined():
         return None
     return _box(ctx.inputs[0].shape.as_tuple(), begin, size)
 
@@ -141,7 +141,7 @@ def _slice_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     if grad is None:
         return [None, None, None]
     value, begin = op.inputs[:2]
-    if value.shape.is_fully_defined and grad.shape.is_fully_defined:
+    if value.shape.is_fully_defined() and grad.shape.is_fully_defined():
         starts = constant_ints_of(begin)
         if starts is not None:
             ends = zip(value.shape.as_tuple(), starts, grad.shape.as_tuple(), strict=True)
@@ -241,7 +241,7 @@ def _getitem(value: Any, index: Any) -> Tensor:
     with tensor.graph.name_scope("strided_slice") as scope:
         inputs = [_vector(entries, dtype, tensor) for entries in bounds.vectors()]
         out = make_one("StridedSlice", [tensor, *inputs], bounds.masks, scope, tensor.graph)
-    if tensor.shape.rank is not None and not out.shape.is_fully_defined:
+    if tensor.shape.rank is not None and not out.shape.is_fully_defined():
         # A vector with one unknown bound is unknown as a whole to the shape function; here each
         # entry is still by itself.
         known = [[b if isinstance(b, int) else None for b in v] for v in bounds.vectors()]

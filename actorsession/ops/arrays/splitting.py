@@ -84,6 +84,8 @@ def _infer_split_v(ctx: InferContext) -> list[TensorSpec]:
     num, sizes = ctx.attrs["num_split"], constant_ints(ctx, 1)
     if sizes is not None and len(sizes) != num:
         raise ValueError(f"SplitV: {num} pieces were announced, got lengths {list(sizes)}")
+    if sizes is not None and sizes.count(-1) > 1:
+        raise ValueError(f"SplitV: one length may be -1, got lengths {list(sizes)}")
     known = [None] * num if sizes is None else [None if s == -1 else s for s in sizes]
     return _pieces(ctx.inputs[0], constant_ints(ctx, 2), known, equal=False)
 

@@ -209,13 +209,13 @@ def _strided_kernel(ctx: KernelContext) -> Kernel:
         return lambda x, begin, end, strides: _taken(
             x, numpy_index(ints(begin), ints(end), ints(strides), masks)
         )
-    if ctx.inputs[0].shape.is_fully_defined:
+    if ctx.inputs[0].shape.is_fully_defined():
         return lambda x, _begin, _end, _strides: x[index]
     return lambda x, _begin, _end, _strides: _taken(x, index)
 
 
 def _emit_strided(ctx: KernelContext, args: Sequence[str]) -> str | None:
-    if not ctx.inputs[0].shape.is_fully_defined or not (index := _fixed_index(ctx)):
+    if not ctx.inputs[0].shape.is_fully_defined() or not (index := _fixed_index(ctx)):
         return None
     return f"{args[0]}[{index_text(index)}]"
 

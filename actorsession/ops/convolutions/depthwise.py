@@ -144,7 +144,7 @@ def separable_conv2d(
             pointwise_filter, images.dtype, "pointwise_filter", graph=images.graph
         )
         if not mixer.shape.is_compatible_with([1, 1, None, None]):
-            raise ValueError(f"a pointwise filter has shape (1, 1, ?, ?), got {mixer.shape}")
+            raise ValueError(f"a pointwise filter has shape (1, 1, None, None), got {mixer.shape}")
         apart = rate if dilations is None else dilations
         each = depthwise_conv2d_native(
             images, depthwise_filter, strides, padding, layout, apart, "depthwise"

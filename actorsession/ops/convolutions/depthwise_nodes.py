@@ -219,7 +219,7 @@ _CALL = 30.0
 
 
 def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    window = max(s.shape[:2].num_elements or 1 for s in (inputs[1], outputs[0]))
+    window = max(s.shape[:2].num_elements() or 1 for s in (inputs[1], outputs[0]))
     largest = max(elements(s) for s in (*inputs, *outputs))
     return _CALL + min(window, 49) * largest / _SPEED
 

@@ -322,8 +322,8 @@ _CALL = 15.0
 
 def convolution_cost(kernel: TensorSpec, result: TensorSpec) -> float:
     """Microseconds of a convolution, from the types of its filter and of its result."""
-    each = (kernel.shape.num_elements or 1) / max(1, kernel.shape[-1:].num_elements or 1)
-    return _CALL + 2 * each * (result.shape.num_elements or 1) / _SPEED
+    each = (kernel.shape.num_elements() or 1) / max(1, kernel.shape[-1:].num_elements() or 1)
+    return _CALL + 2 * each * (result.shape.num_elements() or 1) / _SPEED
 
 
 def _cost_forward(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:

@@ -211,7 +211,7 @@ def _check_answer(op: Operation, back: Sequence[SparseGradient | None]) -> None:
             raise ValueError(
                 f"the gradient of {op.type} gave shape {grad.shape} for input {index}, {tensor!r}"
             )
-        if isinstance(grad, Tensor) and grad.shape.dims != tensor.shape.dims:
+        if isinstance(grad, Tensor) and grad.shape.sizes != tensor.shape.sizes:
             grad.set_shape(tensor.shape)
 
 

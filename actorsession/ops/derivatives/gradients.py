@@ -42,7 +42,7 @@ def gradients(
     ys: Any,
     xs: Any,
     grad_ys: Any = None,
-    name: str = "gradients",
+    name: str | None = "gradients",
     colocate_gradients_with_ops: bool = False,
     gate_gradients: bool = False,
     aggregation_method: Any = None,
@@ -74,8 +74,10 @@ def gradients(
         ValueError: for another number of ``grad_ys`` than of ``ys``, a ``grad_y`` of impossible
             shape, tensors of different graphs, or another ``aggregation_method``.
         TypeError: for a ``grad_y`` of another dtype than its ``y``, complex ``ys`` without
-            ``grad_ys``, or ``xs`` that are no tensors.
+            ``grad_ys``, ``ys`` that are ``None``, or ``xs`` that are no tensors.
     """
+    if ys is None:
+        raise TypeError("gradients are of tensors, got None")
     unconnected = UnconnectedGradients(
         getattr(unconnected_gradients, "value", unconnected_gradients)
     )
@@ -88,7 +90,7 @@ def gradients(
     points = [_point(x) for x in sources]
     stops = frozenset(_point(t) for t in _as_list(stop_gradients))
     graph = _one_graph([*targets, *points, *stops])
-    with graph.as_default(), graph.name_scope(name):
+    with graph.as_default(), graph.name_scope("gradients" if name is None else name):
         starts = _start_gradients(
             graph, targets, _as_list(grad_ys), grad_ys is None, colocate_gradients_with_ops
         )
@@ -148,7 +150,7 @@ def _start_gradients(
 def _ones(y: Tensor, index: int) -> Tensor:
     if y.dtype.is_complex:
         raise TypeError(f"y {y!r} is complex: its grad_ys must be given")
-    if not y.dtype.is_numeric:
+    if not (y.dtype.is_numeric or y.dtype.is_bool):
         raise TypeError(f"y {y!r} has dtype {y.dtype.name}, which has no gradient")
     return fills.ones_like(y, name=f"grad_ys_{index}")
 

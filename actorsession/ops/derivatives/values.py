@@ -41,7 +41,7 @@ def zeros_for(tensor: Tensor) -> Tensor:
     if tensor.dtype.kind != "r":
         return zero_of(tensor)
     dtype, known = _behind(tensor)
-    if known.is_fully_defined:
+    if known.is_fully_defined():
         return fills.zeros(known, dtype)
     return fills.zeros_like(_reading(tensor))
 
@@ -66,7 +66,7 @@ def gradient_shape(tensor: Tensor) -> Tensor:
     if tensor.dtype.kind != "r":
         return shape(tensor)
     known = _behind(tensor)[1]
-    if known.is_fully_defined:
+    if known.is_fully_defined():
         return constant(list(known.as_tuple()), int32, graph=tensor.graph)
     return shape(_reading(tensor))
 

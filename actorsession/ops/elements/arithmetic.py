@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import bool_, int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor, register_overload
 from actorsession.graph.registry import (
@@ -26,7 +27,8 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.ops.broadcasting import summed
-from actorsession.ops.build import convert_all, make_one
+from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make_one
+from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import greater, greater_equal, less_equal, not_equal
 from actorsession.ops.elements.division import (
     div,
@@ -134,7 +136,7 @@ register_binary(
     "Mul",
     "iufc",
     lambda ctx: operator.mul,
-    summed(lambda x, y, z, g: (g * conj(y), g * conj(x))),
+    summed(lambda x, y, z, g: (multiply(g, conj(y)), multiply(g, conj(x)))),
     "({0} * {1})",
 )
 register_binary("SquaredDifference", "iufc", _squared_difference_kernel, summed(_difference_back))
@@ -292,7 +294,7 @@ def _add_n_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(f"AddN takes inputs of one shape; got {sorted(shapes)}")
         return add_n(*values)
 
-    known = all(spec.shape.is_fully_defined for spec in ctx.inputs)
+    known = all(spec.shape.is_fully_defined() for spec in ctx.inputs)
     if not known:
         return checked
     return operator.add if len(ctx.inputs) == 2 else add_n
@@ -317,10 +319,21 @@ register(
 
 # -- operators -----------------------------------------------------------------------------------
 
+
+def _times(x: Any, y: Any, name: str) -> Tensor:
+    """``x * y``; of bools whether both are true, which TensorFlow has for the operator only."""
+    if not any(getattr(value, "dtype", None) is bool_ for value in (x, y)):
+        return multiply(x, y, name)
+    graph = graph_of(x, y)
+    with graph.name_scope(name):
+        left, right = (cast(convert_to_tensor(v, bool_, graph=graph), int32) for v in (x, y))
+        return cast(multiply(left, right), bool_)
+
+
 for _name, _function in {
     "add": add,
     "sub": subtract,
-    "mul": multiply,
+    "mul": _times,
     "pow": pow,
 }.items():
     register_overload(_name, functools.partial(_function, name=_name))

@@ -150,9 +150,13 @@ def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
 def _static_value(ctx: InferContext) -> Array | None:
     value = ctx.constant(0)
     target = as_dtype(ctx.attrs["DstT"])
-    # Shapes and axes are what asks for early values; those are integers.
-    whole = value is not None and value.dtype.kind in "iu" and target.is_integer
-    return value.astype(target.np_dtype) if value is not None and whole else None
+    if value is None or ctx.attrs["Truncate"]:
+        return None
+    # Of floats as integers only the step says what they are: numpy warns where they do not fit.
+    if value.dtype.kind not in ("iubf" if target.is_floating else "iub"):
+        return None
+    with np.errstate(over="ignore"):
+        return value.astype(target.np_dtype)
 
 
 register(

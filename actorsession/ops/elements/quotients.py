@@ -16,7 +16,7 @@ from actorsession.graph.dtypes import float32, float64
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Kernel, KernelContext, OpDef, register
 from actorsession.ops.broadcasting import summed
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import not_equal
 from actorsession.ops.elements.division import floordiv
@@ -45,7 +45,9 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
     return binary("TruncateMod", x, y, name)
 
 
-floor_div = floordiv  # TensorFlow has both names
+def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """The largest whole number up to ``x / y``; ``floordiv`` with another default name."""
+    return floordiv(x, y, name or "FloorDiv")
 
 
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -85,12 +87,19 @@ def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def xlog1py(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x * log(1 + y)`` with broadcasting, but 0 where ``x`` is 0, whatever ``y`` is."""
-    return binary("Xlog1py", x, y, name)
+    return _in_scope("Xlog1py", x, y, name or "xlog1py")
 
 
 def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x / y`` with broadcasting, but 0 where ``x`` is 0, whatever ``y`` is."""
-    return binary("Xdivy", x, y, name)
+    return _in_scope("Xdivy", x, y, name or "xdivy")
+
+
+def _in_scope(op_type: str, x: Any, y: Any, name: str) -> Tensor:
+    """The operation in a scope of its own, as TensorFlow has it for these."""
+    graph = graph_of(x, y)
+    with graph.name_scope(name), graph.as_default():
+        return binary(op_type, x, y)
 
 
 def _div_no_nan_kernel(ctx: KernelContext) -> Kernel:

@@ -21,7 +21,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor, make_of, make_one
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.complex_numbers import complex as complex_
 from actorsession.ops.elements.complex_numbers import imag, real
@@ -45,7 +45,7 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
         ValueError: if the last axis has another length.
         TypeError: for bools and strings.
     """
-    return make_one("Bitcast", [convert_to_tensor(input)], {"type": as_dtype(type)}, name)
+    return make_of("Bitcast", {"input": input}, {"type": as_dtype(type)}, name)
 
 
 def _infer_bitcast(ctx: InferContext) -> list[TensorSpec]:

@@ -38,14 +38,14 @@ __all__ = ["where", "where_v2"]
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """Elements of ``x`` where ``condition`` is true and of ``y`` elsewhere.
 
-    As in TensorFlow 1, a vector chooses whole rows of an ``x`` and ``y`` of higher rank. Otherwise
-    shapes broadcast. Where static ranks leave that open, ``x`` and ``y`` must have one shape.
+    As in TensorFlow 1 nothing is broadcast; ``where_v2`` does that.
 
     Args:
-        condition: bool.
+        condition: bool: of the shape of ``x`` and ``y``, a vector that chooses whole rows of them, or a
+            scalar that chooses one of them.
         x: any dtype; without ``x`` and ``y`` the result is the indices of the elements that are true, or
             numbers other than 0: int64 of shape ``[n, rank]``.
-        y: the same dtype as ``x``.
+        y: the same dtype and shape as ``x``.
         name: wanted name.
 
     Raises:
@@ -55,9 +55,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     if x is None and y is None:
         return make_one("Where", [convert_to_tensor(condition, graph=graph)], name=name)
     chooser = convert_to_tensor(condition, bool_, graph=graph)
-    left, right = _branches(x, y, graph)
-    rows = _may_choose_rows(chooser.shape, left.shape, right.shape)
-    return make_one("Select" if rows else "SelectV2", [chooser, left, right], name=name)
+    return make_one("Select", [chooser, *_branches(x, y, graph)], name=name)
 
 
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
@@ -88,11 +86,6 @@ def _branches(x: Any, y: Any, graph: Graph) -> list[Tensor]:
     return convert_all([x, y])
 
 
-def _may_choose_rows(condition: TensorShape, x: TensorShape, y: TensorShape) -> bool:
-    ranks = {shape.rank for shape in (x, y) if shape.rank is not None}
-    return condition.rank in (None, 1) and len(ranks) < 2 and ranks.isdisjoint({0, 1})
-
-
 def _select_shape(ctx: InferContext) -> TensorShape:
     """Of ``Select``: the condition has the shape of the others, or chooses whole rows, or all."""
     condition, x, y = (s.shape for s in ctx.inputs)
@@ -105,7 +98,7 @@ def _select_shape(ctx: InferContext) -> TensorShape:
     except ValueError:
         raise ValueError(
             f"Select takes x and y of one shape and a condition of that shape, of its first "
-            f"dimension or a scalar; got {x}, {y} and {condition}"
+            f"dimension or a scalar; got {x}, {y} and {condition}; where_v2 broadcasts"
         ) from None
     return shape
 
@@ -205,7 +198,15 @@ register(
         emit=_emit_select,
     )
 )
-register(OpDef(name="Select", infer=_infer_select, kernel=_rows_kernel, gradient=_select_gradient))
+register(
+    OpDef(
+        name="Select",
+        infer=_infer_select,
+        kernel=_rows_kernel,
+        gradient=_select_gradient,
+        emit=_emit_select,
+    )
+)
 
 
 # -- Where ---------------------------------------------------------------------------------------

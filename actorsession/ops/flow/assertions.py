@@ -25,7 +25,7 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
-from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.build import convert_to_tensor, make, make_of, make_one
 from actorsession.ops.operands import check_dtype
 
 __all__ = ["Assert", "Print", "check_numerics", "verify_tensor_all_finite"]
@@ -87,7 +87,7 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
         message: what the error begins with.
         name: wanted name.
     """
-    return make_one("CheckNumerics", [convert_to_tensor(tensor)], {"message": message}, name)
+    return make_of("CheckNumerics", {"tensor": tensor}, {"message": message}, name)
 
 
 def verify_tensor_all_finite(

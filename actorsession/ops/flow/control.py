@@ -14,6 +14,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, KernelContext, OpDef, register
 from actorsession.ops.build import graph_of, make, make_one
 from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.structures import flatten
 
 __all__ = ["group", "no_op", "tuple_", "with_dependencies"]
 
@@ -45,7 +46,7 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
     """An operation that has run when all ``inputs`` have.
 
     Args:
-        *inputs: operations, tensors, variables or nested lists of them; ``None`` is left out.
+        *inputs: operations, tensors of all kinds, variables or structures of them; ``None`` is left out.
         name: wanted name.
 
     Raises:
@@ -76,19 +77,15 @@ def _gather(
 
 def _operations(inputs: Iterable[Any]) -> list[Operation]:
     found: dict[Operation, None] = {}
-    for item in inputs:
+    for item in flatten(list(inputs)):
         if item is None:
             continue
-        if isinstance(item, (list, tuple)):
-            found.update(dict.fromkeys(_operations(item)))
-        elif isinstance(item, IndexedSlices):
-            found.update(dict.fromkeys((item.values.op, item.indices.op)))
-        elif hasattr(item, "_as_graph_element"):
+        if hasattr(item, "_as_graph_element"):
             element = item._as_graph_element()
             found[element.op if isinstance(element, Tensor) else element] = None
         else:
             raise TypeError(
-                "group takes operations, tensors, variables and lists of them, "
+                "group takes operations, tensors, variables and structures of them, "
                 f"got {type(item).__name__}: {item!r:.100}"
             )
     return list(found)

@@ -33,7 +33,14 @@ from actorsession.ops.flow.constructs import (
     check_no_resource,
 )
 from actorsession.ops.flow.loop_gradients import while_gradient
-from actorsession.ops.structures import about_leaves, check_same_structure, flatten, is_nested, pack
+from actorsession.ops.structures import (
+    about_leaves,
+    check_same_structure,
+    flatten,
+    is_nested,
+    pack,
+    varying_shapes,
+)
 
 __all__ = ["cond", "while_loop"]
 
@@ -153,7 +160,7 @@ def while_loop(
         shape_invariants: what is known of the shape of each variable in all iterations, a structure like
             ``loop_vars`` of ``TensorShape``; those of the first values if left out.
         parallel_iterations: accepted for TensorFlow's sake, at least 1; iterations follow each other.
-        back_prop: accepted for TensorFlow's sake.
+        back_prop: whether gradients go through it.
         swap_memory: accepted for TensorFlow's sake.
         name: wanted name; ``while`` if left out.
         maximum_iterations: an int scalar: the loop ends after so many iterations whatever ``cond`` says.
@@ -185,7 +192,7 @@ def while_loop(
     with graph.as_default(), graph.name_scope(name or "while") as scope:
         loop = _Loop(graph, scope, loop_vars, shape_invariants, maximum_iterations)
         with loop.builder:
-            exits = loop.build(cond, body)
+            exits = loop.build(cond, body, "Identity" if back_prop else "StopGradient")
     if len(loop_vars) == len(exits) == 1 and not return_same_structure:
         return pack(loop_vars[0], exits)
     return pack(loop_vars, exits)
@@ -219,17 +226,22 @@ class _Loop:
             self.shapes.insert(0, scalar_shape)
 
     def _invariants(self, given: Any) -> list[TensorShape]:
+        varying = varying_shapes(self.loop_vars)
+        entering = [
+            t.shape if shape is None else shape
+            for t, shape in zip(self.first, varying, strict=True)
+        ]
         if given is None:
-            return [tensor.shape for tensor in self.first]
+            return entering
         said = about_leaves(self.loop_vars, given, "loop_vars and shape_invariants")
         shapes = []
-        for tensor, leaf in zip(self.first, said, strict=True):
+        for tensor, known, leaf in zip(self.first, entering, said, strict=True):
             if leaf is not None and not isinstance(leaf, TensorShape):
                 raise TypeError(
                     "while_loop: shape_invariants has a TensorShape, or None for the shape that the "
                     f"variable enters with, for each loop variable; got {leaf!r:.100}"
                 )
-            shape = tensor.shape if leaf is None else leaf
+            shape = known if leaf is None else leaf
             if not _allows(shape, tensor.shape):
                 raise ValueError(
                     f"while_loop: {tensor!r} enters the loop with shape {tensor.shape}; its shape "
@@ -238,8 +250,14 @@ class _Loop:
             shapes.append(shape)
         return shapes
 
-    def build(self, cond: Callable[..., Any], body: Callable[..., Any]) -> list[Tensor]:
-        """Builds the functions and the node around them; gives the user's variables after the loop."""
+    def build(self, cond: Callable[..., Any], body: Callable[..., Any], out: str) -> list[Tensor]:
+        """Builds the functions and the node around them; gives the user's variables after the loop.
+
+        Args:
+            cond: see ``while_loop``.
+            body: see ``while_loop``.
+            out: type of the operations that hand the variables out.
+        """
         counted = int(self.maximum is not None)
         test, turn = self.builder.function(), self.builder.function()
         with test.building():
@@ -249,7 +267,7 @@ class _Loop:
         op = self.builder.construct(
             WHILE, self.first, ("cond", "body"), [test, turn], [[goes_on], values]
         )
-        return [make_one("Identity", [t], name="Exit") for t in op.outputs[counted:]]
+        return [make_one(out, [t], name="Exit") for t in op.outputs[counted:]]
 
     def _enter(self, function: FunctionBody) -> list[Tensor]:
         """The tensors that stand for the loop variables in a function."""
@@ -298,11 +316,11 @@ def _check_next(first: Tensor, shape: TensorShape, value: Tensor) -> None:
 
 def _allows(declared: TensorShape, shape: TensorShape) -> bool:
     """Whether each value of static shape ``shape`` has the shape ``declared``."""
-    if declared.dims is None:
+    if declared.sizes is None:
         return True
-    if shape.dims is None or len(shape.dims) != len(declared.dims):
+    if shape.sizes is None or len(shape.sizes) != len(declared.sizes):
         return False
-    return all(d is None or d == s for d, s in zip(declared.dims, shape.dims, strict=True))
+    return all(d is None or d == s for d, s in zip(declared.sizes, shape.sizes, strict=True))
 
 
 def _maximum(value: Any, graph: Graph) -> Tensor:

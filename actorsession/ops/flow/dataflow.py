@@ -26,6 +26,7 @@ from actorsession.graph.registry import (
 )
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_all, convert_to_tensor, make, make_one
+from actorsession.ops.flow.way_gradients import merge_gradient, switch_gradient
 
 __all__ = [
     "Merged", "Switched", "close_loop", "control_trigger", "enter", "exit_", "loop_cond", "merge",
@@ -97,9 +98,9 @@ def _infer_merge(context: InferContext) -> Sequence[TensorSpec]:
 
 def _common(one: TensorShape, other: TensorShape) -> TensorShape:
     """What is known of a shape that is one of two."""
-    if one.dims is None or other.dims is None or len(one.dims) != len(other.dims):
+    if one.sizes is None or other.sizes is None or len(one.sizes) != len(other.sizes):
         return TensorShape(None)
-    pairs = zip(one.dims, other.dims, strict=True)
+    pairs = zip(one.sizes, other.sizes, strict=True)
     return TensorShape([a if a == b else None for a, b in pairs])
 
 
@@ -141,8 +142,24 @@ def _kernel(context: KernelContext) -> Kernel:
 _ENTER_ATTRS = {"frame_name": REQUIRED, "is_constant": False, "parallel_iterations": 10}
 
 for _prefix in ("", "Ref"):
-    register(OpDef(name=f"{_prefix}Switch", infer=_infer_switch, kernel=_kernel, aliases=True))
-    register(OpDef(name=f"{_prefix}Merge", infer=_infer_merge, kernel=_kernel, aliases=True))
+    register(
+        OpDef(
+            name=f"{_prefix}Switch",
+            infer=_infer_switch,
+            kernel=_kernel,
+            gradient=switch_gradient,
+            aliases=True,
+        )
+    )
+    register(
+        OpDef(
+            name=f"{_prefix}Merge",
+            infer=_infer_merge,
+            kernel=_kernel,
+            gradient=merge_gradient,
+            aliases=True,
+        )
+    )
     register(
         OpDef(
             name=f"{_prefix}Enter",

@@ -34,13 +34,13 @@ def with_effects(body: FunctionBody, results: list[Tensor], graph: Graph) -> lis
 
 
 def _changes_state(op: Operation) -> bool:
-    types = [op.type, *[inner.op for inner, _ in nodes_inside(op.node_def)]]
+    types = [op.type, *[inner.op for inner, _ in nodes_inside(op.plain)]]
     return any(_has_state(name) for name in types if name not in _LOOKS)
 
 
 def is_stateful(op: Operation) -> bool:
     """Whether an operation, or anything inside it, has state or effects."""
-    return any(map(_has_state, [op.type, *[n.op for n, _ in nodes_inside(op.node_def)]]))
+    return any(map(_has_state, [op.type, *[n.op for n, _ in nodes_inside(op.plain)]]))
 
 
 def _has_state(op_type: str) -> bool:

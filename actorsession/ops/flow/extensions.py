@@ -22,10 +22,10 @@ __all__ = ["Construct", "common_shape", "flush_constructs", "rebuilt"]
 
 def common_shape(first: TensorShape, second: TensorShape) -> TensorShape:
     """What is known of a shape that is one of two."""
-    if first.dims is None or second.dims is None or len(first.dims) != len(second.dims):
+    if first.sizes is None or second.sizes is None or len(first.sizes) != len(second.sizes):
         return TensorShape(None)
     return TensorShape(
-        [a if a == b else None for a, b in zip(first.dims, second.dims, strict=True)]
+        [a if a == b else None for a, b in zip(first.sizes, second.sizes, strict=True)]
     )
 
 

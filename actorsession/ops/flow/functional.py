@@ -292,7 +292,7 @@ def _invariants(
             for k, (spec, result) in enumerate(
                 zip(specs[first : first + count], results, strict=True)
             )
-            if spec.shape.dims is not None and spec.shape != result.shape
+            if spec.shape.sizes is not None and spec.shape != result.shape
         ]
         if not changed:
             break

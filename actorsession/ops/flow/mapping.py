@@ -6,7 +6,7 @@ along the first axis. Iterations follow each other whatever ``parallel_iteration
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession.graph.dtypes import DType, as_dtype
@@ -17,7 +17,7 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
 from actorsession.ops.flow.control_flow import while_loop
 from actorsession.ops.lists.tensor_array import TensorArray
-from actorsession.ops.structures import check_same_structure, flatten, pack
+from actorsession.ops.structures import Composite, check_same_structure, flatten, pack
 
 __all__ = ["foldl", "foldr", "map_fn", "scan"]
 
@@ -75,7 +75,7 @@ def map_fn(
         _, arrays = while_loop(
             lambda i, _: i < items.count, turn, (constant(0), arrays), back_prop=back_prop
         )
-        return pack(wanted, _stacked(arrays, items, back_prop))
+        return pack(wanted, _stacked(arrays, items))
 
 
 def scan(
@@ -140,7 +140,7 @@ def scan(
         _, _, arrays = while_loop(
             lambda i, *_: i < items.count, turn, (constant(done), made, arrays), back_prop=back_prop
         )
-        return pack(start, _stacked(arrays, items, back_prop))
+        return pack(start, _stacked(arrays, items))
 
 
 def foldl(
@@ -193,7 +193,7 @@ def _fold(
         _, found = while_loop(
             lambda i, _: i < items.count, turn, (constant(done), made), back_prop=back_prop
         )
-        return pack(start, found if back_prop else [_stopped(t) for t in found])
+        return pack(start, found)
 
 
 # -- parts ---------------------------------------------------------------------------------------
@@ -213,6 +213,7 @@ class _Items:
     """
 
     def __init__(self, elems: Any, graph: Graph, what: str) -> None:
+        _refuse_composites(elems, what)
         self._structure = elems
         self.all = [convert_to_tensor(leaf, name="elems", graph=graph) for leaf in flatten(elems)]
         if not self.all:
@@ -242,8 +243,21 @@ class _Items:
         return initializer, 0, [convert_to_tensor(v, graph=graph) for v in flatten(initializer)]
 
 
+def _refuse_composites(structure: Any, what: str) -> None:
+    """Refuses with TypeError what has no items of its own: the parts of one are no items of it."""
+    if isinstance(structure, Composite):
+        raise TypeError(
+            f"{what}: elems must be tensors, got {structure!r:.100}: make it dense, or go over its parts"
+        )
+    if isinstance(structure, Mapping):
+        structure = list(structure.values())
+    if isinstance(structure, (list, tuple)):
+        for part in structure:
+            _refuse_composites(part, what)
+
+
 def _common_count(tensors: Sequence[Tensor], what: str) -> int | None:
-    known = {t.shape.dims[0] for t in tensors if t.shape.dims} - {None}
+    known = {t.shape.sizes[0] for t in tensors if t.shape.sizes} - {None}
     if len(known) > 1:
         raise ValueError(
             f"{what}: elems have different numbers of items: {sorted(map(str, known))}"
@@ -251,17 +265,13 @@ def _common_count(tensors: Sequence[Tensor], what: str) -> int | None:
     return next(iter(known), None)
 
 
-def _stacked(arrays: Sequence[TensorArray], items: _Items, back_prop: bool) -> list[Tensor]:
+def _stacked(arrays: Sequence[TensorArray], items: _Items) -> list[Tensor]:
     stacked = [array.stack() for array in arrays]
     for tensor, array in zip(stacked, arrays, strict=True):
-        dims = array.element_shape.dims
+        dims = array.element_shape.sizes
         if dims is not None:
             tensor.set_shape(TensorShape([items.static, *dims]))
-    return stacked if back_prop else [_stopped(t) for t in stacked]
-
-
-def _stopped(tensor: Tensor) -> Tensor:
-    return make_one("StopGradient", [tensor])
+    return stacked
 
 
 def _like(values: Sequence[Any], before: Sequence[Tensor]) -> list[Tensor]:

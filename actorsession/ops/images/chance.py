@@ -152,7 +152,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     whole = convert_to_tensor(value)
     with whole.graph.as_default(), whole.graph.name_scope(name or "random_crop") as scope:
         wanted = convert_to_tensor(size, int32, "size", graph=whole.graph)
-        known, dims = get_static_value(wanted), whole.shape.dims
+        known, dims = get_static_value(wanted), whole.shape.sizes
         if known is not None and dims is not None:
             fits = len(known) == len(dims) and all(
                 d is None or n <= d for n, d in zip(known, dims, strict=True)

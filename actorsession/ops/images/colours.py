@@ -29,7 +29,7 @@ from actorsession.ops.arrays.dimensions import rank, shape
 from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.layout import tile
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor, make_of, make_one
 from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import rsqrt, sqrt, square
@@ -197,7 +197,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
     with value.graph.name_scope(name or "grayscale_to_rgb"):
         _check_rank(value, 1)
         known = value.shape.rank
-        if known is not None and value.shape[-1] not in (None, 1):
+        if known is not None and value.spec.shape[-1] not in (None, 1):
             raise ValueError(f"a grey image has one channel, got shape {value.shape}")
         if known is not None:
             return tile(value, [1] * (known - 1) + [3])
@@ -211,12 +211,12 @@ def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
         images: floating; the last axis is red, green and blue.
         name: wanted name.
     """
-    return make_one("RGBToHSV", [convert_to_tensor(images)], None, name)
+    return make_of("RGBToHSV", {"images": images}, None, name)
 
 
 def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """Colours as red, green and blue; the inverse of ``rgb_to_hsv``."""
-    return make_one("HSVToRGB", [convert_to_tensor(images)], None, name)
+    return make_of("HSVToRGB", {"images": images}, None, name)
 
 
 def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
@@ -260,7 +260,7 @@ def _infer_colours(ctx: InferContext) -> list[TensorSpec]:
     spec = ctx.inputs[0]
     if not spec.dtype.is_floating:
         raise TypeError(f"{ctx.op} takes floating types; got {spec.dtype.name}")
-    dims = spec.shape.dims
+    dims = spec.shape.sizes
     least = 1 if ctx.op in ("RGBToHSV", "HSVToRGB") else 3
     coloured = ctx.op != "AdjustContrastv2"
     if dims is not None and (len(dims) < least or (coloured and dims[-1] not in (None, 3))):

@@ -26,7 +26,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, scalar_shape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor, make_of, make_one
 from actorsession.ops.text.kernels import one_string, require_string
 
 __all__ = ["decode_jpeg", "decode_png", "encode_jpeg", "encode_png"]
@@ -208,7 +208,7 @@ def encode_jpeg(
         "format": format, "quality": int(quality), "progressive": bool(progressive),
         "optimize_size": bool(optimize_size),
     }  # fmt: skip
-    return make_one("EncodeJpeg", [convert_to_tensor(image)], attrs, name)
+    return make_of("EncodeJpeg", {"image": image}, attrs, name)
 
 
 def _infer_encode(ctx: InferContext) -> list[TensorSpec]:

@@ -55,7 +55,7 @@ def _known(value: Any) -> Any:
 
 def image_sizes(value: Tensor, rank: int) -> tuple[Any, Any]:
     """Height and width of an image, as numbers where they are known."""
-    static = value.shape.with_rank(rank)
+    static = value.spec.shape.with_rank(rank)
     dims = shape(value)
     height, width = rank - 3, rank - 2
     return (
@@ -93,9 +93,9 @@ def _vector(value: Tensor, entries: list[Any]) -> Tensor:
 
 def _shaped(value: Tensor, rank: int, height: Any, width: Any, like: Tensor) -> Tensor:
     """Tells the result what is known of its shape."""
-    batch = [like.shape.with_rank(rank)[0]] if rank == 4 else []
+    batch = [like.spec.shape.with_rank(rank)[0]] if rank == 4 else []
     sizes = [None if isinstance(d, Tensor) else d for d in (height, width)]
-    value.set_shape([*batch, *sizes, like.shape.with_rank(rank)[-1]])
+    value.set_shape([*batch, *sizes, like.spec.shape.with_rank(rank)[-1]])
     return value
 
 

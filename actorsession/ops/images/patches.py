@@ -30,7 +30,7 @@ from actorsession.ops.arrays.joining import stack
 from actorsession.ops.arrays.layout import transpose
 from actorsession.ops.arrays.scatter import unsorted_segment_sum
 from actorsession.ops.arrays.shape import reshape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor, make_of, make_one
 from actorsession.ops.operands import check_dtype
 
 __all__ = ["extract_image_patches", "extract_patches"]
@@ -63,7 +63,7 @@ def extract_patches(
     attrs = {
         "ksizes": list(sizes), "strides": list(strides), "rates": list(rates), "padding": padding,
     }  # fmt: skip
-    return make_one("ExtractImagePatches", [convert_to_tensor(images)], attrs, name)
+    return make_of("ExtractImagePatches", {"images": images}, attrs, name)
 
 
 def extract_image_patches(

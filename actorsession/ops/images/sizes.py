@@ -82,7 +82,7 @@ def resize_images(
         if preserve_aspect_ratio:
             wanted = _fitted(batch, wanted)
         known = get_static_value(wanted)
-        if known is not None and batch.shape.with_rank(4).as_list()[1:3] == known.tolist():
+        if known is not None and batch.spec.shape.with_rank(4).as_list()[1:3] == known.tolist():
             return value
         resized = _METHODS[method](batch, wanted, align_corners)
         return squeeze(resized, [0]) if rank == 3 else resized
@@ -94,7 +94,7 @@ def _fitted(images: Tensor, size: Tensor) -> Tensor:
     factor = minimum(cast(size[0], float32) / height, cast(size[1], float32) / width)
     made = stack([cast(rint(factor * height), int32), cast(rint(factor * width), int32)])
     known = get_static_value(size)
-    dims = images.shape.with_rank(4).as_list()[1:3]
+    dims = images.spec.shape.with_rank(4).as_list()[1:3]
     if known is None or None in dims:
         return made
     scale = min(

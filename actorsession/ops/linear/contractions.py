@@ -77,7 +77,7 @@ def eye(
 def _with_batch(batch: Tensor, dims: list[Any]) -> Tensor:
     """The shape of a batch of what has the given dimensions."""
     tail = shape_operand(dims, batch.graph)
-    if batch.shape.dims == (0,):
+    if batch.shape.sizes == (0,):
         return tail
     return concat([batch, cast(tail, batch.dtype)], 0)
 
@@ -181,12 +181,13 @@ def _as_matrix(x: Tensor, axes: list[int], *, first: bool) -> tuple[Tensor, Any]
     others = [axis for axis in range(rank) if axis not in summed]
     perm = summed + others if first else others + summed
     turned = x if perm == sorted(perm) else transpose(x, perm)
-    dims = [x.shape[axis] for axis in others]
+    known = x.spec.shape
+    dims = [known[axis] for axis in others]
     if None in dims:
         lengths = shape_tensor(x)
-        dims = [lengths[axis] if x.shape[axis] is None else x.shape[axis] for axis in others]
-    inner = [x.shape[axis] for axis in summed]
-    outer = [x.shape[axis] for axis in others]
+        dims = [lengths[axis] if known[axis] is None else known[axis] for axis in others]
+    inner = [known[axis] for axis in summed]
+    outer = [known[axis] for axis in others]
     matrix = _flattened(x, turned, outer, inner, others, summed, first)
     return matrix, dims
 

@@ -15,7 +15,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import InferContext, OpDef, register
 from actorsession.graph.shape import unknown_shape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor, make_of, make_one
 from actorsession.ops.operands import check_dtype
 from actorsession.ops.shape_operands import constant_ints, require_index, same_dtype
 
@@ -38,7 +38,7 @@ def diag(diagonal: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: for a scalar.
     """
-    return make_one("Diag", [convert_to_tensor(diagonal)], None, name)
+    return make_of("Diag", {"diagonal": diagonal}, None, name)
 
 
 def diag_part(input: Any, name: str | None = None) -> Tensor:
@@ -51,7 +51,7 @@ def diag_part(input: Any, name: str | None = None) -> Tensor:
     Raises:
         ValueError: if the second half of the shape is not the first.
     """
-    return make_one("DiagPart", [convert_to_tensor(input)], None, name)
+    return make_of("DiagPart", {"input": input}, None, name)
 
 
 def _infer_diag(ctx: InferContext) -> list[TensorSpec]:

@@ -121,10 +121,10 @@ def _static_sizes(
 ) -> tuple[TensorShape, list[tuple[str, Dim]]]:
     """The axes of an ellipsis, and the size of each label."""
     named = len(part.replace(DOT, ""))
-    if shape.dims is None:
+    if shape.sizes is None:
         unknown = unknown_shape if DOT in part else TensorShape([])
         return unknown, [(c, None) for c in part if c != DOT]
-    rank = len(shape.dims)
+    rank = len(shape.sizes)
     if rank < named or (rank > named and DOT not in part):
         raise ValueError(
             f"Einsum {equation!r}: {named} labels {'or more axes ' if DOT in part else ''}do not fit "
@@ -132,10 +132,10 @@ def _static_sizes(
         )
     start = part.find(DOT)
     if start < 0:
-        return TensorShape([]), list(zip(part, shape.dims, strict=True))
+        return TensorShape([]), list(zip(part, shape.sizes, strict=True))
     end = start + rank - named
-    plain = shape.dims[:start] + shape.dims[end:]
-    return TensorShape(shape.dims[start:end]), list(zip(part.replace(DOT, ""), plain, strict=True))
+    plain = shape.sizes[:start] + shape.sizes[end:]
+    return TensorShape(shape.sizes[start:end]), list(zip(part.replace(DOT, ""), plain, strict=True))
 
 
 # -- kernel --------------------------------------------------------------------------------------

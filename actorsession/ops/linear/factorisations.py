@@ -21,7 +21,7 @@ from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import ones_like, zeros_like
 from actorsession.ops.arrays.gather import one_hot
 from actorsession.ops.arrays.joining import concat
-from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.build import convert_to_tensor, make, make_of
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.elementwise import conj
 from actorsession.ops.linear.diagonals import matrix_band_part
@@ -72,7 +72,7 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
         input: self-adjoint positive definite matrices, of which the lower triangle is read.
         name: wanted name.
     """
-    return make_one("Cholesky", [convert_to_tensor(input)], None, name)
+    return make_of("Cholesky", {"input": input}, None, name)
 
 
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
@@ -167,7 +167,7 @@ def _qr_gradient(
     q, r = op.outputs
     by_q = zeros_like(q) if by_q is None else by_q
     by_r = zeros_like(r) if by_r is None else by_r
-    dims = op.inputs[0].shape.dims
+    dims = op.inputs[0].shape.sizes
     rows, columns = (None, None) if dims is None else dims[-2:]
     known = rows is not None and columns is not None
     if known and rows > columns and op.attrs["full_matrices"]:  # type: ignore[operator]

@@ -137,7 +137,7 @@ def _wide_gradient(op: Operation, grad: Tensor) -> list[Tensor]:
 def _gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     if not op.attrs["fast"]:
         raise ValueError("matrix_solve_ls has a gradient for fast=True only, as in TensorFlow")
-    dims = op.inputs[0].shape.dims
+    dims = op.inputs[0].shape.sizes
     if dims is None or dims[-1] is None or dims[-2] is None:
         rows, columns = (shape_tensor(op.inputs[0])[axis] for axis in (-2, -1))
         found = cond(

@@ -86,7 +86,9 @@ def _product(
 def _batch_product(
     x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, name: str | None = None
 ) -> Tensor:
-    return make_one("BatchMatMulV2", [x, y], {"adj_x": adj_x, "adj_y": adj_y}, name)
+    # TensorFlow's function gives the node of either type the same name.
+    attrs = {"adj_x": adj_x, "adj_y": adj_y}
+    return make_one("BatchMatMulV2", [x, y], attrs, name or "MatMul")
 
 
 # -- static types --------------------------------------------------------------------------------
@@ -133,9 +135,9 @@ def _product_dims(ctx: InferContext, turn_x: bool, turn_y: bool) -> list[Dim]:
 
 
 def _turned(shape: TensorShape, turn: bool) -> tuple[Dim, Dim]:
-    if shape.dims is None:
+    if shape.sizes is None:
         return None, None
-    rows, columns = shape.dims[-2:]
+    rows, columns = shape.sizes[-2:]
     return (columns, rows) if turn else (rows, columns)
 
 
@@ -158,7 +160,7 @@ def _multiplier(dtype: DType, product: Kernel) -> Kernel:
 def _matmul_kernel(ctx: KernelContext) -> Kernel:
     turn_a, turn_b = bool(ctx.attrs["transpose_a"]), bool(ctx.attrs["transpose_b"])
     multiply = _multiplier(ctx.inputs[0].dtype, np.dot)
-    known = all(spec.shape.is_fully_defined for spec in ctx.inputs)
+    known = all(spec.shape.is_fully_defined() for spec in ctx.inputs)
 
     def product(a: Array, b: Array) -> Any:
         return multiply(a.T if turn_a else a, b.T if turn_b else b)
@@ -215,8 +217,8 @@ _CALL = 2.0
 
 
 def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
-    batch = max(1, outputs[0].shape[:-2].num_elements or 1)
-    x, y, z = (max(1, (s.shape.num_elements or 1) / batch) for s in (*inputs, *outputs))
+    batch = max(1, outputs[0].shape[:-2].num_elements() or 1)
+    x, y, z = (max(1, (s.shape.num_elements() or 1) / batch) for s in (*inputs, *outputs))
     # Of m*k, k*n and m*n elements: sqrt(x * y * z) is m * k * n, whatever was transposed.
     speed = _INTEGER_SPEED if inputs[0].dtype.is_integer else _BLAS_SPEED
     return _CALL + 2 * batch * math.sqrt(x * y * z) / speed

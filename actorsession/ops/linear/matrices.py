@@ -73,11 +73,11 @@ def split_shape(ctx: InferContext, index: int = 0) -> tuple[TensorShape, Dim, Di
         ValueError: for a rank below 2.
     """
     shape = ctx.inputs[index].shape
-    if shape.dims is None:
+    if shape.sizes is None:
         return unknown_shape, None, None
-    if len(shape.dims) < 2:
+    if len(shape.sizes) < 2:
         raise ValueError(f"{ctx.op} takes matrices or batches of them; got shape {shape}")
-    rows, columns = shape.dims[-2:]
+    rows, columns = shape.sizes[-2:]
     return shape[:-2], rows, columns
 
 
@@ -117,7 +117,7 @@ def require_pairing(ctx: InferContext, rows: Dim) -> tuple[TensorShape, Dim]:
 
 def cubic_cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
     """An estimate for what takes time in proportion to elements times rows."""
-    dims = inputs[0].shape.dims
+    dims = inputs[0].shape.sizes
     return 10.0 + _COST * elements(inputs[0]) * ((dims[-2] if dims and len(dims) > 1 else 1) or 1)
 
 

@@ -22,7 +22,7 @@ from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import ones_like
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import expand_dims, reshape
-from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops.build import constant, convert_to_tensor, make_of
 from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.elements.arithmetic import pow as pow_
 from actorsession.ops.elements.cast import cast
@@ -85,7 +85,7 @@ def logm(input: Any, name: str | None = None) -> Tensor:
     Raises:
         ImportError: without scipy.
     """
-    return make_one("MatrixLogarithm", [convert_to_tensor(input)], None, name)
+    return make_of("MatrixLogarithm", {"input": input}, None, name)
 
 
 def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
@@ -98,7 +98,7 @@ def matrix_square_root(input: Any, name: str | None = None) -> Tensor:
     Raises:
         ImportError: without scipy.
     """
-    return make_one("MatrixSquareRoot", [convert_to_tensor(input)], None, name)
+    return make_of("MatrixSquareRoot", {"input": input}, None, name)
 
 
 # -- exponential ---------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import TensorShape, broadcast_shapes
 from actorsession.ops.broadcasting import sum_to_operands
-from actorsession.ops.build import convert_all, convert_to_tensor, make_one
+from actorsession.ops.build import convert_all, make_of, make_one
 from actorsession.ops.linear.diagonals import matrix_band_part
 from actorsession.ops.linear.matmul import matmul
 from actorsession.ops.linear.matrices import (
@@ -51,7 +51,7 @@ def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -
         adjoint: whether that of their adjoints is wanted.
         name: wanted name.
     """
-    return make_one("MatrixInverse", [convert_to_tensor(input)], {"adjoint": adjoint}, name)
+    return make_of("MatrixInverse", {"input": input}, {"adjoint": adjoint}, name)
 
 
 def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
@@ -103,7 +103,7 @@ _SINGULAR = "invertible"
 
 def _infer_inverse(ctx: InferContext) -> list[TensorSpec]:
     dtype, (batch, rows) = matrix_dtype(ctx), require_square(ctx)
-    if ctx.inputs[0].shape.dims is None:
+    if ctx.inputs[0].shape.sizes is None:
         return [TensorSpec(dtype, ctx.inputs[0].shape)]
     return [TensorSpec(dtype, batch.concatenate([rows, rows]))]
 

@@ -193,7 +193,7 @@ def _svd_gradient(
 
 
 def _require_square_svd(op: Operation) -> None:
-    dims = op.inputs[0].shape.dims
+    dims = op.inputs[0].shape.sizes
     if dims is None or dims[-1] is None or dims[-1] != dims[-2]:
         raise NotImplementedError(
             "the vectors of svd with full_matrices have a gradient for matrices that are known to be "

@@ -51,7 +51,7 @@ def rows_of(values: Any, what: str) -> list[Any]:
 
 def rest_of(item: Tensor) -> Any:
     """The shape of the items along the first axis of a tensor."""
-    if item.shape.dims and item.shape[1:].is_fully_defined:
+    if item.shape.sizes and item.shape[1:].is_fully_defined():
         return TensorShape(item.shape[1:])
     return strided_slice(shape(item), [1], [0], end_mask=1)
 
@@ -124,7 +124,7 @@ def _stack_gradient(op: Operation, grad: Tensor) -> Grads:
 
 def _infer_from_tensor(ctx: InferContext) -> list[TensorSpec]:
     require_elements(ctx, 0)
-    dims = ctx.inputs[0].shape.dims
+    dims = ctx.inputs[0].shape.sizes
     if dims is not None:
         if not dims:
             raise ValueError(f"{ctx.op}: a scalar has no items to make a list of")
@@ -210,7 +210,7 @@ def tensor_list_scatter(
 def _infer_gather(ctx: InferContext) -> list[TensorSpec]:
     require_list(ctx, 0)
     require_index(ctx, 1, rank=1)
-    count = ctx.inputs[1].shape.dims
+    count = ctx.inputs[1].shape.sizes
     front = TensorShape([None if count is None else count[0]])
     return [TensorSpec(ctx.attrs["element_dtype"], front.concatenate(known_shape(ctx, 2)))]
 

@@ -207,7 +207,7 @@ def _element_shape_kernel(ctx: KernelContext) -> Kernel:
     numpy = ctx.attrs["shape_type"].np_dtype
 
     def read(given: TensorList) -> Any:
-        dims = given.element_shape.dims
+        dims = given.element_shape.sizes
         if dims is None:
             return numpy.type(-1)
         return np.array([-1 if d is None else d for d in dims], numpy)

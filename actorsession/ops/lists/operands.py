@@ -42,7 +42,7 @@ def element_shape_operand(given: Any, graph: Any) -> Tensor:
     if isinstance(given, Tensor):
         return given
     known = given if isinstance(given, TensorShape) else TensorShape(given)
-    dims = -1 if known.dims is None else [-1 if d is None else d for d in known.dims]
+    dims = -1 if known.sizes is None else [-1 if d is None else d for d in known.sizes]
     return constant(np.array(dims, np.int32), name="element_shape", graph=graph)
 
 
@@ -60,7 +60,7 @@ def known_shape(ctx: InferContext, index: int) -> TensorShape:
     found = ctx.constant(index)
     if found is not None:
         return _as_shape(found)
-    rank = ctx.inputs[index].shape.dims
+    rank = ctx.inputs[index].shape.sizes
     return TensorShape([None] * rank[0]) if rank and rank[0] is not None else unknown_shape
 
 
@@ -78,7 +78,7 @@ def item_reader(ctx: KernelContext, index: int) -> Callable[[TensorList, int, An
     read, found = shape_reader(ctx, index), ctx.constant(index)
     known = None if found is None else _as_shape(found)
     # Loops read an element or more in each iteration, and to merge shapes would cost more than all else.
-    dims = known.as_tuple() if known is not None and known.is_fully_defined else None
+    dims = known.as_tuple() if known is not None and known.is_fully_defined() else None
 
     def item(given: TensorList, place: int, element_shape: Any) -> Any:
         if dims is not None and 0 <= place < len(given.items):
@@ -155,4 +155,4 @@ def define(
 
 def shape_of(item: Tensor) -> Any:
     """The shape of a tensor, as what is known of it if that is all."""
-    return item.shape if item.shape.is_fully_defined or item.dtype is variant else shape(item)
+    return item.shape if item.shape.is_fully_defined() or item.dtype is variant else shape(item)

@@ -65,7 +65,7 @@ def tensor_list_split(
 
 def _infer_concat(ctx: InferContext) -> list[TensorSpec]:
     require_list(ctx, 0)
-    dims = known_shape(ctx, 1).dims
+    dims = known_shape(ctx, 1).sizes
     made = unknown_shape if not dims else TensorShape([None, *dims[1:]])
     return [
         TensorSpec(ctx.attrs["element_dtype"], made),
@@ -88,8 +88,8 @@ def _concat_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(f"elements of shapes {shapes} cannot be joined along axis 0")
         if parts:
             return np.concatenate(parts), lengths
-        rest = TensorShape(known.dims[1:]) if known.dims else unknown_shape
-        if not rest.is_fully_defined:
+        rest = TensorShape(known.sizes[1:]) if known.sizes else unknown_shape
+        if not rest.is_fully_defined():
             raise InvalidArgumentError(
                 f"a list without elements of shape {known} has nothing to say what their join is"
             )

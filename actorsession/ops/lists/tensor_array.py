@@ -202,7 +202,7 @@ class TensorArray(Composite):
 
     def concat(self, name: str | None = None) -> Tensor:
         """All elements behind each other along their first axis."""
-        dims = self.element_shape.dims
+        dims = self.element_shape.sizes
         shape = TensorShape(None) if dims is None else TensorShape([None, *dims[1:]])
         return tensor_list_concat(self._flow, self._dtype, shape, name or "TensorArrayV2Concat")[0]
 
@@ -216,7 +216,7 @@ class TensorArray(Composite):
         items = self._value(value)
         shape = _without_first(items.shape, "unstack")
         self._check_shape(shape)
-        known = shape if shape.is_fully_defined else _rest_of(items)
+        known = shape if shape.is_fully_defined() else _rest_of(items)
         return self._with(tensor_list_from_tensor(items, known, name or "TensorArrayUnstack"))
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
@@ -256,9 +256,9 @@ class TensorArray(Composite):
         sizes = cast(convert_to_tensor(lengths, graph=self._flow.graph), int64)
         known = constant_value(sizes)
         same = known is not None and known.ndim == 1 and known.size > 0 and np.ptp(known) == 0
-        if same and known is not None and rest.dims is not None:
-            self._check_shape(TensorShape([int(known[0]), *rest.dims]))
-        dims = rest.dims
+        if same and known is not None and rest.sizes is not None:
+            self._check_shape(TensorShape([int(known[0]), *rest.sizes]))
+        dims = rest.sizes
         shape = TensorShape(None) if dims is None else TensorShape([None, *dims])
         return self._with(tensor_list_split(items, shape, sizes, name or "TensorArraySplit"))
 
@@ -288,11 +288,11 @@ class TensorArray(Composite):
 
 
 def _without_first(shape: TensorShape, what: str) -> TensorShape:
-    if shape.dims is None:
+    if shape.sizes is None:
         return shape
-    if not shape.dims:
+    if not shape.sizes:
         raise ValueError(f"TensorArray.{what}: a value of rank 1 at least is needed, got a scalar")
-    return TensorShape(shape.dims[1:])
+    return TensorShape(shape.sizes[1:])
 
 
 def _rest_of(items: Tensor) -> Tensor:

@@ -57,7 +57,7 @@ class TensorList:
 
     def appended(self, item: Any) -> TensorList:
         """The list with one more item."""
-        if self.element_shape.dims is not None:
+        if self.element_shape.sizes is not None:
             self.check(item)
         return TensorList(self.element_dtype, self.element_shape, self.items.append(item))
 
@@ -92,7 +92,7 @@ class TensorList:
         found = self.items[index]
         if found is None:
             return self.zeros(shape)
-        if shape.dims is not None and not shape.is_compatible_with(np.shape(found)):
+        if shape.sizes is not None and not shape.is_compatible_with(np.shape(found)):
             raise InvalidArgumentError(
                 f"element {index} has shape {list(np.shape(found))}; {shape} was asked for"
             )
@@ -105,7 +105,7 @@ class TensorList:
             InvalidArgumentError: if that and the list's own shape contradict each other or leave it open.
         """
         known = self._merged(shape)
-        if not known.is_fully_defined:
+        if not known.is_fully_defined():
             raise InvalidArgumentError(
                 f"an element that was never set has shape {known}, which says too little to read it as zeros"
             )
@@ -137,7 +137,7 @@ class TensorList:
                         "was asked for"
                     )
                 known = TensorShape(found)
-        if not known.is_fully_defined:
+        if not known.is_fully_defined():
             raise InvalidArgumentError(
                 f"a list of {len(items)} elements of which none was set has elements of shape {known}, which "
                 "says too little to read them"

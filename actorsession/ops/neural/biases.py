@@ -16,7 +16,7 @@ from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
 from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import broadcast_to, reshape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor, make_of, make_one
 from actorsession.ops.shape_operands import same_dtype
 
 __all__ = ["bias_add", "bias_add_grad"]
@@ -47,7 +47,7 @@ def bias_add(
 def bias_add_grad(grad: Any, data_format: str | None = None, name: str | None = None) -> Tensor:
     """The sum over all axes but that of the channels: the gradient of a bias."""
     attrs = {"data_format": _data_format(data_format)}
-    return make_one("BiasAddGrad", [convert_to_tensor(grad)], attrs, name)
+    return make_of("BiasAddGrad", {"grad": grad}, attrs, name)
 
 
 def _data_format(data_format: str | None) -> str:
@@ -103,7 +103,7 @@ def _bias_add_kernel(ctx: KernelContext) -> Kernel:
 
 def _emit_bias_add(ctx: KernelContext, args: Sequence[str]) -> str | None:
     value, bias = (spec.shape for spec in ctx.inputs)
-    safe = bias.is_fully_defined and value.rank is not None and value[-1] is not None
+    safe = bias.is_fully_defined() and value.rank is not None and value[-1] is not None
     return f"{args[0]} + {args[1]}" if safe and _channel_axis(ctx.attrs) == -1 else None
 
 

@@ -130,7 +130,7 @@ def _as(value: Tensor, like: Tensor) -> Tensor:
 def _as_matrix(value: Tensor) -> Tensor:
     if value.shape.rank == 2:
         return value
-    classes = None if value.shape.rank is None else value.shape[-1]
+    classes = None if value.shape.rank is None else value.spec.shape[-1]
     if classes is not None:
         return reshape(value, [-1, classes])
     front = constant([-1], graph=value.graph)
@@ -259,11 +259,11 @@ def sparse_softmax_cross_entropy_with_logits(
             f"labels have the shape of logits without the last axis, got {have} for {scores.shape}"
         )
     base = name or "SparseSoftmaxCrossEntropyWithLogits"
-    with scores.graph.name_scope(base) as scope:
+    with scores.graph.name_scope(base):
         precise = _float32_if_half(scores)
         flat = scores.shape.rank == 2 and have.rank == 1
         inputs = [precise, classes] if flat else [_as_matrix(precise), reshape(classes, [-1])]
-        loss = make("SparseSoftmaxCrossEntropyWithLogits", inputs, None, scope).outputs[0]
+        loss = make("SparseSoftmaxCrossEntropyWithLogits", inputs, None, base).outputs[0]
         if not flat:
             loss = reshape(loss, shape(classes))
             loss.set_shape(have)

@@ -64,7 +64,7 @@ def _noise_shape(value: Tensor, wanted: Any) -> Any:
         return wanted
     if value.shape.rank not in (None, len(listed)):
         raise ValueError(f"a noise_shape of {wanted!r} does not fit values of shape {value.shape}")
-    known = value.shape.dims or (None,) * len(listed)
+    known = value.shape.sizes or (None,) * len(listed)
     found = [have if want is None else want for have, want in zip(known, listed, strict=True)]
     return [shape(value)[i] if dim is None else dim for i, dim in enumerate(found)]
 

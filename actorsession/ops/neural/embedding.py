@@ -108,7 +108,7 @@ def _looked_up(parts: Sequence[Any], ids: Tensor, strategy: str) -> Tensor:
             found.append(gather(part, numbers))
     rows = parallel_dynamic_stitch(places, found)
     row = _row_shape(parts)
-    behind: Any = row.as_list() if row.is_fully_defined else shape(parts[0])[1:]
+    behind: Any = row.as_list() if row.is_fully_defined() else shape(parts[0])[1:]
     rows = reshape(rows, concat([shape(ids), behind], 0))
     rows.set_shape(ids.shape.concatenate(row))
     return rows
@@ -133,7 +133,7 @@ def _dealt(parts: Sequence[Any], flat: Tensor, strategy: str) -> tuple[Tensor, T
     # The first parts hold one more. With no more ids than parts, each is 0 and never divides there.
     some = arithmetic.maximum(each, 1)
     assigned = arithmetic.maximum(flat // (each + 1), (flat - extra) // some)
-    inside = comparison.where(
+    inside = comparison.where_v2(
         comparison.less(assigned, extra), flat % (each + 1), (flat - extra) % some
     )
     return cast(assigned, int32), inside

@@ -344,6 +344,6 @@ def sparse_softmax_cross_entropy(
 
 def _squeezed(value: Tensor, wanted: int | None) -> Tensor:
     """Without its last axis, if that has extent 1 and makes the rank one larger than wanted."""
-    if wanted is None or value.shape.rank != wanted + 1 or value.shape[-1] not in (1, None):
+    if wanted is None or value.shape.rank != wanted + 1 or value.spec.shape[-1] not in (1, None):
         return value
     return squeeze(value, [-1])

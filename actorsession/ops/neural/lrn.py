@@ -16,7 +16,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import make_of, make_one
 from actorsession.ops.convolutions.nodes import halves_widened
 from actorsession.ops.operands import merged_shape
 from actorsession.ops.shape_operands import elements, require_floating
@@ -52,7 +52,7 @@ def local_response_normalization(
         "alpha": float(alpha),
         "beta": float(beta),
     }
-    return make_one("LRN", [convert_to_tensor(input)], attrs, name)
+    return make_of("LRN", {"input": input}, attrs, name)
 
 
 lrn = local_response_normalization

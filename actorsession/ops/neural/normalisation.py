@@ -153,7 +153,7 @@ def sufficient_statistics(
 
 
 def _count(value: Tensor, axes: list[int]) -> Tensor:
-    dims = value.shape.dims
+    dims = value.shape.sizes
     if dims is not None and all(dims[a] is not None for a in axes):
         count = int(np.prod([dims[a] or 0 for a in axes]))
         return convert_to_tensor(count, value.dtype, graph=value.graph)
@@ -210,12 +210,12 @@ def batch_normalization(
     value = convert_to_tensor(x)
     with value.graph.name_scope(name or "batchnorm"):
         middle = convert_to_tensor(mean, graph=value.graph)
-        factor = rsqrt(add(convert_to_tensor(variance, graph=value.graph), variance_epsilon))
+        factor = rsqrt(convert_to_tensor(variance, graph=value.graph) + variance_epsilon)
         if scale is not None:
-            factor = multiply(factor, scale)
-        moved = multiply(value, _cast(factor, value.dtype))
-        rest = -middle * factor if offset is None else subtract(offset, multiply(middle, factor))
-        return add(moved, _cast(rest, value.dtype))
+            factor = factor * scale
+        moved = value * _cast(factor, value.dtype)
+        rest = -middle * factor if offset is None else offset - middle * factor
+        return moved + _cast(rest, value.dtype)
 
 
 def batch_norm_with_global_normalization(

@@ -1,4 +1,4 @@
-"""Further activation functions: selu, leaky and concatenated relu, softsign, log_sigmoid.
+"""Further activation functions: selu, leaky and concatenated relu, softsign, swish, log_sigmoid.
 
 Each op stands here whole, with the op that computes its gradient; the plain ones are in
 ``activations``.
@@ -20,10 +20,10 @@ from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import less
 from actorsession.ops.elements.elementwise import negative
 from actorsession.ops.elements.selection import where_v2
-from actorsession.ops.neural.activations import relu, softplus
+from actorsession.ops.neural.activations import relu, sigmoid, softplus
 from actorsession.ops.operands import infer_like, scalar_like, unary
 
-__all__ = ["crelu", "leaky_relu", "log_sigmoid", "selu", "softsign"]
+__all__ = ["crelu", "leaky_relu", "log_sigmoid", "selu", "softsign", "swish"]
 
 # With these two, activations of mean 0 and variance 1 keep both from layer to layer (Klambauer et al.,
 # Self-Normalizing Neural Networks).
@@ -54,6 +54,19 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
         if value.dtype.is_integer:
             value = cast(value, float32)
         return make_one("LeakyRelu", [value], {"alpha": float(alpha)}, scope)
+
+
+def swish(features: Any, beta: Any = 1.0) -> Tensor:
+    """``features * sigmoid(beta * features)``, element by element.
+
+    Args:
+        features: floating numbers.
+        beta: how steep the sigmoid is.
+    """
+    value = convert_to_tensor(features)
+    with value.graph.name_scope("swish"):
+        steep = convert_to_tensor(beta, value.dtype, "beta", graph=value.graph)
+        return value * sigmoid(steep * value)
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:

@@ -140,7 +140,7 @@ def fitted_weights(weight: Tensor, values: Tensor) -> Tensor:
                 "weights are a scalar, or have the rank of the values and each dimension 1 or the "
                 f"same; got weights of shape {have} for values of shape {wanted}"
             )
-        if have.is_fully_defined and wanted.is_fully_defined:
+        if have.is_fully_defined() and wanted.is_fully_defined():
             return weight
     # The op refuses weights that would widen the values instead of being widened to them.
     return broadcast_to(weight, shape(values))

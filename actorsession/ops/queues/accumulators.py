@@ -309,9 +309,9 @@ def _check_sparse(label: str, whole: TensorShape, indices: Any, rows: Any, shape
         )
     if len(shape) and not whole.is_compatible_with(shape.tolist()):
         raise InvalidArgumentError(f"{label} has shape {whole}, the gradient {shape.tolist()}")
-    if whole.dims is None:
+    if whole.sizes is None:
         return
-    first, behind = whole.dims[0], TensorShape(whole.dims[1:])
+    first, behind = whole.sizes[0], TensorShape(whole.sizes[1:])
     if not behind.is_compatible_with(rows.shape[1:]):
         raise InvalidArgumentError(
             f"{label} has rows of shape {behind}, the gradient those of {list(rows.shape[1:])}"
@@ -327,7 +327,7 @@ def _infer_sparse_take(ctx: InferContext) -> list[TensorSpec]:
     check_handle_of(ctx, "an accumulator")
     _check_dtype(ctx, 1, int32)
     spec = _spec(ctx)
-    dims = spec.shape.dims
+    dims = spec.shape.sizes
     rows = TensorShape(None if dims is None else [None, *dims[1:]])
     return [
         TensorSpec(int64, TensorShape([None])),
@@ -337,7 +337,7 @@ def _infer_sparse_take(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _sparse_take_kernel(ctx: KernelContext) -> Kernel:
-    dims = _spec(ctx).shape.dims
+    dims = _spec(ctx).shape.sizes
 
     def whole(total: Any) -> Any:
         indices, rows = total

@@ -184,7 +184,7 @@ def _shapes(shapes: Any, count: int) -> list[TensorShape]:
         raise ValueError(f"a Barrier has a shape for each of its {count} types, got {len(listed)}")
     found = [TensorShape(s) for s in listed]
     for i, shape in enumerate(found):
-        if shape.dims is not None and 0 in shape.dims:
+        if shape.sizes is not None and 0 in shape.sizes:
             raise ValueError(
                 f"Empty tensors are not supported, but received shape '{shape}' at index {i}"
             )
@@ -216,7 +216,7 @@ def _infer_insert(ctx: InferContext) -> list[TensorSpec]:
         raise ValueError(f"{ctx.op}: keys are a vector, got shape {keys.shape}")
     if values.shape.rank == 0:
         raise ValueError(f"{ctx.op}: values have a row for each key, got a scalar")
-    first = None if values.shape.dims is None else values.shape.dims[:1]
+    first = None if values.shape.sizes is None else values.shape.sizes[:1]
     if first is not None and not keys.shape.is_compatible_with(first):
         raise ValueError(
             f"{ctx.op}: values have a row for each key, got keys of shape {keys.shape} and values of "
@@ -256,7 +256,7 @@ def _infer_take(ctx: InferContext) -> list[TensorSpec]:
     if n is not None and n < 0:
         raise ValueError(f"{ctx.op}: num_elements is at least 0, got {n}")
     return [
-        TensorSpec(s.dtype, TensorShape(None if s.shape.dims is None else [n, *s.shape.dims]))
+        TensorSpec(s.dtype, TensorShape(None if s.shape.sizes is None else [n, *s.shape.sizes]))
         for s in _elements(ctx.attrs)
     ]
 

@@ -59,7 +59,7 @@ def _stack(values: Sequence[Any], spec: TensorSpec) -> Any:
     shapes = {np.shape(value) for value in values}
     if len({len(shape) for shape in shapes}) > 1:
         raise InvalidArgumentError(f"elements of different ranks cannot be stacked: {shapes}")
-    known = [0 if d is None else d for d in spec.shape.dims or ()]
+    known = [0 if d is None else d for d in spec.shape.sizes or ()]
     shape = tuple(max(dims) for dims in zip(*shapes, strict=True)) if shapes else tuple(known)
     is_text = spec.dtype.kind == "s"
     out = np.full((len(values), *shape), b"" if is_text else 0, spec.dtype.np_dtype)

@@ -84,14 +84,23 @@ def _check_components(ctx: InferContext, *, many: bool) -> None:
     for i, (want, got) in enumerate(zip(wanted, given, strict=True)):
         if got.dtype is not want.dtype:
             raise TypeError(f"{ctx.op}: component {i} is {want.dtype.name}, got {got.dtype.name}")
-        shape = TensorShape(None) if want.shape.dims is None else want.shape
-        if many and shape.dims is not None:
-            shape = TensorShape([None, *shape.dims])
+        shape = TensorShape(None) if want.shape.sizes is None else want.shape
+        if many and shape.sizes is not None:
+            shape = TensorShape([None, *shape.sizes])
         if not got.shape.is_compatible_with(shape):
             raise ValueError(
                 f"{ctx.op}: component {i} has shape {shape}, got {got.shape}; the two must be "
                 "compatible"
             )
+    if many:
+        _check_rows(ctx, given)
+
+
+def _check_rows(ctx: InferContext, given: Sequence[TensorSpec]) -> None:
+    """Whether all components may have a row for each element."""
+    counts = [spec.shape.sizes[0] for spec in given if spec.shape.sizes]
+    if len(set(counts) - {None}) > 1:
+        raise ValueError(f"{ctx.op}: all components have a row for each element, got {counts} rows")
 
 
 def _infer_enqueue(ctx: InferContext) -> list[TensorSpec]:
@@ -161,7 +170,7 @@ def _infer_dequeue_many(ctx: InferContext) -> list[TensorSpec]:
     if n is not None and n < 0:
         raise ValueError(f"{ctx.op}: n is at least 0, got {n}")
     return [
-        TensorSpec(s.dtype, TensorShape(None if s.shape.dims is None else [n, *s.shape.dims]))
+        TensorSpec(s.dtype, TensorShape(None if s.shape.sizes is None else [n, *s.shape.sizes]))
         for s in components(ctx.attrs)
     ]
 
@@ -177,7 +186,7 @@ def _dequeue_many_kernel(ctx: KernelContext) -> Kernel:
     def dequeue_many(queue: QueueState, n: Any) -> Future[Any]:
         if n < 0:
             raise InvalidArgumentError(f"{ctx.op}: n is at least 0, got {n}")
-        if not pads and any(not s.shape.is_fully_defined for s in specs):
+        if not pads and any(not s.shape.is_fully_defined() for s in specs):
             raise InvalidArgumentError(
                 f"{queue.label}: taking several elements as one needs components of known shape; give "
                 "the queue shapes, or use a PaddingFIFOQueue"

@@ -18,12 +18,13 @@ from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.flow.control import no_op
 from actorsession.ops.queues import staging_nodes  # noqa: F401 - registers the op types
+from actorsession.ops.queues.components import Components
 from actorsession.ops.shared_state import dtypes_of
 
 __all__ = ["MapStagingArea", "StagingArea"]
 
 
-class BaseStagingArea:
+class BaseStagingArea(Components):
     """What both kinds of staging areas share.
 
     Args:
@@ -49,15 +50,15 @@ class BaseStagingArea:
     ) -> None:
         if shared_name is not None and not isinstance(shared_name, str):
             raise ValueError(f"shared_name must be a string, got {shared_name!r}")
-        self._dtypes = dtypes_of(dtypes)
-        count = len(self._dtypes)
+        types = dtypes_of(dtypes)
+        count = len(types)
         for what, given in (("shapes", shapes), ("names", names)):
             if given is not None and len(given) != count:
                 raise ValueError(
                     f"StagingArea {what} must be the same length as dtypes: got {len(given)} for {count}"
                 )
-        self._shapes = [TensorShape(s) for s in ([None] * count if shapes is None else shapes)]
-        self._names = None if names is None else list(names)
+        known = [TensorShape(s) for s in ([None] * count if shapes is None else shapes)]
+        super().__init__(types, known, None if names is None else list(names))
         self._capacity, self._memory_limit = int(capacity), int(memory_limit)
         self._graph = get_default_graph()
         self._container = scope_of(self._graph).container
@@ -70,21 +71,6 @@ class BaseStagingArea:
     def name(self) -> str:
         """The area's name on its device."""
         return self._name
-
-    @property
-    def dtypes(self) -> list[DType]:
-        """The dtypes of an element's values."""
-        return self._dtypes
-
-    @property
-    def shapes(self) -> list[TensorShape]:
-        """The shapes of an element's values."""
-        return self._shapes
-
-    @property
-    def names(self) -> list[str] | None:
-        """The names of an element's values, if they have any."""
-        return self._names
 
     @property
     def capacity(self) -> int:

@@ -200,9 +200,13 @@ def random_uniform(
         name: wanted name.
 
     Raises:
-        ValueError: for integers without ``maxval``.
+        ValueError: for integers without ``maxval``, or another dtype.
     """
     wanted = as_dtype(dtype)
+    if not wanted.is_floating and wanted not in (int32, int64):
+        raise ValueError(
+            f"random_uniform draws a floating type, int32 or int64, got dtype {wanted.name}"
+        )
     if maxval is None and wanted.is_integer:
         raise ValueError("random_uniform needs a maxval for an integer dtype")
     upper = 1 if maxval is None else maxval

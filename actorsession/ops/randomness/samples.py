@@ -159,7 +159,7 @@ def infer_classes(ctx: InferContext) -> list[TensorSpec]:
         raise TypeError(f"{ctx.op}: num_samples is an int32 scalar, got {ctx.inputs[1]}")
     if count is not None and count < 0:
         raise ValueError(f"{ctx.op}: num_samples is at least 0, got {count}")
-    rows = None if logits.dims is None else logits.dims[0]
+    rows = None if logits.sizes is None else logits.sizes[0]
     return [TensorSpec(output, TensorShape([rows, None if count is None else int(count)]))]
 
 

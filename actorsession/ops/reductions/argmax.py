@@ -25,7 +25,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import make_of
 from actorsession.ops.operands import check_dtype
 from actorsession.ops.shape_operands import constant_ints, normal_axis, require_index, shape_of_rank
 
@@ -80,10 +80,8 @@ def arg_min(
 
 
 def _along(op_type: str, x: Any, axis: Any, output_type: Any, name: str | None) -> Tensor:
-    tensor = convert_to_tensor(x)
-    dimension = convert_to_tensor(0 if axis is None else axis, graph=tensor.graph)
-    attrs = {"output_type": as_dtype(output_type)}
-    return make_one(op_type, [tensor, dimension], attrs, name)
+    operands = {"input": x, "dimension": 0 if axis is None else axis}
+    return make_of(op_type, operands, {"output_type": as_dtype(output_type)}, name)
 
 
 def _infer(ctx: InferContext) -> list[TensorSpec]:
@@ -94,7 +92,7 @@ def _infer(ctx: InferContext) -> list[TensorSpec]:
     if dtype not in valid:
         names = ", ".join(d.name for d in valid)
         raise TypeError(f"{ctx.op} gives one of {names}; got output_type {dtype.name}")
-    dims, axis = ctx.inputs[0].shape.dims, constant_ints(ctx, 1)
+    dims, axis = ctx.inputs[0].shape.sizes, constant_ints(ctx, 1)
     if dims is None:
         return [TensorSpec(dtype, shape_of_rank(None))]
     if axis is None:

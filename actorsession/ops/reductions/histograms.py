@@ -289,8 +289,8 @@ def _without_single(labels: Tensor, predictions: Tensor) -> tuple[Tensor, Tensor
     """Both, with a last axis of length 1 dropped from the one that has an axis more."""
     ranks = labels.shape.rank, predictions.shape.rank
     if ranks[0] is not None and ranks[1] is not None:
-        if ranks[1] == ranks[0] + 1 and predictions.shape[-1] in (None, 1):
+        if ranks[1] == ranks[0] + 1 and predictions.spec.shape[-1] in (None, 1):
             predictions = squeeze(predictions, [-1])
-        elif ranks[0] == ranks[1] + 1 and labels.shape[-1] in (None, 1):
+        elif ranks[0] == ranks[1] + 1 and labels.spec.shape[-1] in (None, 1):
             labels = squeeze(labels, [-1])
     return labels, predictions

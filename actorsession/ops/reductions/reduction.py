@@ -28,7 +28,7 @@ from actorsession.graph.registry import (
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor, size
 from actorsession.ops.arrays.shape import broadcast_to, reshape
-from actorsession.ops.build import constant, convert_to_tensor, make_one
+from actorsession.ops.build import constant, convert_to_tensor, make_of, make_one
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import equal, is_finite
 from actorsession.ops.elements.elementwise import conj, exp, log
@@ -178,13 +178,14 @@ def reduce_logsumexp(
     keep = _either(keepdims, keep_dims)
     axes = _either(axis, reduction_indices)
     x = convert_to_tensor(input_tensor)
-    with x.graph.name_scope(name or "ReduceLogSumExp"):
+    with x.graph.name_scope(name or "ReduceLogSumExp") as scope:
         highest = reduce_max(x, axes, keepdims=True)
         # Of infinities there is no difference; and the shift is no part of the derivative.
         finite = where_v2(is_finite(highest), highest, scalar_like(0, highest))
         shift = make_one("StopGradient", [finite])
         result = log(reduce_sum(exp(x - shift), axes, keepdims=keep))
-        return result + (shift if keep else reshape(shift, shape_tensor(result)))
+        back = shift if keep else reshape(shift, shape_tensor(result))
+        return make_one("AddV2", [result, back], None, scope)
 
 
 def _either(value: Any, older: Any) -> Any:
@@ -194,19 +195,20 @@ def _either(value: Any, older: Any) -> Any:
 
 
 def _reduce(op_type: str, x: Any, axis: Any, keep: bool | None, name: str | None) -> Tensor:
-    tensor = convert_to_tensor(x)
-    axes = _axes_operand(tensor, axis)
-    result = make_one(op_type, [tensor, axes], {"keep_dims": bool(keep)}, name)
-    if axis is None and not keep:
+    attrs = {"keep_dims": bool(keep)}
+    if axis is not None:
+        if isinstance(axis, (list, tuple)) and not axis:
+            axis = np.empty(0, np.int32)  # an empty list would become floats
+        return make_of(op_type, {"input": x, "reduction_indices": axis}, attrs, name)
+    whole = x if hasattr(x, "shape") and hasattr(x, "_as_graph_element") else convert_to_tensor(x)
+    operands = {"input": whole, "reduction_indices": _all_axes(whole)}
+    result = make_of(op_type, operands, attrs, name)
+    if not keep:
         result.set_shape(())
     return result
 
 
-def _axes_operand(x: Tensor, axis: Any) -> Tensor:
-    if isinstance(axis, (list, tuple)) and not axis:
-        axis = np.empty(0, np.int32)  # an empty list would become floats
-    if axis is not None:
-        return convert_to_tensor(axis, graph=x.graph)
+def _all_axes(x: Any) -> Tensor:
     if x.shape.rank is not None:
         return constant(np.arange(x.shape.rank, dtype=np.int32), graph=x.graph)
     start, step = (constant(i, int32, graph=x.graph) for i in (0, 1))
@@ -228,7 +230,7 @@ def _infer(kinds: str) -> Callable[[InferContext], Sequence[TensorSpec]]:
 
 
 def _reduced_shape(ctx: InferContext) -> TensorShape:
-    dims, axes, keep = ctx.inputs[0].shape.dims, constant_ints(ctx, 1), ctx.attrs["keep_dims"]
+    dims, axes, keep = ctx.inputs[0].shape.sizes, constant_ints(ctx, 1), ctx.attrs["keep_dims"]
     if dims is None:
         return unknown_shape
     if axes is None:
@@ -257,9 +259,9 @@ def _kept(op: Operation, value: Tensor) -> Tensor:
         return value
     x, axes = op.inputs
     known = constant_ints_of(axes)
-    if known is not None and x.shape.dims is not None:
+    if known is not None and x.shape.sizes is not None:
         reduced = _normal_axes(known, len(x.shape), op.type)
-        dims = [1 if i in reduced else d for i, d in enumerate(x.shape.dims)]
+        dims = [1 if i in reduced else d for i, d in enumerate(x.shape.sizes)]
         if dims.count(None) == 0 or (dims.count(None) == 1 and 0 not in dims):
             wanted = np.array([-1 if d is None else d for d in dims], np.int32)
             return reshape(value, constant(wanted, graph=x.graph))
@@ -280,12 +282,12 @@ def _count(op: Operation, like: Tensor) -> Tensor:
     """How many elements make one of the result, as a scalar of the dtype of ``like``."""
     x, axes = op.inputs
     known = constant_ints_of(axes)
-    if known is not None and x.shape.dims is not None:
-        lengths = [x.shape.dims[a] for a in _normal_axes(known, len(x.shape), op.type)]
+    if known is not None and x.shape.sizes is not None:
+        lengths = [x.shape.sizes[a] for a in _normal_axes(known, len(x.shape), op.type)]
         if None not in lengths:
             return scalar_like(int(np.prod([n for n in lengths if n is not None])), like)
     result = op.outputs[0]
-    if result.shape.num_elements == 1:
+    if result.shape.num_elements() == 1:
         return cast(size(x), like.dtype)
     return cast(size(x) / size(result), like.dtype)
 

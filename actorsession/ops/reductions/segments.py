@@ -24,7 +24,7 @@ from actorsession.ops.arrays.gather import gather
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.scatter import unsorted_segment_sum
 from actorsession.ops.arrays.shape import expand_dims, reshape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import convert_to_tensor, make_of, make_one
 from actorsession.ops.elements.arithmetic import maximum
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.elements.comparison import equal, greater, greater_equal, logical_and
@@ -120,16 +120,12 @@ def unsorted_segment_sqrt_n(
 
 
 def _sorted(op_type: str, data: Any, segment_ids: Any, name: str | None) -> Tensor:
-    values = convert_to_tensor(data)
-    return make_one(
-        op_type, [values, convert_to_tensor(segment_ids, graph=values.graph)], None, name
-    )
+    return make_of(op_type, {"data": data, "segment_ids": segment_ids}, None, name)
 
 
 def _unsorted(op_type: str, data: Any, ids: Any, count: Any, name: str | None) -> Tensor:
-    values = convert_to_tensor(data)
-    others = [convert_to_tensor(v, graph=values.graph) for v in (ids, count)]
-    return make_one(op_type, [values, *others], None, name)
+    operands = {"data": data, "segment_ids": ids, "num_segments": count}
+    return make_of(op_type, operands, None, name)
 
 
 def _unsorted_share(

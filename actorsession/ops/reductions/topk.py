@@ -32,13 +32,13 @@ from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import constant, convert_to_tensor, make, make_one
 from actorsession.ops.shape_operands import constant_ints, elements, require_index
 
-__all__ = ["TopK", "in_top_k", "top_k"]
+__all__ = ["TopKV2", "in_top_k", "top_k"]
 
 # A partition pays when it leaves only a small part to sort.
 _PARTITION_FROM = 64
 
 
-class TopK(NamedTuple):
+class TopKV2(NamedTuple):
     """The largest entries of each row and where they stand."""
 
     values: Tensor
@@ -50,7 +50,7 @@ class TopK(NamedTuple):
 
 def top_k(
     input: Any, k: Any = 1, sorted: bool = True, index_type: Any = int32, name: str | None = None
-) -> TopK:
+) -> TopKV2:
     """The ``k`` largest entries along the last axis, largest first.
 
     Args:
@@ -68,7 +68,7 @@ def top_k(
         count = convert_to_tensor(k, name="k", graph=value.graph)
         attrs = {"sorted": bool(sorted), "index_type": as_dtype(index_type)}
         op = make("TopKV2", [value, count], attrs, scope)
-        return TopK(*op.outputs)
+        return TopKV2(*op.outputs)
 
 
 def _infer_top_k(ctx: InferContext) -> list[TensorSpec]:
@@ -79,7 +79,7 @@ def _infer_top_k(ctx: InferContext) -> list[TensorSpec]:
     index_type = as_dtype(ctx.attrs["index_type"])
     if value.shape.rank is None:
         return [TensorSpec(value.dtype, unknown_shape), TensorSpec(index_type, unknown_shape)]
-    last = value.shape.dims[-1] if value.shape.dims else 0
+    last = value.shape.sizes[-1] if value.shape.sizes else 0
     if value.shape.rank == 0 or (k is not None and last is not None and not 0 <= k[0] <= last):
         raise ValueError(f"TopKV2: k = {k} largest of the last axis of {value.shape}: too few")
     out = value.shape[:-1].concatenate([None if k is None else k[0]])

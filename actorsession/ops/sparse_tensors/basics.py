@@ -10,14 +10,16 @@ TensorFlow's do, say so when they meet another.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from actorsession.graph.dtypes import DType, as_dtype, int64
+from actorsession.graph.evaluation import run_in_session
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.shape import ShapeLike, TensorShape, as_shape
+from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown
 from actorsession.graph.static import get_static_value
 from actorsession.ops.arrays.placeholder import placeholder, placeholder_with_default
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make, make_one
@@ -26,6 +28,7 @@ from actorsession.ops.sparse_tensors import (
     kernels,  # noqa: F401 - register the op types
     sums,  # noqa: F401 - register the op types
 )
+from actorsession.ops.structures import Composite
 
 __all__ = [
     "SparseTensor", "SparseTensorValue", "sparse_add", "sparse_placeholder", "sparse_reorder",
@@ -47,7 +50,7 @@ class SparseTensorValue(NamedTuple):
     dense_shape: Any
 
 
-class SparseTensor:
+class SparseTensor(Composite):
     """Some entries of a larger tensor; the others are zero (or empty strings).
 
     Args:
@@ -82,8 +85,10 @@ class SparseTensor:
                 raise ValueError(
                     f"{name} of a SparseTensor have rank {rank}, got shape {part.shape}"
                 )
-        rows, columns = self._indices.shape.with_rank(2)
-        (count,), (rank_known,) = (t.shape.with_rank(1) for t in (self._values, self._dense_shape))
+        rows, columns = self._indices.spec.shape.with_rank(2)
+        (count,), (rank_known,) = (
+            t.spec.shape.with_rank(1) for t in (self._values, self._dense_shape)
+        )
         for what, a, b in (("rows", rows, count), ("columns", columns, rank_known)):
             if a is not None and b is not None and a != b:
                 raise ValueError(
@@ -125,11 +130,11 @@ class SparseTensor:
     @property
     def shape(self) -> TensorShape:
         """What is known of the shape of the whole."""
-        return self._shape
+        return shown(self._shape)
 
     def get_shape(self) -> TensorShape:
         """The static shape of the whole (TensorFlow's older spelling)."""
-        return self._shape
+        return shown(self._shape)
 
     def set_shape(self, shape: ShapeLike) -> None:
         """Adds what is known of the static shape of the whole.
@@ -159,9 +164,32 @@ class SparseTensor:
         """The graph that the parts belong to."""
         return self._values.graph
 
+    def consumers(self) -> list[Operation]:
+        """The operations that take the entries as input, in the order they were built."""
+        return self._values.consumers()
+
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
+        """Evaluates it in a session; see ``Tensor.eval``.
+
+        Returns:
+            A ``SparseTensorValue``; for an ``AsyncSession`` an awaitable of it.
+        """
+        return run_in_session(self, feed_dict, session, "eval()")
+
     def with_values(self, new_values: Any) -> SparseTensor:
         """Other entries, maybe of another dtype, at the same places."""
         return SparseTensor(self._indices, new_values, self._dense_shape)
+
+    def _parts(self) -> list[Tensor]:
+        return [self._indices, self._values, self._dense_shape]
+
+    def _like(self, parts: list[Any]) -> Any:
+        whole = all(isinstance(part, Tensor) for part in parts)
+        return SparseTensor(*parts) if whole else SparseTensorValue(*parts)
+
+    def _varying_shapes(self) -> list[TensorShape]:
+        rank = self._indices.spec.shape.with_rank(2)[1]
+        return [TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])]
 
     def __repr__(self) -> str:
         return (
@@ -208,7 +236,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
         dense_shape = placeholder(int64, [None], names["shape"])
     else:
         default, known = _default_shape(shape, names["shape_default"])
-        rank = default.shape.with_rank(1)[0]
+        rank = default.spec.shape.with_rank(1)[0]
         # By way of a node, so that the shape stays feedable although its default is known.
         dense_shape = placeholder_with_default(default, default.shape, names["shape"])
     values = placeholder(dtype, [None], names["values"])
@@ -323,8 +351,8 @@ def sparse_tensor_dense_matmul(
     attrs = {"adjoint_a": bool(adjoint_a), "adjoint_b": bool(adjoint_b)}
     parts = [sparse.indices, sparse.values, sparse.dense_shape]
     product = make_one("SparseTensorDenseMatMul", [*parts, dense], attrs, name)
-    rows, columns = sparse.shape[1 if adjoint_a else 0], dense.shape[0 if adjoint_b else 1]
-    product.set_shape([rows, columns])
+    rows = as_shape(sparse.shape)[1 if adjoint_a else 0]
+    product.set_shape([rows, dense.spec.shape[0 if adjoint_b else 1]])
     return product
 
 

@@ -105,7 +105,7 @@ def sparse_concat(
 
 
 def _joined_shape(given: list[SparseTensor], axis: int, expand: bool) -> TensorShape:
-    shapes = [s.shape.dims for s in given]
+    shapes = [s.shape.sizes for s in given]
     if any(dims is None for dims in shapes):
         return TensorShape(None)
     columns = [list(column) for column in zip(*[d for d in shapes if d is not None], strict=True)]
@@ -210,7 +210,7 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
                 raise ValueError("sparse_transpose needs perm where the rank is not known")
             perm = list(range(rank))[::-1]
         order = convert_to_tensor(perm, int32, graph=graph)
-        known, dims = get_static_value(order), sparse.shape.dims
+        known, dims = get_static_value(order), sparse.shape.sizes
         if known is not None and dims is not None and sorted(known) != list(range(len(dims))):
             raise ValueError(f"perm is an order of {len(dims)} axes, got {known.tolist()}")
         made = SparseTensor(
@@ -242,7 +242,7 @@ def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
                 maximum(bound, convert_to_tensor(0, int64, graph=graph)),
             )
         wanted = convert_to_tensor(new_shape, int64, graph=graph)
-        known, dims = get_static_value(wanted), sparse.shape.dims
+        known, dims = get_static_value(wanted), sparse.shape.sizes
         if known is not None and dims is not None:
             fits = len(known) == len(dims) and all(
                 d is None or d <= n for n, d in zip(known, dims, strict=True)

@@ -81,8 +81,8 @@ def sparse_merge(
         places = concat([ids.indices[:, :-1], expand_dims(column, 1)], 1)
         size = convert_to_tensor([vocab_size], int64)
         made = SparseTensor(places, values.values, concat([ids.dense_shape[:-1], size], 0))
-        if ids.shape.dims is not None:
-            made.set_shape([*ids.shape.dims[:-1], vocab_size])
+        if ids.shape.sizes is not None:
+            made.set_shape([*ids.shape.sizes[:-1], vocab_size])
         return made if already_sorted else sparse_reorder(made)
 
 

@@ -62,7 +62,7 @@ def _softmax_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
     """Softmax times what flows in, less its mean over the row; rows are told apart by their place."""
     indices, _, dims = op.inputs
     result = op.outputs[0]
-    rank = indices.shape.with_rank(2)[1] or dims.shape.with_rank(1)[0]
+    rank = indices.spec.shape.with_rank(2)[1] or dims.spec.shape.with_rank(1)[0]
     if rank is None:
         raise LookupError(f"the gradient of {op.name!r} needs a rank that is known")
     row = indices[:, 0]

@@ -230,12 +230,12 @@ def _infer_reduced(ctx: InferContext) -> list[TensorSpec]:
     dtype = check_dtype(ctx, NUMBERS if ctx.op == "SparseReduceSum" else "iuf", (1,))
     require_rank(ctx, {0: 2, 1: 1, 2: 1})
     shape, axes, keep = described_shape(ctx, 2), constant_ints(ctx, 3), ctx.attrs["keep_dims"]
-    if axes is None or shape.dims is None:
+    if axes is None or shape.sizes is None:
         return [TensorSpec(dtype, unknown_shape)]
-    gone = {normal_axis(axis, len(shape.dims), ctx.op) for axis in axes}
+    gone = {normal_axis(axis, len(shape.sizes), ctx.op) for axis in axes}
     if not axes:
-        gone = set(range(len(shape.dims)))
-    dims = [1 if i in gone else d for i, d in enumerate(shape.dims) if keep or i not in gone]
+        gone = set(range(len(shape.sizes)))
+    dims = [1 if i in gone else d for i, d in enumerate(shape.sizes) if keep or i not in gone]
     return [TensorSpec(dtype, TensorShape(dims))]
 
 
@@ -279,9 +279,9 @@ def _constant_axes(op: Operation) -> tuple[int, set[int]]:
     Raises:
         LookupError: if they are not.
     """
-    axes, rank = get_static_value(op.inputs[3]), op.inputs[0].shape.with_rank(2)[1]
+    axes, rank = get_static_value(op.inputs[3]), op.inputs[0].spec.shape.with_rank(2)[1]
     if rank is None:
-        rank = op.inputs[2].shape.with_rank(1)[0]
+        rank = op.inputs[2].spec.shape.with_rank(1)[0]
     if axes is None or rank is None:
         raise LookupError(f"the gradient of {op.name!r} needs axes and a rank that are known")
     chosen = ints(axes) or tuple(range(rank))

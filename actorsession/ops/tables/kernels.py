@@ -106,9 +106,9 @@ def _stacked(found: list[Any], shape: tuple[int, ...], table: TableState) -> Any
 def _infer_find(ctx: InferContext) -> list[TensorSpec]:
     check_handle_of(ctx, "a table")
     keys, default = ctx.inputs[1:]
-    if keys.shape.dims is None or default.shape.dims is None:
+    if keys.shape.sizes is None or default.shape.sizes is None:
         return [TensorSpec(default.dtype, unknown_shape)]
-    return [TensorSpec(default.dtype, TensorShape([*keys.shape.dims, *default.shape.dims]))]
+    return [TensorSpec(default.dtype, TensorShape([*keys.shape.sizes, *default.shape.sizes]))]
 
 
 def _find_kernel(ctx: KernelContext) -> Kernel:
@@ -173,9 +173,9 @@ def _infer_change(ctx: InferContext) -> list[TensorSpec]:
     if len(ctx.inputs) == 2:
         return []
     keys, values = (spec.shape for spec in ctx.inputs[1:])
-    if keys.dims is not None and values.dims is not None:
-        fits = len(values.dims) >= len(keys.dims) and keys.is_compatible_with(
-            values.dims[: len(keys.dims)]
+    if keys.sizes is not None and values.sizes is not None:
+        fits = len(values.sizes) >= len(keys.sizes) and keys.is_compatible_with(
+            values.sizes[: len(keys.sizes)]
         )
         if not fits:
             raise ValueError(f"{ctx.op}: each key has a value, got shapes {keys} and {values}")

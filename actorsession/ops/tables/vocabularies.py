@@ -100,7 +100,7 @@ def index_table_from_tensor(
     words = convert_to_tensor(vocabulary_list, wanted)
     keys = words if wanted is string else cast(words, int64)
     with words.graph.as_default():
-        known = words.shape.num_elements
+        known = words.shape.num_elements()
         ids: Any = cast(range_(size(words)), int64) if known is None else np.arange(known)
         init = KeyValueTensorInitializer(keys, ids, value_dtype=int64)
         if num_oov_buckets:
@@ -163,7 +163,7 @@ def index_to_string_table_from_tensor(
         raise ValueError("`vocabulary_list` must be specified.")
     words = convert_to_tensor(vocabulary_list, string)
     with words.graph.as_default():
-        known = words.shape.num_elements
+        known = words.shape.num_elements()
         ids: Any = cast(range_(size(words)), int64) if known is None else np.arange(known)
         init = KeyValueTensorInitializer(ids, words, key_dtype=int64)
         return StaticHashTable(init, default_value, name)

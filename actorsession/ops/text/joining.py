@@ -154,13 +154,13 @@ def _infer_reduce_join(ctx: InferContext) -> list[TensorSpec]:
     if ctx.inputs[1].dtype is not int32:
         raise TypeError(f"ReduceJoin: axes are int32, got {ctx.inputs[1].dtype.name}")
     shape, axes, keep = ctx.inputs[0].shape, constant_ints(ctx, 1), ctx.attrs["keep_dims"]
-    if axes is None or shape.dims is None:
+    if axes is None or shape.sizes is None:
         return [TensorSpec(string, shape_of_rank(shape.rank if keep else None))]
-    gone = {normal_axis(axis, len(shape.dims), "ReduceJoin") for axis in axes}
+    gone = {normal_axis(axis, len(shape.sizes), "ReduceJoin") for axis in axes}
     if keep:
-        dims = [1 if i in gone else d for i, d in enumerate(shape.dims)]
+        dims = [1 if i in gone else d for i, d in enumerate(shape.sizes)]
     else:
-        dims = [d for i, d in enumerate(shape.dims) if i not in gone]
+        dims = [d for i, d in enumerate(shape.sizes) if i not in gone]
     return [TensorSpec(string, TensorShape(dims))]
 
 
@@ -232,13 +232,13 @@ def _infer_segment_join(ctx: InferContext) -> list[TensorSpec]:
     require_index(ctx, 2, rank=0)
     shape, ids = ctx.inputs[0].shape, ctx.inputs[1].shape
     count = constant_ints(ctx, 2)
-    if shape.dims is None or ids.dims is None:
+    if shape.sizes is None or ids.sizes is None:
         return [TensorSpec(string, unknown_shape)]
-    if not TensorShape(shape.dims[: len(ids.dims)]).is_compatible_with(ids):
+    if not TensorShape(shape.sizes[: len(ids.sizes)]).is_compatible_with(ids):
         raise ValueError(
             f"{ctx.op}: the shape of segment_ids begins that of inputs, got {ids} and {shape}"
         )
-    rest = shape.dims[len(ids.dims) :]
+    rest = shape.sizes[len(ids.sizes) :]
     return [TensorSpec(string, TensorShape([None if count is None else count[0], *rest]))]
 
 

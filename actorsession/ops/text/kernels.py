@@ -6,6 +6,7 @@ UTF-8 where an op asks for characters. Called by the other ``string_`` files; im
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,8 +28,8 @@ from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.shape_operands import boxed
 
 __all__ = [
-    "boxed_all", "each", "each_number", "one_string", "register_each", "require_string", "string_array",
-    "string_unary", "text_of",
+    "boxed_all", "each", "each_number", "number_reader", "one_string", "register_each",
+    "require_string", "string_array", "string_unary", "text_of",
 ]  # fmt: skip
 
 
@@ -80,6 +81,39 @@ def one_string(value: Any) -> bytes:
 def boxed_all(values: Any) -> list[Any]:
     """Strings as arrays, those of rank 0 too."""
     return [boxed(v) for v in values]
+
+
+# -- numbers in strings -----------------------------------------------------------------------------
+
+_FLOAT = re.compile(
+    rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan|0x[0-9a-f]+(?:\.[0-9a-f]*)?(?:p[+-]?\d+)?)",
+    re.IGNORECASE,
+)
+_INTEGER = re.compile(rb"[+-]?\d+")
+# Python reads integers of up to this many digits; no number of these types is longer.
+_LONGEST = 4000
+
+
+def number_reader(dtype: DType) -> Callable[[bytes], Any]:
+    """The function that reads a number of a type, with white space around it.
+
+    What it is given and is no number, or is beyond the type, is a ``ValueError``.
+    """
+    pattern = _FLOAT if dtype.is_floating else _INTEGER
+    info = None if dtype.is_floating else np.iinfo(dtype.np_dtype)
+
+    def number(value: bytes) -> Any:
+        text = value.strip(b" \t\n\x0b\x0c\r")
+        if pattern.fullmatch(text) is None or len(text) > _LONGEST:
+            raise ValueError(f"could not correctly convert string: {value!r:.100} to {dtype.name}")
+        if info is None:
+            return float.fromhex(text.decode()) if b"x" in text.lower() else float(text)
+        found = int(text)
+        if not info.min <= found <= info.max:
+            raise ValueError(f"got {value!r:.100}, which is not between {info.min} and {info.max}")
+        return found
+
+    return number
 
 
 # -- registration ----------------------------------------------------------------------------------

@@ -1,12 +1,11 @@
 """Strings and numbers: numbers written out and read, bytes taken as numbers, strings hashed into buckets.
 
-Each op stands here whole. Of TensorFlow's hashes only FarmHash is here (``string_to_hash_bucket_fast``): a
-bucket must be TensorFlow's own, or trained tables would not fit.
+Each op stands here whole. Of TensorFlow's hashes only FarmHash is here (``string_to_hash_bucket_fast``); the
+older ones are in ``hash_buckets``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -26,11 +25,12 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.build import make_of
 from actorsession.ops.shape_operands import boxed, one_spelling
 from actorsession.ops.text.fingerprints import farmhash64
 from actorsession.ops.text.kernels import (
     each_number,
+    number_reader,
     register_each,
     require_string,
     string_array,
@@ -71,7 +71,7 @@ def as_string(
         "precision": int(precision), "scientific": bool(scientific), "shortest": bool(shortest),
         "width": int(width), "fill": text_of(fill),
     }  # fmt: skip
-    return make_one("AsString", [convert_to_tensor(input)], attrs, name)
+    return make_of("AsString", {"input": input}, attrs, name)
 
 
 def _infer_as_string(ctx: InferContext) -> list[TensorSpec]:
@@ -167,11 +167,6 @@ def string_to_number(
 
 
 _READ = ("float32", "float64", "int32", "int64", "uint32", "uint64")
-_FLOAT = re.compile(
-    rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan|0x[0-9a-f]+(?:\.[0-9a-f]*)?(?:p[+-]?\d+)?)",
-    re.IGNORECASE,
-)
-_INTEGER = re.compile(rb"[+-]?\d+")
 
 
 def _infer_to_number(ctx: InferContext) -> list[TensorSpec]:
@@ -184,33 +179,17 @@ def _infer_to_number(ctx: InferContext) -> list[TensorSpec]:
 
 def _to_number_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.outputs[0].dtype
-    pattern = _FLOAT if dtype.is_floating else _INTEGER
-    info = None if dtype.is_floating else np.iinfo(dtype.np_dtype)
-
-    def number(value: bytes) -> Any:
-        text = value.strip(b" \t\n\x0b\x0c\r")
-        if pattern.fullmatch(text) is None or len(text) > _LONGEST:
-            raise InvalidArgumentError(
-                f"StringToNumber could not correctly convert string: {value!r:.100} to {dtype.name}"
-            )
-        if info is None:
-            return float.fromhex(text.decode()) if b"x" in text.lower() else float(text)
-        found = int(text)
-        if not info.min <= found <= info.max:
-            raise InvalidArgumentError(
-                f"StringToNumber: {value!r:.100} is not between {info.min} and {info.max}"
-            )
-        return found
+    number = number_reader(dtype)
 
     def numbers(value: Any) -> Any:
-        with np.errstate(over="ignore"):
-            return each_number(number, value, dtype.np_dtype)
+        try:
+            with np.errstate(over="ignore"):
+                return each_number(number, value, dtype.np_dtype)
+        except ValueError as exc:
+            raise InvalidArgumentError(f"StringToNumber {exc}") from None
 
     return numbers
 
-
-# Python reads integers of up to this many digits; no number of these types is longer.
-_LONGEST = 4000
 
 register(
     OpDef(
@@ -256,7 +235,7 @@ def decode_raw(
 
 def _infer_decode_raw(ctx: InferContext) -> list[TensorSpec]:
     require_string(ctx, 0)
-    dtype, dims = as_dtype(ctx.attrs["out_type"]), ctx.inputs[0].shape.dims
+    dtype, dims = as_dtype(ctx.attrs["out_type"]), ctx.inputs[0].shape.sizes
     if dtype.kind in "sr":
         raise TypeError(f"DecodeRaw: out_type is a number or bool, got {dtype.name}")
     return [TensorSpec(dtype, unknown_shape if dims is None else TensorShape([*dims, None]))]

@@ -109,7 +109,7 @@ def _check_result(result_type: str) -> None:
 
 def _as_sparse(op: Operation, value: Tensor) -> SparseTensor:
     made = SparseTensor(*op.outputs)
-    made.set_shape([value.shape[0], None])
+    made.set_shape([value.spec.shape[0], None])
     return made
 
 

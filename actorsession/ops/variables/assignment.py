@@ -27,8 +27,8 @@ def assign(
     Args:
         ref: the variable, or a part of one, as square brackets read it.
         value: the new value.
-        validate_shape: accepted for TensorFlow's sake; a variable made with
-            ``validate_shape=False`` takes any shape, all others only their own.
+        validate_shape: accepted for TensorFlow's sake; a variable made with ``validate_shape=False`` takes
+            any shape, all others only their own, because what reads them was built for it.
         use_locking: accepted for TensorFlow's sake.
         name: wanted name of the update.
     """

@@ -170,7 +170,7 @@ def _check_addressed(ctx: InferContext) -> list[DType]:
         if dtype.kind == "r":
             raise TypeError(f"{ctx.op} takes numbers and strings; a resource is neither")
     for i, what in ((1, "tensor_names"), (2, "shape_and_slices")):
-        count = ctx.inputs[i].shape.num_elements
+        count = ctx.inputs[i].shape.num_elements()
         if count not in (None, len(dtypes)):
             raise ValueError(f"{ctx.op} has {len(dtypes)} tensors and {count} {what}")
     return dtypes

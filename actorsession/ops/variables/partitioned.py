@@ -15,7 +15,7 @@ from typing import Any
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.graph.shape import ShapeLike, TensorShape
+from actorsession.graph.shape import ShapeLike, TensorShape, shown
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.splitting import split
 from actorsession.ops.build import convert_to_tensor, make_one
@@ -109,11 +109,11 @@ class PartitionedVariable:
     @property
     def shape(self) -> TensorShape:
         """The shape of the whole."""
-        return self._shape
+        return shown(self._shape)
 
     def get_shape(self) -> TensorShape:
         """The shape of the whole (TensorFlow's older spelling)."""
-        return self._shape
+        return shown(self._shape)
 
     @property
     def graph(self) -> Graph:
@@ -225,7 +225,7 @@ def called_partitioner(partitioner: Any, shape: TensorShape, dtype: DType) -> li
         ValueError: if the shape is not known, or the answer is not one number of parts per axis, at least
             1 and above 1 on one axis at most.
     """
-    if not shape.is_fully_defined:
+    if not shape.is_fully_defined():
         raise ValueError(
             f"the shape of a new partitioned variable must be fully defined, got {shape}"
         )

@@ -88,11 +88,11 @@ def check_value(ctx: InferContext, index: int, variable: TensorSpec) -> None:
 
 def fits_always(declared: TensorShape, given: TensorShape) -> bool:
     """Whether each value of static shape ``given`` has the shape ``declared``."""
-    if declared.dims is None:
+    if declared.sizes is None:
         return True
-    if given.dims is None or len(given.dims) != len(declared.dims):
+    if given.sizes is None or len(given.sizes) != len(declared.sizes):
         return False
-    return all(d is None or d == g for d, g in zip(declared.dims, given.dims, strict=True))
+    return all(d is None or d == g for d, g in zip(declared.sizes, given.sizes, strict=True))
 
 
 def check_same_shape(op: str, old: Any, value: Any) -> None:
@@ -110,7 +110,7 @@ def check_same_shape(op: str, old: Any, value: Any) -> None:
 
 def elements(spec: TensorSpec) -> int:
     """The number of elements of a static type, for cost estimates (1 where unknown)."""
-    return spec.shape.num_elements or 1
+    return spec.shape.num_elements() or 1
 
 
 # -- handles and reads ---------------------------------------------------------------------------
@@ -206,7 +206,8 @@ def _assign_kernel(ctx: KernelContext) -> Kernel:
         if not declared.is_compatible_with(np.shape(value)):
             raise InvalidArgumentError(
                 f"cannot assign a value of shape {list(np.shape(value))} "
-                f"to a variable of shape {declared}"
+                f"to a variable of shape {declared}: only one that was made with validate_shape=False "
+                "takes other shapes"
             )
         handle.assign(value)
 
@@ -216,7 +217,7 @@ def _assign_kernel(ctx: KernelContext) -> Kernel:
 def _adding_kernel(function: Any) -> Callable[[KernelContext], Kernel]:
     def kernel(ctx: KernelContext) -> Kernel:
         declared = variable_spec(ctx.attrs).shape
-        if declared.is_fully_defined and fits_always(declared, ctx.inputs[1].shape):
+        if declared.is_fully_defined() and fits_always(declared, ctx.inputs[1].shape):
             return lambda handle, value: handle.update(function, value)
         op = ctx.op
 

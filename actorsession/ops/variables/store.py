@@ -244,7 +244,7 @@ def _initial(
                 f"{shape} must be left out"
             )
         return initializer, asked.dtype, None
-    if not asked.shape.is_fully_defined:
+    if not asked.shape.is_fully_defined():
         if shape.rank is not None:
             raise ValueError(
                 f"the shape of a new variable ({asked.name}) must be fully defined, got {shape}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from actorsession.graph.evaluation import run_in_session
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.shape import as_shape
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.joining import stack
 from actorsession.ops.arrays.shape import broadcast_to, reshape, shape
@@ -251,7 +252,7 @@ class VariableUpdates:
             **attrs: its other attributes.
         """
         variable = _variable(self)
-        filled = {"dtype": variable.dtype, "shape": variable.shape, **attrs}
+        filled = {"dtype": variable.dtype, "shape": as_shape(variable.shape), **attrs}
         with variable.graph.colocate_with(variable.op):
             return make(op_type, [variable.handle, *operands], filled, name)
 

@@ -16,12 +16,13 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from actorsession.graph import message_forms
 from actorsession.graph.dtypes import DType, as_dtype, resource
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, OperatorMixin, Tensor
 from actorsession.graph.scopes import DeviceFunction, entered, scope_of
-from actorsession.graph.shape import ShapeLike, TensorShape, unknown_shape
+from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown, unknown_shape
 from actorsession.ops.arrays.gather import gather, gather_nd
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.variables.creation import (
@@ -125,7 +126,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
             callable(initial_value)
             and dtype is not None
             and shape is not None
-            and shape.is_fully_defined
+            and shape.is_fully_defined()
         ):
             # With the type known beforehand, the first value can be made where the variable is.
             self._handle = _make_handle(graph, scope, TensorSpec(dtype, shape))
@@ -182,7 +183,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
     def shape(self) -> TensorShape:
         """What is known of the shape."""
         known = self._known_shape
-        return variable_spec(self.op.attrs).shape if known is None else known
+        return shown(variable_spec(self.op.attrs).shape if known is None else known)
 
     def set_shape(self, shape: ShapeLike) -> None:
         """Adds what is known of the static shape, for reads and updates that are built from now on.
@@ -190,7 +191,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         Raises:
             ValueError: if it contradicts what is known already.
         """
-        known = self.shape.merge_with(shape)
+        known = as_shape(self.shape).merge_with(shape)
         self._element.set_shape(known)
         self._known_shape = known
 
@@ -243,6 +244,29 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
     def _get_save_slice_info(self) -> SaveSliceInfo | None:
         """Of which larger variable this is a part, for those who save it."""
         return self._slice_info
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The names of what it is made of, as TensorFlow's ``VariableDef``; nothing outside of the scope.
+
+        Args:
+            export_scope: a name scope to leave off all names.
+        """
+        return message_forms.written(self, export_scope)
+
+    @staticmethod
+    def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:
+        """The variable that nodes of the default graph make up.
+
+        Args:
+            variable_def: their names.
+            import_scope: a name scope to put before them.
+
+        Raises:
+            KeyError: for names that are not in the graph.
+            ValueError: for names that are no variable's.
+        """
+        found: Variable = message_forms.read(Variable, variable_def, import_scope)
+        return found
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -306,7 +330,7 @@ class Variable(VariableUpdates, OperatorMixin, metaclass=CreatedByScope):
         return self._element
 
     def _attrs(self) -> dict[str, Any]:
-        return {"dtype": self.dtype, "shape": self.shape}
+        return {"dtype": self.dtype, "shape": as_shape(self.shape)}
 
 
 def _no_update_in_place(operator: str, method: str) -> RuntimeError:
@@ -344,12 +368,12 @@ def _static_spec(first: Tensor, shape: TensorShape | None, validate_shape: bool)
     if not validate_shape:
         return TensorSpec(first.dtype, unknown_shape)
     if shape is None:
-        if not first.shape.is_fully_defined:
+        if not first.shape.is_fully_defined():
             raise ValueError(
                 f"the initial value {first!r} has no fully known shape; give shape=..., or "
                 "validate_shape=False if the variable's shape may change"
             )
-        shape = first.shape
+        shape = first.spec.shape
     elif not first.shape.is_compatible_with(shape):
         raise ValueError(f"the initial value has shape {first.shape}, asked was shape {shape}")
     return TensorSpec(first.dtype, shape)

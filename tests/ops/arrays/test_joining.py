@@ -154,13 +154,18 @@ def test_a_stack_of_constants_is_known_early() -> None:
         np.testing.assert_array_equal(constant_value(vector), [3, 7])
 
 
+def test_a_stack_of_nothing_is_an_empty_vector_of_float32() -> None:
+    with Graph().as_default():
+        made = stack([])
+    assert made.dtype.name == "float32"
+    assert made.shape.as_list() == [0]
+
+
 def test_tensors_that_can_never_be_stacked_are_refused() -> None:
     with Graph().as_default(), pytest.raises(ValueError, match=r"one shape are stacked"):
         stack([source("float32", [2]), source("float32", [3])])
     with Graph().as_default(), pytest.raises(ValueError, match=r"axis 3 is not in \[-2, 2\)"):
         stack([source("float32", [2]), source("float32", [2])], 3)
-    with pytest.raises(ValueError, match="at least one tensor"):
-        stack([])
     with Graph().as_default(), pytest.raises(TypeError, match="share one dtype"):
         make_one("Pack", [constant(1), constant(1.0)])
 

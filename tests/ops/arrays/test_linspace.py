@@ -35,7 +35,7 @@ def test_ends_of_any_shape_broadcast(axis: int, known: bool) -> None:
     made = ops.linspace(a, b, 5, axis=axis)
     wanted = np.linspace(first, last, 5, axis=axis)
     assert made.shape.is_compatible_with(wanted.shape)
-    assert made.shape.is_fully_defined is known
+    assert made.shape.is_fully_defined() is known
     np.testing.assert_allclose(evaluate([made], {a: first, b: last})[0], wanted)
 
 

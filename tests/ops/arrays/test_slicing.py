@@ -91,7 +91,7 @@ def test_a_mask_between_brackets_chooses_as_boolean_mask_does(mask: Any) -> None
     with Graph().as_default():
         found = source("float32", [3, 2])[source("bool", chosen.shape)]
         assert found.op.type == "GatherV2"
-        assert found.shape.dims == (None, 2)[: 3 - chosen.ndim]
+        assert found.shape.sizes == (None, 2)[: 3 - chosen.ndim]
 
 
 def test_one_bool_and_a_mask_of_unknown_rank_are_no_masks() -> None:

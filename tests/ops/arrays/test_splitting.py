@@ -88,3 +88,11 @@ def test_a_split_by_fed_lengths_needs_their_number() -> None:
 def test_the_gradient_of_pieces_is_joined_with_zeros_for_those_not_used(sizes: Any) -> None:
     check_gradient(lambda x: split(x, sizes, 1), A)
     check_gradient(lambda x: split(x, sizes, -1)[1], A)
+
+
+def test_one_length_of_a_split_may_be_left_open() -> None:
+    with Graph().as_default():
+        x = source("float32", [2, 5])
+        assert [part.shape.as_list() for part in split(x, [-1, 2], 1)] == [[2, 3], [2, 2]]
+        with pytest.raises(ValueError, match="one length may be -1"):
+            split(x, [-1, -1], 1)

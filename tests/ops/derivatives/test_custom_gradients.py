@@ -89,7 +89,7 @@ def test_operations_in_a_block_can_have_another_gradient_than_their_type(graph: 
     with graph.gradient_override_map({"Identity": "Sevenfold", "Sin": "Cos"}):
         y = ops.identity(x)
         z = ops.sin(x)
-    assert y.op.get_attr("_gradient_op_type") == "Sevenfold"
+    assert y.op.get_attr("_gradient_op_type") == b"Sevenfold"
     assert "_gradient_op_type" not in ops.identity(x).op.attrs
     assert run(ops.gradients([y, ops.identity(x)], x)) == [8.0]
     assert run(ops.gradients(z, x)) == [pytest.approx(-np.sin(np.float32(2)))]
@@ -115,6 +115,15 @@ def test_a_registered_gradient_gives_one_value_for_each_input() -> None:
     x = ops.constant(2.0)
     with pytest.raises(ValueError, match="gave 2 values for 1 inputs"):
         ops.gradients(make_one("TestNoGradientA", [x]), x)
+
+
+def test_a_registered_gradient_gets_zeros_for_outputs_that_nothing_depends_on(graph: Graph) -> None:
+    ops.RegisterGradient("Joined")(lambda op, *grads: [None, ops.concat(grads, 0)])
+    x = ops.constant([1.0, 2.0, 3.0, 4.0])
+    with graph.gradient_override_map({"Split": "Joined"}):
+        first, _ = ops.split(x, 2)
+    (found,) = run(ops.gradients(first * 5.0, x))
+    assert found.tolist() == [5.0, 5.0, 0.0, 0.0]
 
 
 # -- custom_gradient -------------------------------------------------------------------------------
@@ -169,6 +178,10 @@ def test_another_number_of_gradients_than_of_arguments_is_a_value_error() -> Non
     y = ops.custom_gradient(lambda x: (ops.sin(x), lambda dy: (dy, dy)))(x)
     with pytest.raises(ValueError, match="gave 2 gradients of 1 arguments"):
         ops.gradients(y, x)
+    v = ops.Variable(3.0)
+    z = ops.custom_gradient(lambda x: (x * v, lambda dy, variables: (dy, [dy, dy])))(x)
+    with pytest.raises(ValueError, match="gave 2 gradients of 1 variables"):
+        ops.gradients(z, x)
 
 
 def test_custom_gradients_work_in_loops_and_conds() -> None:

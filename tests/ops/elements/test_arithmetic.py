@@ -9,7 +9,7 @@ import pytest
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph import Graph
-from actorsession.graph.dtypes import bfloat16, float32, float64, int32, string
+from actorsession.graph.dtypes import bfloat16, bool_, float32, float64, int32, string
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.elements import arithmetic
 from tests.ops.interpreter import check_gradient, evaluate, source
@@ -219,3 +219,14 @@ def test_add_and_add_v2_are_the_same_op() -> None:
     found = evaluate([make_one(op, [x, y]) for op in ("Add", "AddV2")])
     np.testing.assert_array_equal(found[0], found[1])
     assert x.dtype is int32
+
+
+def test_the_product_of_bools_is_whether_both_are_true_for_the_operator_only() -> None:
+    with Graph().as_default():
+        x = source(bool_, [2])
+        products = [x * constant([True, True]), x * True, False * x]
+        assert [p.op.name for p in products] == ["mul/Cast_2", "mul_1/Cast_2", "mul_2/Cast_2"]
+        found = evaluate(products, {x: np.array([True, False])})
+        assert [f.tolist() for f in found] == [[True, False], [True, False], [False, False]]
+        with pytest.raises(TypeError, match="got bool"):
+            arithmetic.multiply(x, x)

@@ -116,5 +116,5 @@ def test_each_part_of_a_global_norm_is_computed_where_its_tensor_is(graph: Graph
         x = ops.constant([3.0, 4.0])
     clipped, _ = ops.clip_by_global_norm([x], 1.0)
     [loss] = [op for op in graph.get_operations() if op.type == "L2Loss"]
-    assert loss.colocation_groups() == (f"loc:@{x.op.name}",)
-    assert clipped[0].op.colocation_groups() == (f"loc:@{x.op.name}",)
+    assert loss.groups() == (f"loc:@{x.op.name}",)
+    assert clipped[0].op.groups() == (f"loc:@{x.op.name}",)

@@ -52,3 +52,20 @@ def test_second_derivatives_are_those_of_finite_differences() -> None:
     x, y = np.array([0.5, 1.5, -2.0]), np.array([0.7, 2.0, 1.1])
     for build in (ops.div_no_nan, ops.math.xlogy, ops.math.xdivy, ops.math.xlog1py):
         check_gradient(slope(build), x, y)
+
+
+@pytest.mark.parametrize("name", ["xdivy", "xlog1py"])
+def test_these_stand_in_a_scope_as_in_tensorflow(name: str) -> None:
+    function = getattr(ops.math, name)
+    with Graph().as_default():
+        x = ops.placeholder("float32", [2])
+        assert function(x, x).op.name == f"{name}/{name.capitalize()}"
+        assert function(x, x, name="own").op.name == f"own/{name.capitalize()}"
+
+
+def test_floor_div_and_floordiv_differ_in_their_names_only() -> None:
+    with Graph().as_default():
+        x = ops.placeholder("float32", [2])
+        names = [ops.floor_div(x, x).op.name, ops.floordiv(x, x).op.name, (x // x).op.name]
+    # Names that differ in their case alone are told apart.
+    assert names == ["FloorDiv", "floordiv_1", "floordiv_2"]

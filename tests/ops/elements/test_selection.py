@@ -9,6 +9,7 @@ import pytest
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph import Graph
 from actorsession.graph.dtypes import as_dtype, bool_, float32, float64, int32, string
+from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import constant, make_one
 from actorsession.ops.elements.selection import where, where_v2
 from tests.ops.interpreter import check_gradient, evaluate, source
@@ -93,21 +94,34 @@ def test_a_vector_chooses_rows_also_of_a_square_matrix() -> None:
 
 
 @pytest.mark.parametrize(
-    ("c", "x", "y", "op"),
+    ("c", "x", "y", "result"),
     [
-        ([None], [None, 3], [None, 3], "Select"),
-        ([None], None, None, "Select"),
-        (None, [2, 3], [2, 3], "Select"),
-        ([None], [None], [None], "SelectV2"),
-        ([None, 3], [None, 3], [None, 3], "SelectV2"),
-        (None, None, (), "SelectV2"),
-        ([None], [2, 3], (), "SelectV2"),
+        ([None], [None, 3], [None, 3], [None, 3]),
+        ([None], None, None, None),
+        (None, [2, None], [None, 3], [2, 3]),
+        ([None], [None], [None], [None]),
+        ([2, None], [None, 3], [None, 3], [2, 3]),
+        ((), [2, 3], None, [2, 3]),
     ],
     ids=str,
 )
-def test_static_ranks_say_whether_rows_may_be_meant(c: Any, x: Any, y: Any, op: str) -> None:
-    result = where(source(bool_, c), source(float32, x), source(float32, y))
-    assert result.op.type == op
+def test_where_chooses_between_tensors_of_one_shape(c: Any, x: Any, y: Any, result: Any) -> None:
+    made = where(source(bool_, c), source(float32, x), source(float32, y))
+    assert (made.op.type, made.shape) == ("Select", TensorShape(result))
+
+
+@pytest.mark.parametrize(
+    ("c", "x", "y"),
+    [([2, 3], [2, 3], ()), ([2, 3], (), ()), ([3], [2, 3], [2, 3]), ([2, 1], [2, 3], [2, 3])],
+    ids=str,
+)
+def test_where_does_not_broadcast_and_where_v2_does(c: Any, x: Any, y: Any) -> None:
+    operands = source(bool_, c), source(float32, x), source(float32, y)
+    with pytest.raises(ValueError, match=r"x and y of one shape .* where_v2 broadcasts"):
+        where(*operands)
+    made = where_v2(*operands)
+    assert made.op.type == "SelectV2"
+    assert made.shape == [2, 3]
 
 
 @pytest.mark.parametrize("c", [(2, 3), (2,), ()], ids=str)

@@ -119,3 +119,5 @@ def test_functions_that_numbers_cannot_choose_from_are_refused(
         acts.switch_case(acts.placeholder(acts.int32, []), functions)
     with pytest.raises(TypeError, match="branch_index must be"):
         acts.switch_case(1, functions)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="default must be callable, got 3"):
+        acts.switch_case(acts.placeholder(acts.int32, []), [number(1.0)], default=3)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from actorsession.graph.graph import Graph
 from actorsession.ops.build import constant
 from actorsession.ops.flow.control import group, no_op, tuple_, with_dependencies
 from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.sparse_tensors.basics import SparseTensor
 from tests.ops.interpreter import evaluate, source
 
 
@@ -45,6 +46,13 @@ def test_group_takes_slices() -> None:
     with Graph().as_default():
         slices = IndexedSlices(constant([1.0]), constant([0]))
         assert group(slices).control_inputs == (slices.values.op, slices.indices.op)
+
+
+def test_group_takes_sparse_tensors_and_structures() -> None:
+    with Graph().as_default():
+        sparse = SparseTensor([[0]], [1.0], [2])
+        parts = (sparse.indices.op, sparse.values.op, sparse.dense_shape.op)
+        assert group({"a": [sparse]}).control_inputs == parts
 
 
 def test_a_group_over_several_devices_gathers_on_each_of_them_first() -> None:

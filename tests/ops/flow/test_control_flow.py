@@ -14,6 +14,7 @@ from actorsession import ops
 from actorsession.config import ConfigProto
 from actorsession.errors import InaccessibleTensorError, InvalidArgumentError
 from actorsession.graph.graph import Graph
+from actorsession.ops.build import make_one
 from actorsession.session import Session
 
 Point = collections.namedtuple("Point", "x y")
@@ -506,6 +507,21 @@ def test_a_loop_goes_where_the_variables_are_that_it_reads() -> None:
         loop = ops.while_loop(lambda i: i < 3, lambda i: i + v, [0])
     assert placed("while") == "CPU:1"
     assert run([loop, loop + 1], devices=2) == [4, 5]
+
+
+def test_a_loop_goes_where_its_body_is_tied_to() -> None:
+    """To a reading that asks for no device itself, and is where its variable is."""
+    with acts.device("/cpu:1"):
+        v = ops.Variable(2)
+    reading = make_one("ReadVariableOp", [v.handle], {"dtype": v.dtype})
+
+    def body(i: Any) -> Any:
+        with acts.colocate_with(reading):
+            return i + 2
+
+    loop = ops.while_loop(lambda i: i < 3, body, [0])
+    assert placed("while") == "CPU:1"
+    assert run(loop, devices=2) == 4
 
 
 @pytest.mark.parametrize("before", [False, True])

@@ -201,6 +201,20 @@ def test_maximum_iterations_ends_the_way_back_as_well() -> None:
     assert found == pytest.approx(3 * 1.5**2)
 
 
+def test_no_gradients_go_back_through_a_loop_that_asks_for_none() -> None:
+    x = ops.constant(2.0)
+    lists = ops.TensorArray("float32", size=3)
+    _, last, written = ops.while_loop(
+        lambda i, *_: i < 3,
+        lambda i, a, t: (i + 1, a * x, t.write(i, a)),
+        (0, x, lists),
+        back_prop=False,
+    )
+    assert ops.gradients([last, written.stack()], x) == [None]
+    assert run([last, written.stack()])[1].tolist() == [2.0, 4.0, 8.0]
+    assert last.name == "while/Exit_1:0"
+
+
 def test_a_loop_over_a_shape_that_grows_passes_gradients() -> None:
     def build(x: Any) -> Any:
         return ops.while_loop(
@@ -298,6 +312,19 @@ def test_a_session_that_ran_a_loop_takes_gradients_that_were_built_later() -> No
         (again,) = ops.gradients(y, x)
         assert session.run(again, {x: 0.7}) == slope
     assert names == [t.name for t in y.op.inputs]
+
+
+def test_what_is_the_same_in_each_iteration_is_not_kept(graph: Graph) -> None:
+    """Both factors that change are, and neither what was captured nor what is handed on unchanged."""
+    x, same = ops.placeholder("float64", []), ops.placeholder("float64", [])
+    *_, last = ops.while_loop(
+        lambda i, s, a: i < 5, lambda i, s, a: (i + 1, s, a * x * s), [0, same, x]
+    )
+    found = ops.gradients(last, [x, same])
+    loop = graph.get_operation_by_name("while")
+    kept = [t for t in loop.outputs if t.dtype.name == "variant"]
+    assert len(kept) == 2  # of a, and of a * x
+    assert run(found, {x: 1.0, same: 2.0}) == [6 * 32.0, 5 * 16.0]
 
 
 def test_a_loop_pays_nothing_for_gradients_that_are_not_fetched(graph: Graph) -> None:

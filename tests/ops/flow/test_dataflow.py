@@ -58,7 +58,7 @@ def test_a_merge_knows_of_its_shape_what_all_inputs_have_in_common(
     shapes: list[list[int] | None], merged: list[int | None] | None
 ) -> None:
     found = dataflow.merge([acts.placeholder("float32", s) for s in shapes])
-    assert found.output.shape.dims == (None if merged is None else tuple(merged))
+    assert found.output.shape.sizes == (None if merged is None else tuple(merged))
     assert (found.value_index.dtype.name, found.value_index.shape.rank) == ("int32", 0)
 
 
@@ -74,7 +74,7 @@ def test_a_merge_takes_values_of_one_type_and_at_least_one() -> None:
 def test_what_enters_once_may_change_its_shape_and_what_is_constant_may_not() -> None:
     value = acts.placeholder("float32", [2])
     assert dataflow.enter(value, "frame").shape.rank is None
-    assert dataflow.enter(value, "frame", is_constant=True).shape.dims == (2,)
+    assert dataflow.enter(value, "frame", is_constant=True).shape.sizes == (2,)
 
 
 def test_an_enter_needs_a_frame_and_at_least_one_iteration_at_a_time() -> None:
@@ -102,7 +102,7 @@ def test_a_loop_is_closed_by_a_next_iteration_of_the_same_type() -> None:
     following = dataflow.next_iteration(merged + 1)
     dataflow.close_loop(merged, following)
     assert merged.op.inputs == (entered, following)
-    assert merged.op.node_def.inputs[1] == (following.op.name, 0)
+    assert merged.op.plain.inputs[1] == (following.op.name, 0)
     assert following.consumers() == [merged.op]
     assert merged.op not in entered.consumers()[1:]
 
@@ -122,6 +122,6 @@ def test_an_input_is_not_replaced_by_what_is_made_of_it(graph: Graph) -> None:
 
 @pytest.mark.parametrize("op", sorted(PRIMITIVES))
 def test_within_a_function_it_says_that_it_runs_in_the_graph_alone(graph: Graph, op: str) -> None:
-    node = acts.no_op(name="node").node_def
+    node = acts.no_op(name="node").plain
     with pytest.raises(UnimplementedError, match="while_loop or cond"):
         lookup(op).kernel(NodeContext(node, (), (), "/device:CPU:0"))

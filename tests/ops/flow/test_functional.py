@@ -112,6 +112,8 @@ def test_a_symbolic_gradient_takes_the_gradients_of_the_results() -> None:
     assert run(Gradient([2.0, 3.0, 1.0, 0.0], f)) == [3.0, 2.0]
     with pytest.raises(ValueError, match="2 results, got 1 gradients"):
         symbolic_gradient([2.0, 3.0, 1.0], [acts.float32, acts.float32], f)
+    with pytest.raises(TypeError, match="arguments must be declared"):
+        Gradient([2.0, 1.0], Defun()(lambda x: x * 2.0))
 
 
 def test_a_symbolic_gradient_gives_zeros_where_nothing_depends() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import actorsession as acts
 from actorsession.graph.function import FunctionDef
+from actorsession.ops.build import make_one
 from actorsession.ops.flow.functions import DefinedFunction, Defun
 
 
@@ -76,6 +77,8 @@ def test_without_dtypes_a_function_is_defined_for_those_of_each_call(graph: acts
     double = Defun()(lambda x: x + x)
     assert run([double(1.5), double(np.int64(2))]) == [3.0, 4]
     assert graph.library.names() == ("lambda", "lambda_1")
+    named = Defun(func_name="Twice")(lambda x: x + x)
+    assert [named(1.5).op.name, named(np.int64(2)).op.name] == ["Twice_float32", "Twice_int64"]
 
 
 def test_what_is_used_from_outside_is_captured_and_can_be_fed() -> None:
@@ -134,6 +137,35 @@ def test_changes_of_state_run_whatever_is_asked_of_the_results() -> None:
         session.run(v.initializer)
         assert session.run(result) == 6.0
         assert session.run(v) == 4.0
+
+
+def test_a_call_waits_for_what_its_body_waits_for_outside() -> None:
+    v = acts.Variable(1.0)
+    change = v.assign(5.0)
+
+    @Defun(acts.float32)
+    def plus(x: Any) -> Any:
+        with acts.control_dependencies([change]):
+            return x + v.read_value()
+
+    assert run(plus(1.0), init=[v.initializer]) == 6.0
+
+
+def test_a_call_goes_where_its_body_is_tied_to() -> None:
+    """To a reading that asks for no device itself, and is where its variable is."""
+    with acts.device("/cpu:1"):
+        v = acts.Variable(2.0)
+    reading = make_one("ReadVariableOp", [v.handle], {"dtype": v.dtype})
+
+    @Defun(acts.float32)
+    def double(x: Any) -> Any:
+        with acts.colocate_with(reading):
+            return x * 2.0
+
+    result = double(acts.placeholder_with_default(4.0, []))
+    with acts.Session(config=acts.ConfigProto(device_count={"CPU": 2})) as session:
+        assert session.run(result) == 8.0
+        assert session.placement()["double"].device.endswith("CPU:1")
 
 
 def test_a_function_without_results_gives_the_operation() -> None:
@@ -321,7 +353,7 @@ def test_shapes_that_the_program_says_are_believed() -> None:
 
 def test_a_call_survives_the_wire(graph: acts.Graph) -> None:
     two()(1.0, 2.0)
-    node = graph.get_operation_by_name("Foo").node_def
+    node = graph.get_operation_by_name("Foo").plain
     assert isinstance(node.attrs["f"], FunctionDef)
     assert type(node).from_wire(node.to_wire()).attrs["f"].outputs == node.attrs["f"].outputs
 
@@ -332,7 +364,7 @@ def test_a_call_whose_function_does_not_fit_it_is_refused_by_planners() -> None:
     from actorsession.graph.function import function_fault
 
     two()(1.0, 2.0)
-    node = acts.get_default_graph().get_operation_by_name("Foo").node_def
+    node = acts.get_default_graph().get_operation_by_name("Foo").plain
     assert function_fault(node) is None
     assert "which are not those" in str(function_fault(replace(node, inputs=node.inputs[:1])))
     assert "something else" in str(function_fault(replace(node, outputs=node.outputs[:1])))

@@ -164,6 +164,14 @@ def test_without_back_prop_nothing_flows(name: str) -> None:
     assert acts.gradients(made, x) == [None]
 
 
+def test_shapes_of_results_are_known_unless_they_may_differ() -> None:
+    x = acts.ones([3, 2])
+    for name, function in (("map_fn", lambda v: v * 2.0), ("scan", lambda a, v: a + v)):
+        for inferred, known in ((True, acts.TensorShape([3, 2])), (False, acts.TensorShape(None))):
+            made = getattr(acts, name)(function, x, infer_shape=inferred)
+            assert str(made.shape) == str(known)
+
+
 # -- refusals ------------------------------------------------------------------------------------
 
 

@@ -231,6 +231,15 @@ def test_half_types_of_the_sparse_op() -> None:
     assert loss.dtype == back.dtype == np.float16
 
 
+def test_the_sparse_loss_of_a_matrix_has_its_name_twice() -> None:
+    """As in TensorFlow, where programs look it up."""
+    loss = sparse_softmax_cross_entropy_with_logits
+    found = [loss(labels=i32([0]), logits=f32([[1.0]]), name=name) for name in ("loss", None)]
+    assert [t.op.name for t in found] == [
+        "loss/loss", "SparseSoftmaxCrossEntropyWithLogits/SparseSoftmaxCrossEntropyWithLogits",
+    ]  # fmt: skip
+
+
 def test_no_rows_have_no_sparse_loss() -> None:
     expect(_sparse, np.zeros(0, np.float32), np.zeros(0, np.int32), np.zeros((0, 4), np.float32))
 

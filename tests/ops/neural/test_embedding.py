@@ -84,7 +84,7 @@ def test_each_part_looks_up_its_own_rows_where_it_is(graph: Graph) -> None:
     nn.embedding_lookup(tables, [1, 2, 3])
     lookups = [op for op in graph.get_operations() if op.type == "GatherV2"]
     assert [op.device for op in lookups] == ["/job:ps/task:0", "/job:ps/task:1"]
-    assert [op.colocation_groups() for op in lookups] == [("loc:@w0",), ("loc:@w1",)]
+    assert [op.groups() for op in lookups] == [("loc:@w0",), ("loc:@w1",)]
 
 
 @pytest.mark.parametrize("count", [1, 2])

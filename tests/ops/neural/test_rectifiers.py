@@ -37,6 +37,14 @@ def test_a_concatenated_relu_keeps_both_signs_apart() -> None:
     assert made[0].op.name == "CRelu/Relu"
 
 
+def test_swish_is_a_number_times_its_sigmoid() -> None:
+    x = np.array([-3.0, -0.5, 0.0, 2.0])
+    [plain, steep] = evaluate([ops.nn.swish(x), ops.nn.silu(features=x, beta=2.0)])
+    np.testing.assert_allclose(plain, x / (1.0 + np.exp(-x)), 1e-12)
+    np.testing.assert_allclose(steep, x / (1.0 + np.exp(-2.0 * x)), 1e-12)
+    check_gradient(lambda t: ops.nn.swish(t, 1.5), x)
+
+
 def test_the_logarithm_of_a_sigmoid_does_not_underflow() -> None:
     x = ops.constant([-1000.0, 0.0, 1000.0])
     [found] = evaluate([ops.log_sigmoid(x)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,22 +11,9 @@ import pytest
 from actorsession import ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32
-from actorsession.graph.graph import Graph
 from actorsession.ops.indexed_slices import IndexedSlices
 from actorsession.session import AsyncSession
 from tests.cluster.kit import eventually, soon
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
-
-
-@pytest.fixture
-async def session(graph: Graph) -> AsyncIterator[AsyncSession]:
-    async with AsyncSession(graph=graph) as session:
-        yield session
 
 
 @pytest.mark.parametrize(("reduction", "wanted"), [("MEAN", [2.0, 3.0]), ("SUM", [4.0, 6.0])])
@@ -121,6 +107,8 @@ async def test_a_gradient_that_does_not_fit_is_refused(session: AsyncSession) ->
     total = ops.ConditionalAccumulator(float32, shape=[2])
     with pytest.raises(ValueError, match="incompatible"):
         total.apply_grad([1.0, 2.0, 3.0])
+    with pytest.raises(TypeError, match="float32"):
+        total.apply_grad(ops.constant([1.0, 2.0], "float64"))
     x = ops.placeholder("float32")
     with pytest.raises(InvalidArgumentError, match=r"takes gradients of shape \(2,\), got \[1\]"):
         await session.run(total.apply_grad(x), {x: [1.0]})

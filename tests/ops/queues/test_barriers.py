@@ -3,43 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.config import ConfigProto
 from actorsession.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from actorsession.graph.dtypes import float32, int32, string
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
-from tests.cluster.kit import eventually, soon
+from tests.cluster.kit import soon
+from tests.ops.queues.kit import started, waiting
 
 FIRST = -(2**63)
-ONE_THREAD = ConfigProto(inter_op_parallelism_threads=1)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
-
-
-@pytest.fixture
-async def session(graph: Graph) -> AsyncIterator[AsyncSession]:
-    async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
-        yield session
-
-
-def started(session: AsyncSession, fetch: Any) -> asyncio.Task[Any]:
-    return asyncio.ensure_future(session.run(fetch))
-
-
-async def waiting(session: AsyncSession, count: int = 1) -> None:
-    """Until so many steps wait for a barrier."""
-    await eventually(lambda: sum(len(step.suspended) for step in session._session._steps) == count)
 
 
 async def begun(
@@ -152,6 +129,11 @@ async def test_shapes_that_are_wrong_at_run_time_are_refused_then(session: Async
         await session.run(insert, {keys: ["a"], values: np.zeros([1, 0])})
     await session.run(insert, {keys: [], values: []})
     assert await sizes(session, barrier) == [0, 0]
+
+
+def test_without_shapes_all_are_open() -> None:
+    barrier = ops.Barrier((float32, string))
+    assert [value.shape.rank for value in barrier.take_many(1)[2]] == [None, None]
 
 
 def test_what_is_wrong_when_it_is_built_is_refused_by_that_line() -> None:

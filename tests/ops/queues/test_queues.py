@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import hypothesis
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.config import ConfigProto, RunOptions
+from actorsession.config import RunOptions
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -27,30 +26,7 @@ from actorsession.ops.queues.batches import join_one
 from actorsession.ops.queues.state import FifoElements, PriorityElements, QueueState
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import W1, eventually, in_process, on, soon
-
-ONE_THREAD = ConfigProto(inter_op_parallelism_threads=1)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
-
-
-@pytest.fixture
-async def session(graph: Graph) -> AsyncIterator[AsyncSession]:
-    async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
-        yield session
-
-
-def started(session: AsyncSession, *args: Any, **kwargs: Any) -> asyncio.Task[Any]:
-    return asyncio.ensure_future(session.run(*args, **kwargs))
-
-
-async def waiting(session: AsyncSession, count: int = 1) -> None:
-    """Until so many steps wait for a queue."""
-    await eventually(lambda: sum(len(step.suspended) for step in session._session._steps) == count)
-
+from tests.ops.queues.kit import ONE_THREAD, started, waiting
 
 # -- order -----------------------------------------------------------------------------------------
 
@@ -346,6 +322,13 @@ async def test_a_queue_is_chosen_in_each_step(session: AsyncSession) -> None:
         await session.run(chosen.size(), {which: 2})
 
 
+def test_queues_to_choose_from_have_elements_of_one_kind() -> None:
+    queue = ops.FIFOQueue(3, int32, names=["a"])
+    for others in ([], [3], [ops.FIFOQueue(3, float32)], [ops.FIFOQueue(3, int32, names=["b"])]):
+        with pytest.raises(TypeError, match=r"list of queues expected|do not have matching"):
+            ops.QueueBase.from_list(0, [queue, *others] if others else [])
+
+
 # -- what is refused, and names --------------------------------------------------------------------
 
 
@@ -393,6 +376,12 @@ def test_what_is_no_element_is_refused_where_it_is_built(
         queue.enqueue(values)
 
 
+def test_as_many_rows_of_each_component_are_put_in() -> None:
+    queue = ops.FIFOQueue(3, [float32, int32], shapes=[[], [2]])
+    with pytest.raises(ValueError, match=r"a row for each element, got \[2, 1\] rows"):
+        queue.enqueue_many([[1.0, 2.0], [[1, 2]]])
+
+
 async def test_what_is_no_element_is_refused_when_it_is_known(session: AsyncSession) -> None:
     queue = ops.FIFOQueue(3, [float32, int32], shapes=[[], [2]])
     x, y = ops.placeholder("float32"), ops.placeholder("int32")
@@ -414,9 +403,23 @@ async def test_several_as_one_need_known_shapes(session: AsyncSession) -> None:
     [
         (lambda: ops.FIFOQueue(3, [float32], shapes=[[], []]), "same length as dtypes"),
         (lambda: ops.FIFOQueue(3, [float32], names=["a", "b"]), "same length as dtypes"),
+        (lambda: ops.FIFOQueue(3, []), "at least one component"),
+        (lambda: ops.FIFOQueue(3, [float32], shapes=[[None]]), "fully defined"),
+        (lambda: ops.RandomShuffleQueue(3, 1, [float32], shapes=[[None]]), "fully defined"),
+        (lambda: ops.PriorityQueue(3, [float32], shapes=[[None]]), "fully defined"),
         (lambda: ops.PaddingFIFOQueue(3, [float32], shapes=None), "must be provided"),
+        (lambda: ops.PaddingFIFOQueue(3, float32, shapes=TensorShape(None)), "of known rank"),
     ],
-    ids=["shapes", "names", "padding"],
+    ids=[
+        "shapes",
+        "names",
+        "none",
+        "open",
+        "open shuffled",
+        "open by priority",
+        "padding",
+        "padding of rank",
+    ],
 )
 def test_a_queue_that_makes_no_sense_leaves_no_node(graph: Graph, make: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from actorsession import ops
-from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
 from actorsession.graph.dtypes import float32, int32, string
 from actorsession.graph.graph import Graph
 from actorsession.ops.queues.staging_state import Limits, StageState
 from actorsession.session import AsyncSession
-from tests.cluster.kit import eventually, soon
-
-ONE_THREAD = ConfigProto(inter_op_parallelism_threads=1)
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Iterator[Graph]:
-    with Graph().as_default() as graph:
-        yield graph
-
-
-@pytest.fixture
-async def session(graph: Graph) -> AsyncIterator[AsyncSession]:
-    async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
-        yield session
+from tests.cluster.kit import soon
+from tests.ops.queues.kit import started, waiting
 
 
 @pytest.fixture(params=[False, True], ids=["unordered", "ordered"])
@@ -39,15 +24,6 @@ def area(request: pytest.FixtureRequest, graph: Graph) -> ops.MapStagingArea:
     return ops.MapStagingArea(
         [float32, int32], shapes=[[], [None]], capacity=2, ordered=request.param
     )
-
-
-def started(session: AsyncSession, fetch: Any) -> asyncio.Task[Any]:
-    return asyncio.ensure_future(session.run(fetch))
-
-
-async def waiting(session: AsyncSession, count: int = 1) -> None:
-    """Until so many steps wait for an area."""
-    await eventually(lambda: sum(len(step.suspended) for step in session._session._steps) == count)
 
 
 def whole(area: ops.MapStagingArea, key: int, x: float = 1.0) -> Any:

@@ -131,7 +131,7 @@ def test_draws_that_can_never_work_are_refused() -> None:
             random_normal([2], dtype="int32")
         with pytest.raises(TypeError, match="int32 or int64, got float32"):
             random_normal([1.5])
-        with pytest.raises(TypeError, match="int32 or int64, got int8"):
+        with pytest.raises(ValueError, match="int32 or int64, got dtype int8"):
             random_uniform([2], 0, 5, "int8")
 
 

@@ -183,6 +183,12 @@ def test_logsumexp_does_not_overflow(keep: bool, case: Any) -> None:
             np.testing.assert_allclose(value, expected + shift, rtol=1e-12)
 
 
+def test_logsumexp_has_the_name_that_was_asked_for() -> None:
+    x = constant([1.0])
+    assert reduction.reduce_logsumexp(x, name="total").op.name == "total"
+    assert reduction.reduce_logsumexp(x).op.name == "ReduceLogSumExp"
+
+
 def test_logsumexp_of_infinities() -> None:
     rows = [[-np.inf, -np.inf], [np.inf, 0.0], [-np.inf, 3.0]]
     [found] = evaluate([reduction.reduce_logsumexp(constant(rows), 1)])

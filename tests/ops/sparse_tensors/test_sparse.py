@@ -23,6 +23,7 @@ from actorsession.ops.sparse_tensors.basics import (
     sparse_tensor_to_dense,
     sparse_to_dense,
 )
+from actorsession.session import Session
 from tests.ops.cases import computed, expect, f32, i32, i64
 from tests.ops.interpreter import check_gradient, evaluate, source
 
@@ -55,6 +56,21 @@ def test_a_sparse_tensor_says_what_is_known_of_it() -> None:
         "SparseTensor/indices:0", "SparseTensor/values:0", "SparseTensor/dense_shape:0",
     ]  # fmt: skip
     assert "shape=(2, 3) dtype=float32" in repr(sparse)
+
+
+def test_it_evaluates_itself_and_knows_who_takes_its_entries() -> None:
+    with Graph().as_default() as graph:
+        sparse = SparseTensor([[0, 0], [1, 2]], [1.0, 2.0], [2, 3])
+        assert sparse.consumers() == []
+        dense = sparse_tensor_to_dense(sparse)
+    assert sparse.consumers() == [dense.op]
+    with pytest.raises(ValueError, match=r"cannot be run by eval\(\)"):
+        sparse.eval()
+    with Session(graph=graph) as session:
+        found = sparse.eval()
+        fed = sparse.eval({sparse.values: [5.0, 6.0]}, session)
+    assert isinstance(found, SparseTensorValue)
+    assert (found.values.tolist(), fed.values.tolist()) == ([1.0, 2.0], [5.0, 6.0])
 
 
 def test_the_static_shape_is_refined_and_never_contradicted() -> None:

@@ -106,7 +106,7 @@ def test_a_dense_tensor_is_made_as_in_tensorflow(
     made = build()
     found = session.run(made)
     assert found.tolist() == wanted
-    assert made.shape.is_fully_defined
+    assert made.shape.is_fully_defined()
 
 
 def test_softmax_is_over_what_is_there(session: acts.Session) -> None:

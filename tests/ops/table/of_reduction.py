@@ -313,7 +313,7 @@ TOP = [
             Fault(
                 inputs=(SCORES[0], _axes(0), np.int32(1)),
                 match="predictions",
-                static="not compatible",
+                static="must have rank 2",
             ),
         ],
     ),

@@ -112,7 +112,7 @@ def test_a_shape_that_was_set_must_be_the_one_in_the_file(graph: Graph, tmp_path
     [restored] = restore_v2(prefix, ["x"], [""], [float32])
     restored.set_shape([None, 3])
     with pytest.raises(
-        InvalidArgumentError, match=r"has shape \[3, 2\] .*; shape \(\?, 3\) is wanted"
+        InvalidArgumentError, match=r"has shape \[3, 2\] .*; shape \(None, 3\) is wanted"
     ):
         run(restored)
 

@@ -26,7 +26,7 @@ def kernel(made: Any, store: TensorStore | None) -> Any:
     if store is not None:
         manager.lookup_or_create(*TENSOR_STORE, lambda: store)
     inputs = tuple(t.spec for t in op.inputs)
-    context = NodeContext(op.node_def, inputs, (None,) * len(inputs), DEVICE, manager, {})
+    context = NodeContext(op.plain, inputs, (None,) * len(inputs), DEVICE, manager, {})
     return lookup(op.type).kernel(context)
 
 
@@ -41,7 +41,7 @@ def test_a_handle_is_a_string_scalar_where_its_data_is() -> None:
     data = ops.constant([1.0], name="data")
     handle = ops.get_session_handle(data)
     assert (handle.dtype.name, handle.shape.as_tuple()) == ("string", ())
-    assert handle.op.colocation_groups() == ("loc:@data",)
+    assert handle.op.groups() == ("loc:@data",)
     assert handle.name == "GetSessionHandle:0"
 
 

@@ -131,14 +131,14 @@ def test_a_first_value_that_contradicts_the_asked_shape_is_refused(graph: Graph)
 
 def test_an_asked_shape_may_leave_dimensions_open() -> None:
     w = Variable([[1.0, 2.0]], shape=[None, 2])
-    assert w.shape.dims == (None, 2)
+    assert w.shape.sizes == (None, 2)
     grown = w.assign([[1.0, 2.0], [3.0, 4.0]])
     np.testing.assert_array_equal(evaluate([grown])[0], [[1.0, 2.0], [3.0, 4.0]])
 
 
 def test_without_validation_the_shape_may_change() -> None:
     w = Variable([1.0], validate_shape=False)
-    assert w.shape.dims is None
+    assert w.shape.sizes is None
     assert evaluate([w.assign([[1.0, 2.0]])])[0].shape == (1, 2)
 
 
@@ -172,12 +172,12 @@ def test_reads_and_updates_are_placed_where_the_handle_is(graph: Graph) -> None:
     assert len(ops) == 5
     for op in ops:
         assert op.device == "/job:ps/task:1"
-        assert op.colocation_groups() == ("loc:@w",)
+        assert op.groups() == ("loc:@w",)
 
 
 def test_a_first_value_whose_type_is_known_beforehand_is_made_beside_the_handle() -> None:
     w = Variable(lambda: constant([1.0, 2.0]), name="w", dtype=float32, shape=[2])
-    assert w.initial_value.op.colocation_groups() == ("loc:@w",)
+    assert w.initial_value.op.groups() == ("loc:@w",)
     np.testing.assert_array_equal(value_of(w, started(w)), [1.0, 2.0])
 
 
@@ -187,8 +187,8 @@ def test_a_variable_may_be_placed_beside_another(graph: Graph) -> None:
     with graph.colocate_with(w.op):
         slot = Variable(lambda: constant(0.0), name="slot", dtype=float32, shape=())
     assert slot.device == "/job:ps/task:1"
-    assert slot.op.colocation_groups() == ("loc:@w",)
-    assert slot.value().op.colocation_groups() == ("loc:@w",)
+    assert slot.op.groups() == ("loc:@w",)
+    assert slot.value().op.groups() == ("loc:@w",)
 
 
 # -- reading -------------------------------------------------------------------------------------

@@ -1,0 +1,108 @@
+"""The graph of one client's session, at its master: taken in node by node, placed, and cut into parts.
+
+Owned by a MasterSession, which has what the clients ask and the steps; plain code that sends nothing.
+
+Invariants: nodes are taken in all or none, each under a new version; a node that was placed stays where it
+is, even if its device is gone, and then no part can be cut that needs it.
+"""
+
+from __future__ import annotations
+
+from actorsession.cluster.client_graph import ClientGraph, split_by_task
+from actorsession.cluster.losses import VARIABLE
+from actorsession.cluster.members import Members
+from actorsession.cluster.partial_runs import build_partial
+from actorsession.config import ConfigProto
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import GraphDef, NodeDef
+from actorsession.plan.optimise import optimiser_settings
+from actorsession.plan.partition import Partition, partition
+from actorsession.plan.passes import PassRunner
+from actorsession.plan.place import Placer
+from actorsession.plan.prune import GraphView, StepGraph, prune
+from actorsession.plan.signature import RunSignature
+from actorsession.session.placement_log import log_placement
+
+__all__ = ["SessionGraph"]
+
+
+class SessionGraph:
+    """A graph that grows, and how it lies on the session's devices.
+
+    Args:
+        config: the client's settings.
+        members: the session's tasks, whose devices come and go.
+
+    Attributes:
+        version: how many times nodes were taken in.
+    """
+
+    def __init__(self, config: ConfigProto, members: Members) -> None:
+        self._config = config
+        self._members = members
+        self._view = GraphView()
+        self._passes = PassRunner(optimiser_settings(config.graph_options.optimizer_options))
+        self._placer = Placer(members.devices, allow_soft_placement=config.allow_soft_placement)
+        self.version = 0
+
+    def extend(self, graph: GraphDef) -> int:
+        """Takes in nodes, all or none, and returns the new version of the graph.
+
+        Raises:
+            InvalidArgumentError: for a node that exists, that reads what does not, or that asks for a
+                device that is not there.
+        """
+        devices = self._members.devices
+        checked = self._view.checked(self._passes.new_nodes(graph.nodes, self._view, devices))
+        try:
+            placed = self._placer.place(self._view.new_in(checked))
+        except InvalidArgumentError as error:
+            raise self._members.explained(error) from error
+        self._view.add(checked)
+        self.version += 1
+        if self._config.log_device_placement:
+            log_placement(graph.nodes, placed)
+        return self.version
+
+    def follow(self) -> None:
+        """Goes on with the devices that the members have by now."""
+        self._placer.use(self._members.devices)
+
+    def variables_of(self, task: str) -> list[NodeDef]:
+        """The variables that the graph has on a task."""
+        return [
+            self._view[name]
+            for name, where in self._placer.placed.items()
+            if where.device.startswith(f"{task}/") and self._view[name].op == VARIABLE
+        ]
+
+    def build(self, signature: RunSignature) -> ClientGraph:
+        """The client graph of a signature.
+
+        Raises:
+            InvalidArgumentError: if the signature cannot be run on this graph and these devices.
+        """
+        if not (signature.fetches or signature.targets):
+            raise InvalidArgumentError("a step needs a fetch or a target, got neither")
+        _, parts = self._cut(signature, optimised=True)
+        return split_by_task(signature, parts, self._members.task)
+
+    def build_partial(self, signature: RunSignature) -> ClientGraph:
+        """The client graph of a signature of partial runs; see ``partial_runs.build_partial``."""
+        return build_partial(signature, self._view, self._members.devices, self._cut)
+
+    def _cut(
+        self, signature: RunSignature, *, optimised: bool = False
+    ) -> tuple[StepGraph, tuple[Partition, ...]]:
+        graph = prune(self._view, signature)
+        self._placer.check_there(graph.nodes.values())
+        devices = self._members.devices
+        placed, client = self._placer.placed, devices.client_device
+        device_of = {n: placed[n].device if n in placed else client for n in graph.nodes}
+        options = self._config.graph_options
+        graph, device_of = self._passes.placed(
+            graph, device_of, self._view, devices, optimised=optimised
+        )
+        narrow = options.enable_bfloat16_sendrecv
+        parts = partition(graph, device_of, devices, bfloat16_transfers=narrow)
+        return graph, self._passes.partitions(parts, self._view, devices)

@@ -1,0 +1,149 @@
+"""The hook that saves checkpoints, and those who hear of them.
+
+``monitored`` adds it to training sessions. The graph is written once, as TensorFlow's text; the graph beside
+each checkpoint is the saver's.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.hooks import (
+    SecondOrStepTimer,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+    step_of,
+)
+from actorsession.interop import write_graph
+from actorsession.ops import GraphKeys
+
+__all__ = ["CheckpointSaverHook", "CheckpointSaverListener", "write_graph_text"]
+
+_log = logging.getLogger("actorsession.compat")
+
+
+class CheckpointSaverListener:
+    """Hears of checkpoints; others override what they need."""
+
+    def begin(self) -> None:
+        """Called once, before the session is made; nodes are added here."""
+
+    def before_save(self, session: Any, global_step_value: int) -> None:
+        """Called before each checkpoint."""
+
+    def after_save(self, session: Any, global_step_value: int) -> bool | None:
+        """Called after each checkpoint; training stops if it returns true."""
+        return None
+
+    def end(self, session: Any, global_step_value: int) -> None:
+        """Called once at the end."""
+
+
+class CheckpointSaverHook(SessionRunHook):
+    """Saves the first step, the last one, and some between.
+
+    Args:
+        checkpoint_dir: the folder.
+        save_secs: seconds from one checkpoint to the next.
+        save_steps: steps likewise.
+        saver: saves; that of the scaffold, or else of the graph's collection, if left out.
+        checkpoint_basename: what the files begin with.
+        scaffold: has the saver.
+        listeners: hear of checkpoints; see ``CheckpointSaverListener``.
+        save_graph_def: whether the graph is written as well.
+
+    Raises:
+        ValueError: for both or neither of the intervals, or both a saver and a scaffold.
+    """
+
+    def __init__(
+        self,
+        checkpoint_dir: str,
+        save_secs: float | None = None,
+        save_steps: int | None = None,
+        saver: Any = None,
+        checkpoint_basename: str = "model.ckpt",
+        scaffold: Any = None,
+        listeners: Sequence[Any] | None = None,
+        save_graph_def: bool = True,
+    ) -> None:
+        if saver is not None and scaffold is not None:
+            raise ValueError("You cannot provide both saver and scaffold.")
+        self._folder = checkpoint_dir
+        self._path = os.path.join(checkpoint_dir, checkpoint_basename)
+        self._timer = SecondOrStepTimer(save_secs, save_steps)
+        self._saver = saver
+        self._scaffold = scaffold
+        self._listeners = list(listeners or ())
+        self._save_graph_def = save_graph_def
+
+    def begin(self) -> None:
+        """Finds the global step."""
+        self._step = step_of(self)
+        for listener in self._listeners:
+            listener.begin()
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Saves what the session begins with."""
+        step = int(session.run(self._step))
+        if self._save_graph_def:
+            write_graph_text(get_default_graph(), self._folder)
+        self._save(session, step)
+        self._timer.update_last_triggered_step(step)
+
+    def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
+        """Saves if it is time."""
+        step = int(run_context.session.run(self._step))
+        if self._timer.should_trigger_for_step(step):
+            self._timer.update_last_triggered_step(step)
+            if self._save(run_context.session, step):
+                run_context.request_stop()
+
+    def end(self, session: Any) -> None:
+        """Saves the last step, if that was not done."""
+        step = int(session.run(self._step))
+        if step != self._timer.last_triggered_step():
+            self._save(session, step)
+        for listener in self._listeners:
+            listener.end(session, step)
+
+    def _save(self, session: Any, step: int) -> bool:
+        """Saves; whether a listener wants the program to stop."""
+        saver = self._found_saver()
+        for listener in self._listeners:
+            listener.before_save(session, step)
+        saver.save(session, self._path, global_step=step, write_meta_graph=self._save_graph_def)
+        wanted = [listener.after_save(session, step) for listener in self._listeners]
+        return any(wanted)
+
+    def _found_saver(self) -> Any:
+        if self._saver is not None:
+            return self._saver
+        if self._scaffold is not None:
+            return self._scaffold.saver
+        there = get_default_graph().get_collection(GraphKeys.SAVERS)
+        if len(there) != 1:
+            raise RuntimeError(
+                f"{'No items' if not there else 'More than one item'} in collection {GraphKeys.SAVERS}: "
+                "give the hook a saver or a scaffold"
+            )
+        return there[0]
+
+
+def write_graph_text(graph: Any, folder: str) -> None:
+    """Writes a graph as ``graph.pbtxt``; one that has no such form is left out with a warning.
+
+    Args:
+        graph: the graph.
+        folder: where to, made if it does not exist.
+    """
+    try:
+        write_graph(graph, folder, "graph.pbtxt")
+    except ValueError as exc:
+        # Training and checkpoints need no such file.
+        _log.warning("the graph is not written to %r: %s", folder, exc)

@@ -1,0 +1,14 @@
+"""``tf.contrib.framework``: the global step, which ``tf.train`` has since."""
+
+from __future__ import annotations
+
+from actorsession.train import (
+    assert_global_step,
+    create_global_step,
+    get_global_step,
+    get_or_create_global_step,
+)
+
+__all__ = [
+    "assert_global_step", "create_global_step", "get_global_step", "get_or_create_global_step",
+]  # fmt: skip

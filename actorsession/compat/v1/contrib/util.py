@@ -1,0 +1,8 @@
+"""``tf.contrib.util``: tensors as messages and back."""
+
+from __future__ import annotations
+
+from actorsession.graph.static import get_static_value as constant_value
+from actorsession.interop import make_ndarray, make_tensor_proto
+
+__all__ = ["constant_value", "make_ndarray", "make_tensor_proto"]

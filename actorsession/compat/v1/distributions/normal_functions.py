@@ -1,0 +1,71 @@
+"""Functions of the standard normal and the standard Laplace distribution, exact far from the middle."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from actorsession import ops
+from actorsession.graph.dtypes import float32, float64
+from actorsession.graph.operation import Tensor
+
+__all__ = ["log_cdf_laplace", "log_ndtr", "ndtr"]
+
+# Below, the series is exact enough; above, the logarithm of the function itself still is.
+_SERIES_BELOW = {float32: -10.0, float64: -20.0}
+_SERIES_TERMS = 3
+
+
+def ndtr(x: Tensor) -> Tensor:
+    """The probability that a standard normal number is ``x`` or lower.
+
+    Raises:
+        TypeError: unless ``x`` is float32 or float64.
+    """
+    _check(x)
+    w = x * np.array(math.sqrt(0.5), x.dtype.np_dtype)
+    z = ops.abs(w)
+    # Away from the middle by the function whose values are small there, for the sake of their digits.
+    tail = ops.erfc(z)
+    outside = ops.where_v2(w > 0.0, 2.0 - tail, tail)
+    return 0.5 * ops.where_v2(z < math.sqrt(0.5), 1.0 + ops.erf(w), outside)
+
+
+def log_ndtr(x: Tensor) -> Tensor:
+    """The logarithm of ``ndtr``, which stays finite where that is 0.
+
+    Raises:
+        TypeError: unless ``x`` is float32 or float64.
+    """
+    _check(x)
+    lower = np.array(_SERIES_BELOW[x.dtype], x.dtype.np_dtype)
+    # Each side gets arguments that it can take: its gradient is computed where it is not chosen, too.
+    middle = ops.log(ndtr(ops.maximum(x, lower)))
+    zero = ops.zeros([], x.dtype)
+    return ops.where_v2(
+        x > 1.0,
+        ops.log1p(-ndtr(-ops.maximum(x, zero))),
+        ops.where_v2(x > lower, middle, _log_series(ops.minimum(x, lower))),
+    )
+
+
+def _log_series(x: Tensor) -> Tensor:
+    """The asymptotic series of ``log_ndtr`` for numbers far below 0."""
+    square = ops.square(x)
+    total, term = ops.ones_like(x), ops.ones_like(x)
+    for n in range(1, _SERIES_TERMS + 1):
+        term = term * float(1 - 2 * n) / square
+        total = total + term
+    return -0.5 * square - ops.log(-x) - 0.5 * math.log(2.0 * math.pi) + ops.log(total)
+
+
+def log_cdf_laplace(x: Tensor) -> Tensor:
+    """The logarithm of the probability that a standard Laplace number is ``x`` or lower."""
+    upper = ops.log1p(-0.5 * ops.exp(-ops.abs(x)))
+    return ops.where_v2(x < 0.0, x - math.log(2.0), upper)
+
+
+def _check(x: Tensor) -> None:
+    if x.dtype not in _SERIES_BELOW:
+        raise TypeError(f"x.dtype={x.dtype.name} is not handled: it is float32 or float64")

@@ -1,0 +1,35 @@
+"""``tf.dtypes``: element types and what changes them."""
+
+from __future__ import annotations
+
+from actorsession.compat.v1.forms import as_dtype
+from actorsession.graph.dtypes import (
+    DType,
+    bfloat16,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    resource,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    variant,
+)
+from actorsession.graph.dtypes import bool_ as bool
+from actorsession.ops import as_string, cast, complex, saturate_cast
+
+__all__ = [
+    "DType", "as_dtype", "as_string", "bfloat16", "bool", "cast", "complex", "complex64", "complex128",
+    "double", "float16", "float32", "float64", "half", "int8", "int16", "int32", "int64", "resource",
+    "saturate_cast", "string", "uint8", "uint16", "uint32", "uint64", "variant",
+]  # fmt: skip
+
+double, half = float64, float16

@@ -1,0 +1,48 @@
+"""``tf.io``: what brings values in from outside, and takes them out, under its later name."""
+
+from __future__ import annotations
+
+from actorsession.compat.v1.python_io import (
+    TFRecordCompressionType,
+    TFRecordOptions,
+    TFRecordWriter,
+    tf_record_iterator,
+)
+from actorsession.interop import write_graph
+from actorsession.ops import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    PaddingFIFOQueue,
+    PriorityQueue,
+    QueueBase,
+    RandomShuffleQueue,
+    SparseFeature,
+    VarLenFeature,
+    decode_base64,
+    decode_compressed,
+    decode_csv,
+    decode_json_example,
+    decode_raw,
+    encode_base64,
+    matching_files,
+    parse_example,
+    parse_sequence_example,
+    parse_single_example,
+    parse_single_sequence_example,
+    parse_tensor,
+    read_file,
+    serialize_tensor,
+    write_file,
+)
+from actorsession.ops.image import decode_jpeg, decode_png, encode_jpeg, encode_png
+from actorsession.train import match_filenames_once
+
+__all__ = [
+    "FixedLenFeature", "FixedLenSequenceFeature", "PaddingFIFOQueue", "PriorityQueue", "QueueBase",
+    "RandomShuffleQueue", "SparseFeature", "TFRecordCompressionType", "TFRecordOptions",
+    "TFRecordWriter", "VarLenFeature", "decode_base64", "decode_compressed", "decode_csv",
+    "decode_jpeg", "decode_json_example", "decode_png", "decode_raw", "encode_base64", "encode_jpeg",
+    "encode_png", "match_filenames_once", "matching_files", "parse_example", "parse_sequence_example",
+    "parse_single_example", "parse_single_sequence_example", "parse_tensor", "read_file",
+    "serialize_tensor", "tf_record_iterator", "write_file", "write_graph",
+]  # fmt: skip

@@ -1,0 +1,87 @@
+"""How many elements over many steps are hits and misses: positives and negatives, true and false.
+
+Part of ``metrics``, which says what all metrics have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from actorsession import ops
+from actorsession.compat.v1.metric_counts import (
+    KINDS,
+    Names,
+    Pair,
+    at_thresholds,
+    collected,
+    count_where,
+    fitted,
+)
+from actorsession.graph.dtypes import bool_
+
+__all__ = [
+    "false_negatives", "false_negatives_at_thresholds", "false_positives",
+    "false_positives_at_thresholds", "true_negatives", "true_negatives_at_thresholds", "true_positives",
+    "true_positives_at_thresholds",
+]  # fmt: skip
+
+
+def _counter(key: str) -> Callable[..., Pair]:
+    """The metric that counts elements of one kind."""
+    kind, says, predicts = KINDS[key]
+
+    def count(
+        labels: Any,
+        predictions: Any,
+        weights: Any = None,
+        metrics_collections: Names = None,
+        updates_collections: Names = None,
+        name: str | None = None,
+    ) -> Pair:
+        with ops.variable_scope(name, kind):
+            predicted, wanted, weight = fitted(
+                ops.cast(predictions, bool_), ops.cast(labels, bool_), weights
+            )
+            found = ops.logical_and(ops.equal(wanted, says), ops.equal(predicted, predicts))
+            return count_where(found, weight, metrics_collections, updates_collections)
+
+    count.__name__ = count.__qualname__ = kind
+    count.__doc__ = (
+        f"The weighted number of {kind.replace('_', ' ')}: labels that are {says}, predicted "
+        f"{predicts}; arguments as ``mean``."
+    )
+    return count
+
+
+def _counter_at(key: str) -> Callable[..., Pair]:
+    """The metric that counts elements of one kind for each threshold of predictions."""
+    kind, _, _ = KINDS[key]
+
+    def count(
+        labels: Any,
+        predictions: Any,
+        thresholds: Sequence[float],
+        weights: Any = None,
+        metrics_collections: Names = None,
+        updates_collections: Names = None,
+        name: str | None = None,
+    ) -> Pair:
+        with ops.variable_scope(name, kind):
+            values, updates = at_thresholds(labels, predictions, thresholds, weights, (key,))
+            value = ops.convert_to_tensor(values[key])
+            return collected(value, updates[key], metrics_collections, updates_collections)
+
+    count.__name__ = count.__qualname__ = f"{kind}_at_thresholds"
+    count.__doc__ = f"As ``{kind}``, with predictions above each threshold taken as true."
+    return count
+
+
+true_positives = _counter("tp")
+false_positives = _counter("fp")
+true_negatives = _counter("tn")
+false_negatives = _counter("fn")
+true_positives_at_thresholds = _counter_at("tp")
+false_positives_at_thresholds = _counter_at("fp")
+true_negatives_at_thresholds = _counter_at("tn")
+false_negatives_at_thresholds = _counter_at("fn")

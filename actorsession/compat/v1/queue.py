@@ -1,0 +1,15 @@
+"""``tf.queue``: the queues, under their later name."""
+
+from __future__ import annotations
+
+from actorsession.ops import (
+    FIFOQueue,
+    PaddingFIFOQueue,
+    PriorityQueue,
+    QueueBase,
+    RandomShuffleQueue,
+)
+
+__all__ = [
+    "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue",
+]  # fmt: skip

@@ -1,0 +1,7 @@
+"""``tf.train.queue_runner``: what fills queues, under the name of its former module."""
+
+from __future__ import annotations
+
+from actorsession.train import QueueRunner, add_queue_runner, start_queue_runners
+
+__all__ = ["QueueRunner", "add_queue_runner", "start_queue_runners"]

@@ -1,0 +1,172 @@
+"""Who makes the sessions of monitored sessions: the task that prepares the model, and those that wait for it.
+
+``monitored`` uses them; ``session_manager`` does the work.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from actorsession import ops
+from actorsession.compat.v1.graph_parts import found_or_made, initialises_locally
+from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.savers import Saver
+from actorsession.compat.v1.session_manager import SessionManager
+from actorsession.compat.v1.sessions import Session
+from actorsession.ops import GraphKeys
+
+__all__ = ["ChiefSessionCreator", "Scaffold", "SessionCreator", "WorkerSessionCreator"]
+
+_POLL_SECONDS = 0.5  # between two looks at whether the chief has initialised the variables
+
+
+class Scaffold:
+    """The operations that a program needs beside its own; those left out are made.
+
+    Args:
+        init_op: gives variables their values.
+        init_feed_dict: what is fed for it.
+        init_fn: called with the scaffold and the session after it.
+        ready_op: gives the names of variables that have no value.
+        ready_for_local_init_op: gives the names of those that must have one before ``local_init_op`` runs.
+        local_init_op: initialises what belongs to one session.
+        summary_op: accepted for TensorFlow's sake.
+        saver: saves and restores.
+        copy_from_scaffold: another one, whose parts stand in for those that are left out.
+        local_init_feed_dict: what is fed for ``local_init_op``.
+    """
+
+    def __init__(
+        self,
+        init_op: Any = None,
+        init_feed_dict: Any = None,
+        init_fn: Callable[[Any, Any], None] | None = None,
+        ready_op: Any = None,
+        ready_for_local_init_op: Any = None,
+        local_init_op: Any = None,
+        summary_op: Any = None,
+        saver: Any = None,
+        copy_from_scaffold: Scaffold | None = None,
+        local_init_feed_dict: Any = None,
+    ) -> None:
+        def part(name: str, given: Any) -> Any:
+            return getattr(copy_from_scaffold, name, None) if given is None else given
+
+        self.init_op = part("init_op", init_op)
+        self.init_feed_dict = part("init_feed_dict", init_feed_dict)
+        self.init_fn = init_fn
+        self.ready_op = part("ready_op", ready_op)
+        self.ready_for_local_init_op = part("ready_for_local_init_op", ready_for_local_init_op)
+        self.local_init_op = part("local_init_op", local_init_op)
+        self.summary_op = part("summary_op", summary_op)
+        self.saver = part("saver", saver)
+        self.local_init_feed_dict = part("local_init_feed_dict", local_init_feed_dict)
+
+    def finalize(self) -> Scaffold:
+        """Finds or makes what is missing, and finalizes the default graph."""
+        graph = get_default_graph()
+        made: Mapping[str, tuple[str, Callable[[], Any]]] = {
+            "init_op": (GraphKeys.INIT_OP, ops.global_variables_initializer),
+            "ready_op": (GraphKeys.READY_OP, ops.report_uninitialized_variables),
+            "ready_for_local_init_op": (
+                GraphKeys.READY_FOR_LOCAL_INIT_OP,
+                lambda: ops.report_uninitialized_variables(ops.global_variables()),
+            ),
+            "local_init_op": (GraphKeys.LOCAL_INIT_OP, initialises_locally),
+            "saver": (GraphKeys.SAVERS, lambda: Saver(allow_empty=True)),
+        }
+        for name, (key, make) in made.items():
+            if getattr(self, name) is None:
+                setattr(self, name, found_or_made(key, make))
+        self.saver.build()
+        graph.finalize()
+        return self
+
+
+def _manager(scaffold: Scaffold) -> SessionManager:
+    return SessionManager(
+        scaffold.local_init_op, scaffold.ready_op, scaffold.ready_for_local_init_op,
+        recovery_wait_secs=_POLL_SECONDS, local_init_feed_dict=scaffold.local_init_feed_dict,
+    )  # fmt: skip
+
+
+class SessionCreator(abc.ABC):
+    """Makes the sessions of a ``MonitoredSession``."""
+
+    @abc.abstractmethod
+    def create_session(self) -> Session:
+        """A new session."""
+
+
+class ChiefSessionCreator(SessionCreator):
+    """Makes sessions of the task that initialises or restores the variables.
+
+    Args:
+        scaffold: the operations for it.
+        master: address of the master.
+        config: settings of the session.
+        checkpoint_dir: folder of checkpoints; the latest one is restored.
+        checkpoint_filename_with_path: a checkpoint to restore instead.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
+    ) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._master = master
+        self._config = config
+        self._folder = checkpoint_dir
+        self._path = checkpoint_filename_with_path
+
+    def create_session(self) -> Session:
+        """A new session, in which all variables have values.
+
+        Raises:
+            RuntimeError: if they have none when they were initialised; it names them.
+        """
+        scaffold = self._scaffold.finalize()
+        init_fn = scaffold.init_fn
+        return _manager(scaffold).prepare_session(
+            self._master, scaffold.init_op, scaffold.saver, self._folder, self._path,
+            config=self._config, init_feed_dict=scaffold.init_feed_dict,
+            init_fn=None if init_fn is None else lambda session: init_fn(scaffold, session),
+        )  # fmt: skip
+
+
+class WorkerSessionCreator(SessionCreator):
+    """Makes sessions of the other tasks, which wait until the variables have values.
+
+    Args:
+        scaffold: the operations for it.
+        master: address of the master.
+        config: settings of the session.
+        max_wait_secs: seconds to wait at most.
+    """
+
+    def __init__(
+        self,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        max_wait_secs: float = 30 * 60,
+    ) -> None:
+        self._scaffold = scaffold or Scaffold()
+        self._master = master
+        self._config = config
+        self._limit = max_wait_secs
+
+    def create_session(self) -> Session:
+        """A new session, when all variables have values.
+
+        Raises:
+            DeadlineExceededError: if they have none for too long; it names them.
+        """
+        manager = _manager(self._scaffold.finalize())
+        return manager.wait_for_session(self._master, self._config, self._limit)

@@ -1,0 +1,302 @@
+"""``SessionManager``: sessions in which a model is ready, made by the task that prepares it and by others.
+
+``Supervisor`` and the session creators of ``monitored`` stand on it. The chief restores a checkpoint or
+initialises; the other tasks look again and again until it has. A session that turns out not to be ready is
+closed. Waits end with their limit in time; between two looks a task sleeps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.sessions import Session
+from actorsession.errors import (
+    AbortedError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    UnavailableError,
+)
+from actorsession.train import get_checkpoint_state
+
+__all__ = ["SessionManager"]
+
+_log = logging.getLogger("actorsession.compat")
+
+# What a session fails with while a task of its cluster has not been started, or is started again.
+_NOT_THERE_YET = (AbortedError, DeadlineExceededError, UnavailableError)
+
+
+class SessionManager:
+    """Makes sessions in which a model is ready.
+
+    Args:
+        local_init_op: initialises what belongs to one session; run in every new one.
+        ready_op: gives the names of variables that have no value; empty when the model is ready.
+        ready_for_local_init_op: likewise, of those that ``local_init_op`` reads.
+        graph: the graph; the default graph if left out.
+        recovery_wait_secs: seconds between two looks whether a model or a checkpoint is there.
+        local_init_run_options: how ``local_init_op`` is run.
+        local_init_feed_dict: what is fed for it.
+
+    Raises:
+        ValueError: for a ``ready_for_local_init_op`` without ``local_init_op``.
+    """
+
+    def __init__(
+        self,
+        local_init_op: Any = None,
+        ready_op: Any = None,
+        ready_for_local_init_op: Any = None,
+        graph: Any = None,
+        recovery_wait_secs: float = 30,
+        local_init_run_options: Any = None,
+        local_init_feed_dict: Any = None,
+    ) -> None:
+        if ready_for_local_init_op is not None and local_init_op is None:
+            raise ValueError(
+                "If you pass a ready_for_local_init_op you must also pass a local_init_op , "
+                f"ready_for_local_init_op [{ready_for_local_init_op}]"
+            )
+        self._local_init_op = local_init_op
+        self._ready_op = ready_op
+        self._ready_for_local_init_op = ready_for_local_init_op
+        self._graph = get_default_graph() if graph is None else graph
+        self._recovery_wait_secs = recovery_wait_secs
+        self._local_init_run_options = local_init_run_options
+        self._local_init_feed_dict = local_init_feed_dict
+
+    # -- the chief -----------------------------------------------------------------------------
+
+    def prepare_session(
+        self,
+        master: str,
+        init_op: Any = None,
+        saver: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
+        wait_for_checkpoint: bool = False,
+        max_wait_secs: float = 7200,
+        config: Any = None,
+        init_feed_dict: Any = None,
+        init_fn: Callable[[Any], Any] | None = None,
+    ) -> Session:
+        """A session in which the model is restored if there is a checkpoint, and initialised if not.
+
+        Args:
+            master: address of the master.
+            init_op: gives variables their values.
+            saver: restores; without it there is nothing to restore.
+            checkpoint_dir: folder of checkpoints; the latest one is restored.
+            checkpoint_filename_with_path: a checkpoint to restore instead.
+            wait_for_checkpoint: whether to wait until there is a checkpoint.
+            max_wait_secs: how long; then the model is initialised.
+            config: settings of the session.
+            init_feed_dict: what is fed for ``init_op``.
+            init_fn: called with the session after it.
+
+        Raises:
+            RuntimeError: if there is nothing to initialise with, or the model is not ready after it.
+            ValueError: for both a folder and a checkpoint.
+        """
+        session = Session(master, graph=self._graph, config=config)
+        with _closed_on_error(session):
+            restored = self._restore(
+                session, saver, checkpoint_dir, checkpoint_filename_with_path,
+                max_wait_secs if wait_for_checkpoint else 0.0,
+            )  # fmt: skip
+            if not restored:
+                self._initialise(session, init_op, init_feed_dict, init_fn)
+            used = f"Init op: {_name(init_op)}, init fn: {init_fn}"
+            lacking = self._try_local_init(session)
+            if lacking is not None:
+                raise RuntimeError(
+                    "Init operations did not make model ready for local_init.  "
+                    f"{used}, error: {lacking}"
+                )
+            lacking = _lacking(self._ready_op, session)
+            if lacking is not None:
+                raise RuntimeError(
+                    f"Init operations did not make model ready.  {used}, local_init_op: "
+                    f"{_name(self._local_init_op)}, error: {lacking}"
+                )
+        return session
+
+    def recover_session(
+        self,
+        master: str,
+        saver: Any = None,
+        checkpoint_dir: str | None = None,
+        checkpoint_filename_with_path: str | None = None,
+        wait_for_checkpoint: bool = False,
+        max_wait_secs: float = 7200,
+        config: Any = None,
+    ) -> tuple[Session, bool]:
+        """A session whose model is restored if that makes it ready; arguments as ``prepare_session``.
+
+        Returns:
+            The session, and whether its model is ready; if not, it is for the program to initialise it.
+        """
+        session = Session(master, graph=self._graph, config=config)
+        with _closed_on_error(session):
+            restored = self._restore(
+                session, saver, checkpoint_dir, checkpoint_filename_with_path,
+                max_wait_secs if wait_for_checkpoint else 0.0,
+            )  # fmt: skip
+            lacking = self._try_local_init(session)
+            if not restored:
+                return session, False
+            if lacking is None:
+                lacking = _lacking(self._ready_op, session)
+        if lacking is not None:
+            _log.info(
+                "what was restored from %s did not make the model ready: %s",
+                checkpoint_dir or checkpoint_filename_with_path, lacking,
+            )  # fmt: skip
+        return session, lacking is None
+
+    def _initialise(
+        self, session: Session, init_op: Any, feeds: Any, init_fn: Callable[[Any], Any] | None
+    ) -> None:
+        if init_op is None and init_fn is None and self._local_init_op is None:
+            raise RuntimeError(
+                "Model is not initialized and no init_op or init_fn or local_init_op was given"
+            )
+        if init_op is not None:
+            session.run(init_op, feed_dict=feeds)
+        if init_fn is not None:
+            init_fn(session)
+
+    def _restore(
+        self, session: Session, saver: Any, folder: str | None, path: str | None, patience: float
+    ) -> bool:
+        """Restores a checkpoint, waiting for it so long; whether there was one."""
+        if folder and path:
+            raise ValueError(
+                "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
+            )
+        if saver is None or not (folder or path):
+            return False
+        if path or not folder:
+            saver.restore(session, path)
+            return True
+        end = time.monotonic() + patience
+        while not (state := get_checkpoint_state(folder)) or not state.model_checkpoint_path:
+            if time.monotonic() >= end:
+                return False
+            _log.info("waiting for a checkpoint in %s", folder)
+            self._sleep(end)
+        saver.restore(session, state.model_checkpoint_path)
+        saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
+        return True
+
+    # -- the other tasks -----------------------------------------------------------------------
+
+    def wait_for_session(
+        self, master: str, config: Any = None, max_wait_secs: float | None = math.inf
+    ) -> Session:
+        """A session, when another task has made the model ready.
+
+        Tasks of the cluster that are not there yet are waited for as well; where there is no limit in time
+        only as long as creating a session takes, and then that is the error. A look that is under way when
+        the time is over is not cut short.
+
+        Args:
+            master: address of the master.
+            config: settings of the session.
+            max_wait_secs: how long to wait; without limit if ``None``.
+
+        Raises:
+            DeadlineExceededError: if the model is not ready in that time; says what it lacks.
+        """
+        limit = math.inf if max_wait_secs is None else max_wait_secs
+        end = time.monotonic() + limit
+        while True:
+            session, lacking = self._look(master, config, tolerant=limit < math.inf)
+            if session is not None:
+                return session
+            if time.monotonic() + self._recovery_wait_secs > end:
+                raise DeadlineExceededError(
+                    f"Session was not ready after waiting {limit:g} secs. {lacking}"
+                )
+            _log.info("waiting for the model to be ready: %s", lacking)
+            self._sleep(end)
+
+    def _look(
+        self, master: str, config: Any, *, tolerant: bool
+    ) -> tuple[Session | None, str | None]:
+        """A session if the model is ready, else what it lacks.
+
+        Each look is a session of its own: one that was made before the chief began may belong to tasks that
+        were started again since.
+        """
+        session = None
+        try:
+            session = Session(master, graph=self._graph, config=config)
+            lacking = self._try_local_init(session)
+            if lacking is None:
+                lacking = _lacking(self._ready_op, session)
+            if lacking is None:
+                ready, session = session, None
+                return ready, None
+        except _NOT_THERE_YET as exc:
+            if not tolerant:
+                raise
+            lacking = str(exc)
+        finally:
+            if session is not None:
+                with contextlib.suppress(Exception):
+                    session.close()
+        return None, lacking
+
+    # -- both ----------------------------------------------------------------------------------
+
+    def _try_local_init(self, session: Session) -> str | None:
+        """Initialises what is the session's own; what the model lacks for that, if it does."""
+        if self._local_init_op is None:
+            return None
+        lacking = _lacking(self._ready_for_local_init_op, session)
+        if lacking is None:
+            session.run(
+                self._local_init_op, self._local_init_feed_dict, self._local_init_run_options
+            )
+        return lacking
+
+    def _sleep(self, end: float) -> None:
+        time.sleep(max(0.0, min(self._recovery_wait_secs, end - time.monotonic())))
+
+
+def _lacking(op: Any, session: Session) -> str | None:
+    """What a test for readiness complains of; nothing if it is content, or there is none."""
+    if op is None:
+        return None
+    try:
+        said = session.run(op)
+    except FailedPreconditionError as exc:  # reading a variable that has no value
+        return str(exc)
+    if said is None or np.size(said) == 0 or np.asarray(said).dtype == np.int32:
+        return None  # numbers: the ranks that assert_variables_initialized gives
+    names = [name.decode() if isinstance(name, bytes) else str(name) for name in np.ravel(said)]
+    return f"Variables not initialized: {', '.join(names)}"
+
+
+def _name(made: Any) -> str:
+    if made is None:
+        return "None"
+    return str(getattr(made, "name", None) or f"<no name for {type(made)}>")
+
+
+@contextlib.contextmanager
+def _closed_on_error(session: Session) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        session.close()
+        raise

@@ -1,0 +1,390 @@
+"""``Supervisor``: initialises or restores a model, saves it now and then, and stops all threads together.
+
+The older form of ``MonitoredTrainingSession``, which many programs have: a coordinator, a saver and a
+``SessionManager`` behind one face. The chief prepares the model and runs the services; other tasks wait for
+it. There are no summaries here: what is to write them is refused, and what TensorFlow counts in them goes to
+the log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from actorsession import ops
+from actorsession.compat.v1.checkpoint_hooks import write_graph_text
+from actorsession.compat.v1.graph_parts import found_or_made, initialises_locally
+from actorsession.compat.v1.graphs import adopted, get_default_graph
+from actorsession.compat.v1.savers import Saver
+from actorsession.compat.v1.session_manager import SessionManager
+from actorsession.compat.v1.sessions import Session
+from actorsession.errors import UnimplementedError
+from actorsession.ops import GraphKeys
+from actorsession.train import Coordinator, LooperThread, get_global_step
+from actorsession.train import global_step as read_step
+
+__all__ = ["Supervisor"]
+
+_log = logging.getLogger("actorsession.compat")
+
+
+class Supervisor:
+    """Looks after a training program.
+
+    Everything about the graph is found in its collections, or made, unless it is given; ``None`` is for
+    nothing. The graph is finalized afterwards.
+
+    Args:
+        graph: the graph; the default graph if left out.
+        ready_op: gives the names of variables that have no value.
+        ready_for_local_init_op: gives those that must have one before ``local_init_op`` runs.
+        is_chief: whether this task initialises, restores and saves; others wait for it.
+        init_op: gives variables their values where no checkpoint does.
+        init_feed_dict: what is fed for it.
+        local_init_op: initialises what belongs to one session.
+        logdir: folder of checkpoints; without it nothing is restored or saved.
+        summary_op: ``None``, or left out.
+        saver: saves and restores.
+        global_step: counts steps; behind the names of checkpoints, and in the log.
+        save_summaries_secs: seconds from one line in the log with steps per second to the next; 0 for none.
+        save_model_secs: seconds from one checkpoint to the next; 0 for none.
+        recovery_wait_secs: seconds between two looks whether the model is ready.
+        stop_grace_secs: how long threads may take to end.
+        checkpoint_basename: what the files of checkpoints begin with.
+        session_manager: makes sessions instead of one of its own.
+        summary_writer: ``None``, or left out.
+        init_fn: called with the session after ``init_op``.
+        local_init_run_options: how ``local_init_op`` is run.
+
+    Raises:
+        UnimplementedError: for a summary operation or writer.
+    """
+
+    # The value that stands for what is left out; ``None`` means that there is to be nothing.
+    USE_DEFAULT = 0
+
+    def __init__(
+        self,
+        graph: Any = None,
+        ready_op: Any = USE_DEFAULT,
+        ready_for_local_init_op: Any = USE_DEFAULT,
+        is_chief: bool = True,
+        init_op: Any = USE_DEFAULT,
+        init_feed_dict: Any = None,
+        local_init_op: Any = USE_DEFAULT,
+        logdir: str | None = None,
+        summary_op: Any = USE_DEFAULT,
+        saver: Any = USE_DEFAULT,
+        global_step: Any = USE_DEFAULT,
+        save_summaries_secs: float = 120,
+        save_model_secs: float = 600,
+        recovery_wait_secs: float = 30,
+        stop_grace_secs: float = 120,
+        checkpoint_basename: str = "model.ckpt",
+        session_manager: Any = None,
+        summary_writer: Any = USE_DEFAULT,
+        init_fn: Callable[[Any], Any] | None = None,
+        local_init_run_options: Any = None,
+    ) -> None:
+        for name, given in (("summary_op", summary_op), ("summary_writer", summary_writer)):
+            if not (given is None or _left_out(given)):
+                raise UnimplementedError(
+                    f"there are no summaries here, so {name} is None or left out, got {given!r:.100}"
+                )
+        graph = get_default_graph() if graph is None else adopted(graph)
+        with graph.as_default():
+            self.ready_op = _found(ready_op, GraphKeys.READY_OP, ops.report_uninitialized_variables)
+            """Gives the names of variables that have no value."""
+            self.ready_for_local_init_op = _found(
+                ready_for_local_init_op, GraphKeys.READY_FOR_LOCAL_INIT_OP, lambda: None
+            )
+            """Gives the names of those that must have one before ``local_init_op`` runs, if any."""
+            self.init_op = _found(init_op, GraphKeys.INIT_OP, ops.global_variables_initializer)
+            """Gives variables their values."""
+            self.local_init_op = _found(local_init_op, GraphKeys.LOCAL_INIT_OP, initialises_locally)
+            """Initialises what belongs to one session."""
+            self.saver = _found(saver, GraphKeys.SAVERS, _saver)
+            """Saves and restores; nothing in a graph without variables."""
+            self.global_step = _found(global_step, GraphKeys.GLOBAL_STEP, _global_step)
+            """Counts steps, if anything does."""
+        self._graph = graph
+        self._logdir = logdir if is_chief else None
+        self._init_fn = init_fn
+        self._stop_grace_secs = stop_grace_secs
+        self.init_feed_dict = init_feed_dict
+        """What is fed for ``init_op``."""
+        self.is_chief = is_chief
+        """Whether this task initialises, restores and saves."""
+        self.coord = Coordinator()
+        """Tells threads when to stop."""
+        self.save_model_secs = save_model_secs if is_chief else None
+        """Seconds from one checkpoint to the next."""
+        self.save_summaries_secs = save_summaries_secs if is_chief else None
+        """Seconds from one line with steps per second to the next."""
+        self.save_path = os.path.join(logdir, checkpoint_basename) if logdir and is_chief else None
+        """What the paths of checkpoints begin with."""
+        self.summary_op = None
+        self.summary_writer = None
+        self.session_manager = session_manager or SessionManager(
+            self.local_init_op, self.ready_op, self.ready_for_local_init_op, graph,
+            recovery_wait_secs, local_init_run_options,
+        )  # fmt: skip
+        """Makes the sessions."""
+        graph.finalize()
+
+    # -- sessions ------------------------------------------------------------------------------
+
+    def prepare_or_wait_for_session(
+        self,
+        master: str = "",
+        config: Any = None,
+        wait_for_checkpoint: bool = False,
+        max_wait_secs: float = 7200,
+        start_standard_services: bool = True,
+    ) -> Session:
+        """A session in which the model is ready: prepared by the chief, waited for by the others.
+
+        Args:
+            master: address of the master.
+            config: settings of the session.
+            wait_for_checkpoint: whether the chief waits until there is a checkpoint.
+            max_wait_secs: how long that, or the chief, is waited for.
+            start_standard_services: whether the chief saves beside the program, and queues are filled.
+
+        Raises:
+            RuntimeError: if the chief's model is not ready when it was initialised.
+            DeadlineExceededError: if the chief does not make it ready in time.
+        """
+        self.coord.clear_stop()
+        if self.is_chief:
+            session: Session = self.session_manager.prepare_session(
+                master, init_op=self.init_op, saver=self.saver, checkpoint_dir=self._logdir,
+                wait_for_checkpoint=wait_for_checkpoint, max_wait_secs=max_wait_secs,
+                config=config, init_feed_dict=self.init_feed_dict, init_fn=self._init_fn,
+            )  # fmt: skip
+            if self._logdir:
+                write_graph_text(self._graph, self._logdir)
+            if start_standard_services:
+                self.start_standard_services(session)
+        else:
+            session = self.session_manager.wait_for_session(
+                master, config=config, max_wait_secs=max_wait_secs
+            )
+        if start_standard_services:
+            self.start_queue_runners(session)
+        return session
+
+    @contextlib.contextmanager
+    def managed_session(
+        self,
+        master: str = "",
+        config: Any = None,
+        start_standard_services: bool = True,
+        close_summary_writer: bool = True,
+    ) -> Iterator[Session]:
+        """A block with such a session, after which all threads are stopped and the session is closed.
+
+        An error of the block or of a thread is raised when that is done; the end of input is none.
+
+        Args:
+            master: address of the master.
+            config: settings of the session.
+            start_standard_services: as for ``prepare_or_wait_for_session``.
+            close_summary_writer: accepted for TensorFlow's sake.
+        """
+        session = None
+        try:
+            session = self.prepare_or_wait_for_session(
+                master, config, start_standard_services=start_standard_services
+            )
+            yield session
+        except Exception as exc:
+            self.request_stop(exc)
+        finally:
+            try:
+                self.stop(close_summary_writer=close_summary_writer)
+            finally:
+                if session is not None:
+                    with contextlib.suppress(Exception):
+                        session.close()
+
+    # -- threads -------------------------------------------------------------------------------
+
+    def start_standard_services(self, sess: Any) -> list[threading.Thread] | None:
+        """Starts what saves the model and logs steps per second, beside the program.
+
+        Args:
+            sess: the session.
+
+        Returns:
+            The threads; nothing without a ``logdir``.
+
+        Raises:
+            RuntimeError: if this task is not the chief.
+        """
+        if not self.is_chief:
+            raise RuntimeError(
+                "Only chief supervisor can start standard services. Because only chief supervisors can "
+                "write events."
+            )
+        if not self._logdir:
+            _log.warning("standard services need a logdir: nothing is saved")
+            return None
+        threads: list[threading.Thread] = []
+        if self.save_summaries_secs and self.global_step is not None:
+            threads.append(_StepCounter(self, sess))
+        if self.save_model_secs and self.saver is not None:
+            threads.append(LooperThread(self.coord, self.save_model_secs, self._save, [sess]))
+        for thread in threads:
+            thread.start()
+        return threads
+
+    def _save(self, sess: Any) -> None:
+        _log.info("saving a checkpoint to %s", self.save_path)
+        self.saver.save(sess, self.save_path, global_step=self.global_step)
+
+    def start_queue_runners(
+        self, sess: Any, queue_runners: Sequence[Any] | None = None
+    ) -> list[threading.Thread]:
+        """Starts the threads of queue runners.
+
+        Args:
+            sess: the session.
+            queue_runners: which; all of the graph if left out.
+
+        Returns:
+            The threads.
+        """
+        if queue_runners is None:
+            queue_runners = self._graph.get_collection(GraphKeys.QUEUE_RUNNERS)
+        return [
+            thread
+            for runner in queue_runners
+            for thread in runner.create_threads(sess, coord=self.coord, daemon=True, start=True)
+        ]
+
+    def loop(
+        self,
+        timer_interval_secs: float | None,
+        target: Callable[..., Any],
+        args: Sequence[Any] | None = None,
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> LooperThread:
+        """Starts a thread that calls a function again and again until all stop.
+
+        Args:
+            timer_interval_secs: seconds from one call to the next; without pause if ``None``.
+            target: the function.
+            args: what it takes.
+            kwargs: what it takes by name.
+
+        Returns:
+            The thread.
+        """
+        return LooperThread.loop(
+            self.coord, timer_interval_secs, target, args or (), dict(kwargs or {})
+        )
+
+    # -- stopping ------------------------------------------------------------------------------
+
+    def stop(
+        self,
+        threads: Sequence[threading.Thread] | None = None,
+        close_summary_writer: bool = True,
+        ignore_live_threads: bool = False,
+    ) -> None:
+        """Stops all threads, and waits until they have ended; the session is left open.
+
+        Args:
+            threads: those to wait for beside the supervisor's own.
+            close_summary_writer: accepted for TensorFlow's sake.
+            ignore_live_threads: whether those that still run after ``stop_grace_secs`` are left alone.
+
+        Raises:
+            BaseException: what a thread failed with.
+            RuntimeError: if threads still run.
+        """
+        self.coord.request_stop()
+        self.coord.join(threads, self._stop_grace_secs, ignore_live_threads)
+
+    def request_stop(self, ex: Any = None) -> None:
+        """Tells all threads to stop; ``ex`` as for ``Coordinator.request_stop``."""
+        self.coord.request_stop(ex)
+
+    def should_stop(self) -> bool:
+        """Whether a stop was requested, by the program or a thread that failed."""
+        return self.coord.should_stop()
+
+    def stop_on_exception(self) -> contextlib.AbstractContextManager[None]:
+        """A block whose exceptions request a stop and go no further."""
+        return self.coord.stop_on_exception()
+
+    def wait_for_stop(self) -> None:
+        """Waits until a stop is requested."""
+        self.coord.wait_for_stop()
+
+    def summary_computed(self, sess: Any, summary: Any, global_step: Any = None) -> None:
+        """Refuses, as TensorFlow's does without a writer of summaries.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError("Writing a summary requires a summary writer.")
+
+    # The names of the first programs.
+    PrepareSession = prepare_or_wait_for_session
+    StartQueueRunners = start_queue_runners
+    StartStandardServices = start_standard_services
+    Stop = stop
+    RequestStop = request_stop
+    Loop = loop
+    ShouldStop = should_stop
+    StopOnException = stop_on_exception
+    WaitForStop = wait_for_stop
+    SummaryComputed = summary_computed
+
+
+class _StepCounter(LooperThread):
+    """Logs how many steps are made in a second."""
+
+    def __init__(self, supervisor: Supervisor, session: Any) -> None:
+        super().__init__(supervisor.coord, supervisor.save_summaries_secs)
+        self._session = session
+        self._counter = supervisor.global_step
+
+    def start_loop(self) -> None:
+        """Counts from here."""
+        self._time, self._step = time.monotonic(), read_step(self._session, self._counter)
+
+    def run_loop(self) -> None:
+        """Logs what was made since the last call."""
+        now, step = time.monotonic(), read_step(self._session, self._counter)
+        if now > self._time:
+            rate = (step - self._step) / (now - self._time)
+            _log.info("%s/sec: %g", self._counter.op.name, rate)
+        self._time, self._step = now, step
+
+
+def _left_out(given: Any) -> bool:
+    return isinstance(given, int) and given == Supervisor.USE_DEFAULT
+
+
+def _found(given: Any, key: str, make: Callable[[], Any]) -> Any:
+    return found_or_made(key, make) if _left_out(given) else given
+
+
+def _saver() -> Saver | None:
+    return Saver() if ops.global_variables() else None
+
+
+def _global_step() -> Any:
+    try:
+        return get_global_step()
+    except TypeError as exc:
+        _log.warning("steps are not counted: %s", exc)
+        return None

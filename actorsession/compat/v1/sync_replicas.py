@@ -1,0 +1,67 @@
+"""``tf.train.SyncReplicasOptimizer``: with the hook by which a monitored session begins and goes on.
+
+The hook does what a program without one does by hand: it gives the replica's local state its value, puts the
+first tokens into the queue, and starts the queue runner of the chief.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorsession import train
+from actorsession.compat.v1.hooks import SessionRunHook
+
+__all__ = ["SyncReplicasOptimizer"]
+
+
+class SyncReplicasOptimizer(train.SyncReplicasOptimizer):
+    """``actorsession.train.SyncReplicasOptimizer``; arguments as there."""
+
+    def make_session_run_hook(self, is_chief: bool, num_tokens: int = -1) -> SessionRunHook:
+        """The hook of a replica, for ``MonitoredTrainingSession(hooks=[...])``.
+
+        Args:
+            is_chief: whether the replica is the one that applies the gradients.
+            num_tokens: how many tokens the chief puts into the queue first; as ``get_init_tokens_op``.
+        """
+        return _Hook(self, is_chief, num_tokens)
+
+
+class _Hook(SessionRunHook):
+    def __init__(self, optimizer: SyncReplicasOptimizer, is_chief: bool, num_tokens: int) -> None:
+        self._optimizer = optimizer
+        self._is_chief = is_chief
+        self._num_tokens = num_tokens
+        self._first_tokens: Any = None
+
+    def begin(self) -> None:
+        """Builds what the chief runs first.
+
+        Raises:
+            ValueError: before ``apply_gradients``.
+        """
+        if self._optimizer.chief_init_op is None:
+            raise ValueError("apply_gradients should be called before the hook is used.")
+        if self._is_chief:
+            self._first_tokens = self._optimizer.get_init_tokens_op(self._num_tokens)
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        """Gives the local state its value; the chief also starts the queue runner.
+
+        Raises:
+            RuntimeError: if a global variable has no value yet.
+        """
+        missing = session.run(self._optimizer.ready_for_local_init_op)
+        if len(missing):
+            names = ", ".join(name.decode() for name in missing)
+            raise RuntimeError(
+                f"Init operations did not make model ready for SyncReplicasOptimizer: {names} have no value"
+            )
+        if not self._is_chief:
+            session.run(self._optimizer.local_step_init_op)
+            return
+        session.run(self._optimizer.chief_init_op)
+        session.run(self._first_tokens)
+        self._optimizer.get_chief_queue_runner().create_threads(
+            session, coord=coord, daemon=True, start=True
+        )

@@ -1,0 +1,119 @@
+"""What tells tensors from other values, and turns those into tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from actorsession import ops
+from actorsession.graph.dtypes import DType, float32
+from actorsession.graph.operation import Tensor
+from actorsession.ops import IndexedSlices, SparseTensor, Variable
+
+__all__ = [
+    "assert_proper_iterable", "assert_same_float_dtype", "convert_to_tensor_or_indexed_slices",
+    "convert_to_tensor_or_sparse_tensor", "is_numeric_tensor", "is_symbolic_tensor", "is_tensor", "newaxis",
+]  # fmt: skip
+
+newaxis = None
+"""Between square brackets, an axis of length 1."""
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether a value is a tensor, sparse or not, a variable, or some rows of a tensor."""
+    return isinstance(x, (Tensor, SparseTensor, Variable, IndexedSlices))
+
+
+def is_symbolic_tensor(tensor: Any) -> bool:
+    """Whether a value is a tensor that each step computes, so no variable; sparse ones count."""
+    return isinstance(tensor, (Tensor, SparseTensor, IndexedSlices))
+
+
+def is_numeric_tensor(tensor: Any) -> bool:
+    """Whether a value is a tensor of numbers that can be computed with: no bool and no string."""
+    return is_tensor(tensor) and tensor.dtype.base_dtype.kind in "iufc"
+
+
+def convert_to_tensor_or_indexed_slices(
+    value: Any, dtype: DType | None = None, name: str | None = None
+) -> Tensor | IndexedSlices:
+    """A value as a tensor, but rows of a tensor as they are.
+
+    Args:
+        value: anything that ``convert_to_tensor`` takes, or ``IndexedSlices``.
+        dtype: element type.
+        name: wanted name of a constant.
+
+    Raises:
+        ValueError: for ``IndexedSlices`` of another dtype.
+    """
+    kept: Tensor | IndexedSlices = _as_is(value, IndexedSlices, dtype, name)
+    return kept
+
+
+def convert_to_tensor_or_sparse_tensor(
+    value: Any, dtype: DType | None = None, name: str | None = None
+) -> Tensor | SparseTensor:
+    """A value as a tensor, but sparse ones as they are; arguments as ``convert_to_tensor_or_indexed_slices``.
+
+    Raises:
+        RuntimeError: for a sparse tensor of another dtype.
+    """
+    if isinstance(value, ops.SparseTensorValue):
+        value = SparseTensor.from_value(value)
+    try:
+        kept: Tensor | SparseTensor = _as_is(value, SparseTensor, dtype, name)
+    except ValueError as exc:
+        if not isinstance(value, SparseTensor):
+            raise
+        raise RuntimeError(str(exc)) from None
+    return kept
+
+
+def _as_is(value: Any, kind: type[Any], dtype: DType | None, name: str | None) -> Any:
+    if not isinstance(value, kind):
+        return ops.convert_to_tensor(value, dtype, name)
+    if dtype is not None and value.dtype.base_dtype is not dtype.base_dtype:
+        raise ValueError(f"asked for {dtype.name}, and {value!r:.100} has {value.dtype.name}")
+    return value
+
+
+def assert_same_float_dtype(
+    tensors: Iterable[Any] | None = None, dtype: DType | None = None
+) -> DType:
+    """The floating type that tensors have in common.
+
+    Args:
+        tensors: tensors; ``None`` among them counts for nothing.
+        dtype: the type that they should have.
+
+    Returns:
+        The type; float32 if nothing has one.
+
+    Raises:
+        ValueError: if they differ, or the type is not floating.
+    """
+    for tensor in () if tensors is None else tensors:
+        if tensor is None:
+            continue
+        found = tensor.dtype.base_dtype
+        if dtype is not None and found is not dtype.base_dtype:
+            raise ValueError(f"{tensor!r:.100} must be of {dtype.name}, and it has {found.name}")
+        dtype = found
+    if dtype is None:
+        return float32
+    if not dtype.is_floating:
+        raise ValueError(f"a floating type is needed, got {dtype.name}")
+    return dtype
+
+
+def assert_proper_iterable(values: Any) -> None:
+    """Refuses what looks like several values and is one.
+
+    Raises:
+        TypeError: for a tensor, a string or an array, and for what cannot be iterated.
+    """
+    if is_tensor(values) or isinstance(values, (str, bytes)) or hasattr(values, "__array__"):
+        raise TypeError(f"expected several values, got one: {type(values).__name__}")
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f"expected several values, got {type(values).__name__}: {values!r:.100}")

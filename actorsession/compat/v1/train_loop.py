@@ -1,0 +1,40 @@
+"""``basic_train_loop``: steps of training, one after the other, through lost sessions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from actorsession.compat.v1.supervisor import Supervisor
+from actorsession.errors import AbortedError
+
+__all__ = ["basic_train_loop"]
+
+_log = logging.getLogger("actorsession.compat")
+
+
+def basic_train_loop(
+    supervisor: Supervisor,
+    train_step_fn: Callable[..., Any],
+    args: Sequence[Any] | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+    master: str = "",
+) -> None:
+    """Trains until the supervisor says stop, in a new session each time a task was started again.
+
+    Args:
+        supervisor: the supervisor.
+        train_step_fn: makes a step; called with the session and the arguments.
+        args: what it takes behind the session.
+        kwargs: what it takes by name.
+        master: address of the master.
+    """
+    while True:
+        try:
+            with supervisor.managed_session(master) as session:
+                while not supervisor.should_stop():
+                    train_step_fn(session, *(args or ()), **(kwargs or {}))
+            return
+        except AbortedError as exc:
+            _log.info("the session was lost, and is made anew: %s", exc)

@@ -1,0 +1,134 @@
+"""How graphs are planned: ``GraphOptions`` and the optimisations in it, with TensorFlow's names.
+
+Frozen values, a part of ``ConfigProto``; see ``session``.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Any
+
+from actorsession.config.wire import at_least, check_types, one_of, refused, to_wire
+from actorsession.errors import InvalidArgumentError
+
+__all__ = ["GraphOptions", "JitLevel", "OptLevel", "OptimizerOptions"]
+
+
+class OptLevel(enum.IntEnum):
+    """How much graphs are optimised before they are run."""
+
+    L1 = 0
+    L0 = -1
+
+
+class JitLevel(enum.IntEnum):
+    """Whether an optimising compiler is asked for; this runtime has none beside its own code generation."""
+
+    DEFAULT = 0
+    OFF = -1
+    ON_1 = 1
+    ON_2 = 2
+
+
+_NO_JIT = (
+    "there is no optimising compiler here: every plan is generated Python code over numpy; leave it at "
+    "JitLevel.DEFAULT or OFF"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizerOptions:
+    """Which optimisations of a graph are made when a run is planned.
+
+    Attributes:
+        do_common_subexpression_elimination: compute equal expressions once; level ``L1`` does anyway.
+        do_constant_folding: compute what depends on constants alone when a run is planned; level ``L1``
+            does anyway.
+        max_folded_constant_in_bytes: largest folded value; 0 for 10 MiB.
+        opt_level: ``L1`` (the default) for all of them, ``L0`` for those that are named.
+        global_jit_level: refused above ``OFF``: plans are generated code already.
+        cpu_global_jit: refused for the same reason.
+    """
+
+    do_common_subexpression_elimination: bool = False
+    do_constant_folding: bool = False
+    max_folded_constant_in_bytes: int = 0
+    opt_level: OptLevel = OptLevel.L1
+    global_jit_level: JitLevel = JitLevel.DEFAULT
+    cpu_global_jit: bool = False
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        at_least(0, "max_folded_constant_in_bytes", self.max_folded_constant_in_bytes)
+        _as_member(self, "opt_level", OptLevel)
+        _as_member(self, "global_jit_level", JitLevel)
+        neutral = (JitLevel.DEFAULT, JitLevel.OFF)
+        refused("global_jit_level", self.global_jit_level, neutral, _NO_JIT)
+        refused("cpu_global_jit", self.cpu_global_jit, (False,), _NO_JIT)
+
+    def to_wire(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return to_wire(self)
+
+
+def _as_member(settings: Any, name: str, kind: type[enum.IntEnum]) -> None:
+    """Turns a plain number into a member of its enumeration."""
+    value = getattr(settings, name)
+    try:
+        object.__setattr__(settings, name, kind(value))
+    except ValueError:
+        members = ", ".join(f"{m.name}={m.value}" for m in kind)
+        raise InvalidArgumentError(f"{name} is one of {members}, got {value!r}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphOptions:
+    """How graphs are planned.
+
+    Attributes:
+        optimizer_options: which optimisations are made.
+        build_cost_model: every that-many-th run of a plan feeds the session's cost model with its times
+            and sizes; 0 for no model; refused for remote sessions.
+        build_cost_model_after: runs of each plan to leave out before that, while caches are cold.
+        infer_shapes: attach what is known of each output's shape to the partition graphs that a run
+            reports, as attribute ``_output_shapes``. Shapes are inferred in any case.
+        place_pruned_graph: place only what a run needs, so that a bad device on another node is no
+            error; without effect in remote sessions.
+        enable_bfloat16_sendrecv: send float32 tensors from task to task as bfloat16, at half the bytes
+            and 8 bits of precision; nothing changes within one task.
+        timeline_step: record the timeline of every ``timeline_step``-th step; 0 for none; refused for
+            remote sessions.
+        enable_recv_scheduling: refused: values are pushed as soon as they exist.
+        rewrite_options: refused: there is no other optimiser than the one of ``optimizer_options``.
+    """
+
+    optimizer_options: OptimizerOptions = field(
+        default_factory=OptimizerOptions, metadata=one_of(OptimizerOptions)
+    )
+    build_cost_model: int = 0
+    build_cost_model_after: int = 0
+    infer_shapes: bool = False
+    place_pruned_graph: bool = False
+    enable_bfloat16_sendrecv: bool = False
+    timeline_step: int = 0
+    enable_recv_scheduling: bool = False
+    rewrite_options: Any = None
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        for name in ("build_cost_model", "build_cost_model_after", "timeline_step"):
+            at_least(0, name, getattr(self, name))
+        refused(
+            "enable_recv_scheduling", self.enable_recv_scheduling, (False,),
+            "a tensor is pushed to its consumer as soon as it exists, so there is no receive to "
+            "schedule",
+        )  # fmt: skip
+        refused(
+            "rewrite_options", self.rewrite_options, (None,),
+            "there is no Grappler here: what a graph is rewritten to is chosen by optimizer_options",
+        )  # fmt: skip
+
+    def to_wire(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return to_wire(self)

@@ -1,0 +1,56 @@
+"""How operations and shapes are told in TensorFlow's messages, which a higher room knows.
+
+``Operation.node_def``, ``Operation.get_attr`` and ``TensorShape.as_proto`` answer as TensorFlow's do, in
+messages of ``interop``, which stands above graphs and registers here how it makes them. Everything else
+reads ``Operation.plain`` and ``Operation.attrs``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from actorsession.graph.operation import Operation
+    from actorsession.graph.shape import TensorShape
+
+__all__ = ["Forms", "forms", "register_forms"]
+
+
+class Forms(Protocol):
+    """Makes TensorFlow's messages."""
+
+    def node(self, op: Operation) -> Any:
+        """An operation as ``NodeDef``.
+
+        Raises:
+            ValueError: for one that has no such form.
+        """
+
+    def attribute(self, op: Operation, name: str) -> Any:
+        """An attribute as TensorFlow gives it, also one that is derived from the inputs.
+
+        Raises:
+            ValueError: if the operation has no such attribute.
+        """
+
+    def shape(self, shape: TensorShape) -> Any:
+        """A shape as ``TensorShapeProto``."""
+
+
+_REGISTERED: list[Forms] = []
+
+
+def register_forms(made: Forms) -> None:
+    """Says how messages are made; called by ``interop`` once, when it is imported."""
+    _REGISTERED[:] = [made]
+
+
+def forms() -> Forms:
+    """Who makes messages.
+
+    Raises:
+        RuntimeError: before ``actorsession.interop`` is imported, which ``import actorsession`` does.
+    """
+    if not _REGISTERED:
+        raise RuntimeError("TensorFlow's messages are made by actorsession.interop: import it")
+    return _REGISTERED[0]

@@ -1,0 +1,64 @@
+"""Gradients of conditionals of single operations: of ``Switch`` and ``Merge``.
+
+The gradient of a merge goes the way that its value came: to the input that lived, and is dead for the
+others. The gradient of a switch merges those of its two ways, on the same predicate; a way that leads nowhere
+gives zeros. Both are conditionals themselves, so they have gradients as well. Called through the op registry.
+
+Loops of single operations have none: what goes round cannot be told back from the nodes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.primitives import NEXT_ITERATIONS
+from actorsession.ops.build import constant, make
+from actorsession.ops.derivatives.values import zeros_for
+from actorsession.ops.elements.comparison import equal
+
+__all__ = ["merge_gradient", "switch_gradient"]
+
+Grads = Sequence["Tensor | None"]
+
+_FALSE, _TRUE = 0, 1  # the outputs of a switch
+
+
+def switch_gradient(op: Operation, *grads: Tensor | None) -> Grads:
+    """The gradient of a ``Switch``; that of the way taken, and zeros if it leads nowhere."""
+    data, predicate = op.inputs
+    if predicate.op.type == "LoopCond":
+        raise _of_a_loop(op)
+    ways = []
+    for way in (_FALSE, _TRUE):
+        grad = grads[way]
+        if grad is None:
+            grad = zeros_for(_unswitched(data) if data.dtype.kind == "r" else op.outputs[way])
+        # What does not depend on the data, such as a constant, lives on both ways unless it is sent one.
+        ways.append(make("Switch", [grad, predicate]).outputs[way])
+    return [make("Merge", ways).outputs[0], None]
+
+
+def merge_gradient(op: Operation, grad: Tensor | None, index: Tensor | None = None) -> Grads:
+    """The gradient of a ``Merge``: dead for each input but the one whose value was taken."""
+    if any(t.op.type in NEXT_ITERATIONS for t in op.inputs):
+        raise _of_a_loop(op)
+    found: list[Tensor | None] = []
+    for number in range(len(op.inputs)):
+        taken = equal(op.outputs[1], constant(number, op.outputs[1].dtype, graph=op.graph))
+        found.append(None if grad is None else make("Switch", [grad, taken]).outputs[_TRUE])
+    return found
+
+
+def _unswitched(handle: Tensor) -> Tensor:
+    """The handle of a variable before it was sent some way."""
+    while handle.op.type in ("Switch", "RefSwitch", "Identity"):
+        handle = handle.op.inputs[0]
+    return handle
+
+
+def _of_a_loop(op: Operation) -> LookupError:
+    return LookupError(
+        f"no gradient is defined for loops of single operations, and {op.name!r} (op type {op.type}) is part "
+        "of one: build the loop by while_loop, or take it as constant by stop_gradient"
+    )

@@ -1,0 +1,316 @@
+"""The arrays and stacks of TensorFlow 1's loops, as graphs from elsewhere hold them.
+
+``TensorArray`` here is made of lists, which are values. TensorFlow 1 wrote ``TensorArrayV3`` and its kin into
+graphs, and stacks for what gradients of loops need of each iteration: handles of something that changes, in
+the order that a float called flow, or control inputs, give. Nothing here builds them; they are imported,
+exported and run. Their gradients are in the file that was imported, or there are none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import float32, int32, int64, resource
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.registry import (
+    REQUIRED,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.lists.array_values import StepArray, StepStack
+
+__all__: list[str] = []
+
+# TensorFlow says two of its handle, a name and a number; here it is one object. Either will do.
+_HANDLE = TensorSpec(resource, unknown_shape)
+_FLOW = TensorSpec(float32, TensorShape([]))
+
+
+def _flow() -> Any:
+    # Of no use but to say what comes after what.
+    return np.zeros((), np.float32)
+
+
+def _check(ctx: InferContext, *wanted: Any) -> None:
+    """Refuses inputs of other types; ``None`` for any type."""
+    found = [spec.dtype for spec in ctx.inputs]
+    fits = [want is None or want is got for want, got in zip(wanted, found, strict=False)]
+    if len(found) != len(wanted) or not all(fits):
+        names = [dtype.name for dtype in found]
+        said = ["any" if dtype is None else dtype.name for dtype in wanted]
+        raise TypeError(f"{ctx.op} takes {said}, got {names}")
+
+
+# -- arrays ----------------------------------------------------------------------------------------
+
+
+def _infer_array(ctx: InferContext) -> list[TensorSpec]:
+    _check(ctx, int32)
+    return [_HANDLE, _FLOW]
+
+
+def _array_kernel(ctx: KernelContext) -> Kernel:
+    attrs = ctx.attrs
+    dtype, shape = attrs["dtype"], attrs["element_shape"]
+    dynamic, clears = attrs["dynamic_size"], attrs["clear_after_read"]
+    alike = attrs["identical_element_shapes"]
+
+    def array(size: Any) -> Any:
+        made = StepArray(dtype, int(size), shape, dynamic=dynamic, clears=clears, alike=alike)
+        return made, _flow()
+
+    return array
+
+
+def _infer_write(ctx: InferContext) -> list[TensorSpec]:
+    _check(ctx, resource, int32, None, float32)
+    return [_FLOW]
+
+
+def _write(array: StepArray, index: Any, value: Any, flow: Any) -> Any:
+    array.write(int(index), value)
+    return _flow()
+
+
+def _infer_read(ctx: InferContext) -> list[TensorSpec]:
+    _check(ctx, resource, int32, float32)
+    return [TensorSpec(ctx.attrs["dtype"], unknown_shape)]
+
+
+def _infer_gather(ctx: InferContext) -> list[TensorSpec]:
+    _check(ctx, resource, int32, float32)
+    count = ctx.inputs[1].shape.with_rank(1)
+    element = ctx.attrs["element_shape"]
+    whole = unknown_shape if element.rank is None else count.concatenate(element)
+    return [TensorSpec(ctx.attrs["dtype"], whole)]
+
+
+def _gather_kernel(ctx: KernelContext) -> Kernel:
+    shape = ctx.attrs["element_shape"]
+    return lambda array, indices, flow: array.read_all(indices.tolist(), shape)
+
+
+def _infer_scatter(ctx: InferContext) -> list[TensorSpec]:
+    _check(ctx, resource, int32, None, float32)
+    return [_FLOW]
+
+
+def _scatter(array: StepArray, indices: Any, value: Any, flow: Any) -> Any:
+    if not np.ndim(value) or len(value) != len(indices):
+        raise InvalidArgumentError(
+            f"a value for each of {len(indices)} indices is needed, got shape {list(np.shape(value))}"
+        )
+    for index, part in zip(indices.tolist(), value, strict=True):
+        array.write(index, part)
+    return _flow()
+
+
+def _infer_split(ctx: InferContext) -> list[TensorSpec]:
+    _check(ctx, resource, None, int64, float32)
+    return [_FLOW]
+
+
+def _split(array: StepArray, value: Any, lengths: Any, flow: Any) -> Any:
+    if not np.ndim(value) or int(np.sum(lengths)) != len(value) or np.any(lengths < 0):
+        raise InvalidArgumentError(
+            f"lengths {lengths.tolist()} do not make up a value of shape {list(np.shape(value))}"
+        )
+    ends = np.cumsum(lengths)
+    for index, (begin, end) in enumerate(zip(ends - lengths, ends, strict=True)):
+        array.write(index, value[begin:end])
+    return _flow()
+
+
+def _infer_concat(ctx: InferContext) -> list[TensorSpec]:
+    _check(ctx, resource, float32)
+    behind = ctx.attrs["element_shape_except0"]
+    whole = unknown_shape if behind.rank is None else TensorShape([None]).concatenate(behind)
+    return [TensorSpec(ctx.attrs["dtype"], whole), TensorSpec(int64, TensorShape([None]))]
+
+
+def _concat_kernel(ctx: KernelContext) -> Kernel:
+    def concat(array: StepArray, flow: Any) -> Any:
+        parts = [array.read(index) for index in range(len(array))]
+        if not parts or any(not np.ndim(p) or p.shape[1:] != parts[0].shape[1:] for p in parts):
+            shapes = ", ".join(str(list(np.shape(part))) for part in parts)
+            raise InvalidArgumentError(
+                "elements of rank 1 or more that differ in their length alone are joined, got "
+                f"{shapes or 'none'}"
+            )
+        return np.concatenate(parts), np.array([len(part) for part in parts], np.int64)
+
+    return concat
+
+
+def _infer_size(ctx: InferContext) -> list[TensorSpec]:
+    _check(ctx, resource, float32)
+    return [TensorSpec(int32, TensorShape([]))]
+
+
+def _infer_gradient(ctx: InferContext) -> list[TensorSpec]:
+    _check(ctx, resource, float32)
+    return [_HANDLE, _FLOW]
+
+
+def _gradient_kernel(ctx: KernelContext) -> Kernel:
+    source = ctx.attrs["source"]
+    return lambda array, flow: (array.gradient(source), _flow())
+
+
+def _infer_close(ctx: InferContext) -> list[TensorSpec]:
+    _check(ctx, resource)
+    return []
+
+
+# An array goes with the step, so there is nothing to close.
+_CLOSED: Kernel = lambda handle: None  # noqa: E731
+
+register(
+    OpDef(
+        name="TensorArrayV3",
+        infer=_infer_array,
+        kernel=_array_kernel,
+        attrs={
+            "dtype": REQUIRED, "element_shape": unknown_shape, "dynamic_size": False,
+            "clear_after_read": True, "identical_element_shapes": False, "tensor_array_name": "",
+        },
+        stateful=True,
+    )
+)  # fmt: skip
+register(
+    OpDef(
+        name="TensorArrayWriteV3",
+        infer=_infer_write,
+        kernel=lambda ctx: _write,
+        stateful=True,
+        keeps=frozenset({2}),
+    )
+)
+register(
+    OpDef(
+        name="TensorArrayReadV3",
+        infer=_infer_read,
+        kernel=lambda ctx: lambda array, index, flow: array.read(int(index)),
+        attrs={"dtype": REQUIRED},
+        stateful=True,
+        aliases=True,
+    )
+)
+register(
+    OpDef(
+        name="TensorArrayGatherV3",
+        infer=_infer_gather,
+        kernel=_gather_kernel,
+        attrs={"dtype": REQUIRED, "element_shape": unknown_shape},
+        stateful=True,
+    )
+)
+register(
+    OpDef(
+        name="TensorArrayScatterV3",
+        infer=_infer_scatter,
+        kernel=lambda ctx: _scatter,
+        stateful=True,
+        keeps=frozenset({2}),
+    )
+)
+register(
+    OpDef(
+        name="TensorArraySplitV3",
+        infer=_infer_split,
+        kernel=lambda ctx: _split,
+        stateful=True,
+        keeps=frozenset({1}),
+    )
+)
+register(
+    OpDef(
+        name="TensorArrayConcatV3",
+        infer=_infer_concat,
+        kernel=_concat_kernel,
+        attrs={"dtype": REQUIRED, "element_shape_except0": unknown_shape},
+        stateful=True,
+    )
+)
+register(
+    OpDef(
+        name="TensorArraySizeV3",
+        infer=_infer_size,
+        kernel=lambda ctx: lambda array, flow: np.array(len(array), np.int32),
+        stateful=True,
+    )
+)
+register(
+    OpDef(
+        name="TensorArrayGradV3",
+        infer=_infer_gradient,
+        kernel=_gradient_kernel,
+        attrs={"source": REQUIRED},
+        stateful=True,
+    )
+)
+register(
+    OpDef(name="TensorArrayCloseV3", infer=_infer_close, kernel=lambda ctx: _CLOSED, stateful=True)
+)
+
+
+# -- stacks ----------------------------------------------------------------------------------------
+
+
+def _infer_stack(ctx: InferContext) -> list[TensorSpec]:
+    _check(ctx, int32)
+    return [_HANDLE]
+
+
+def _infer_push(ctx: InferContext) -> list[TensorSpec]:
+    _check(ctx, resource, None)
+    return [ctx.inputs[1]]
+
+
+def _push(stack: StepStack, value: Any) -> Any:
+    stack.push(value)
+    return value
+
+
+def _infer_pop(ctx: InferContext) -> list[TensorSpec]:
+    _check(ctx, resource)
+    return [TensorSpec(ctx.attrs["elem_type"], unknown_shape)]
+
+
+register(
+    OpDef(
+        name="StackV2",
+        infer=_infer_stack,
+        kernel=lambda ctx: lambda limit: StepStack(int(limit)),
+        attrs={"elem_type": REQUIRED, "stack_name": ""},
+        stateful=True,
+    )
+)
+register(
+    OpDef(
+        name="StackPushV2",
+        infer=_infer_push,
+        kernel=lambda ctx: _push,
+        stateful=True,
+        aliases=True,
+        keeps=frozenset({1}),
+    )
+)
+register(
+    OpDef(
+        name="StackPopV2",
+        infer=_infer_pop,
+        kernel=lambda ctx: lambda stack: stack.pop(),
+        attrs={"elem_type": REQUIRED},
+        stateful=True,
+        aliases=True,
+    )
+)
+register(OpDef(name="StackCloseV2", infer=_infer_close, kernel=lambda ctx: _CLOSED, stateful=True))

@@ -1,0 +1,202 @@
+"""What stands behind the array and stack handles of TensorFlow 1's loops: see ``array_nodes``.
+
+An array lives as long as the step that made it: its handle is the object itself, which nobody else can get.
+Kernels of one step may run in several threads, so each method is atomic.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType
+from actorsession.graph.shape import TensorShape
+
+__all__ = ["StepArray", "StepStack"]
+
+
+class _Cleared:
+    """In the place of an element that was read and is not needed again."""
+
+
+class StepArray:
+    """An array of tensors that is written once and read once, or as often as it is read.
+
+    Args:
+        dtype: of all elements.
+        size: how many there are.
+        element_shape: what is known of the shape of each.
+        dynamic: whether writing behind the end makes it longer.
+        clears: whether an element is gone once it was read.
+        alike: whether all elements have the shape of the first.
+        adds: whether a second write to an element is added to the first, as gradients are.
+    """
+
+    def __init__(
+        self,
+        dtype: DType,
+        size: int,
+        element_shape: TensorShape,
+        *,
+        dynamic: bool = False,
+        clears: bool = True,
+        alike: bool = False,
+        adds: bool = False,
+    ) -> None:
+        if size < 0:
+            raise InvalidArgumentError(f"an array has 0 elements or more, got {size}")
+        self._dtype = dtype
+        self._element_shape = element_shape
+        self._dynamic, self._clears, self._alike, self._adds = dynamic, clears, alike, adds
+        self._elements: list[Any] = [None] * size
+        # Of elements that were written, also when they are gone; their gradients have the same.
+        self._shapes: dict[int, tuple[int, ...]] = {}
+        self._lock = threading.RLock()
+        self._gradients: dict[str, StepArray] = {}
+
+    def __len__(self) -> int:
+        return len(self._elements)
+
+    def write(self, index: int, value: Any) -> None:
+        """Puts an element in.
+
+        Raises:
+            InvalidArgumentError: for an index outside, another shape, or an element that is there already.
+        """
+        with self._lock:
+            if index < 0 or (index >= len(self._elements) and not self._dynamic):
+                raise InvalidArgumentError(
+                    f"cannot write element {index} of an array of {len(self._elements)}"
+                )
+            if not self._element_shape.is_compatible_with(np.shape(value)):
+                raise InvalidArgumentError(
+                    f"elements have shape {self._element_shape}, element {index} has {list(np.shape(value))}"
+                )
+            self._elements.extend([None] * (index + 1 - len(self._elements)))
+            before = self._elements[index]
+            if before is not None and not self._adds:
+                raise InvalidArgumentError(f"element {index} was written before")
+            if before is not None and np.shape(before) != np.shape(value):
+                raise InvalidArgumentError(
+                    f"element {index} has shape {list(np.shape(before))}, what is added has "
+                    f"{list(np.shape(value))}"
+                )
+            self._elements[index] = value if before is None else np.add(before, value)
+            self._shapes[index] = np.shape(value)
+            if self._alike:
+                self._element_shape = self._element_shape.merge_with(np.shape(value))
+
+    def read(self, index: int) -> Any:
+        """An element; zeros if it was never written and its shape is known.
+
+        Raises:
+            InvalidArgumentError: for an index outside, or an element that is not there.
+        """
+        with self._lock:
+            if not 0 <= index < len(self._elements):
+                raise InvalidArgumentError(
+                    f"cannot read element {index} of an array of {len(self._elements)}"
+                )
+            value = self._elements[index]
+            if value is None:
+                return self._zeros(index)
+            if value is _Cleared:
+                raise InvalidArgumentError(
+                    f"element {index} was read before, and is gone: the array clears what was read"
+                )
+            if self._clears:
+                self._elements[index] = _Cleared
+            return value
+
+    def _zeros(self, index: int) -> Any:
+        shape = self._shapes.get(index)
+        if shape is None:
+            shape = _sizes(self._element_shape)
+            if shape is None:
+                raise InvalidArgumentError(f"element {index} was never written")
+        return np.zeros(shape, self._dtype.np_dtype)
+
+    def read_all(self, indices: Sequence[int], shape: TensorShape) -> Any:
+        """Elements one behind the other; see ``read``.
+
+        Args:
+            indices: which.
+            shape: what is known of their shape, for none at all.
+
+        Raises:
+            InvalidArgumentError: for elements of different shapes too.
+        """
+        with self._lock:
+            parts = [self.read(index) for index in indices]
+        known = shape.merge_with(self._element_shape)
+        if not parts:
+            sizes = _sizes(known)
+            if sizes is None:
+                raise InvalidArgumentError(
+                    f"no elements are read, and their shape is only known as {known}"
+                )
+            return np.zeros((0, *sizes), self._dtype.np_dtype)
+        first = np.shape(parts[0])
+        if any(np.shape(part) != first for part in parts):
+            shapes = ", ".join(str(list(np.shape(part))) for part in parts)
+            raise InvalidArgumentError(f"elements of one shape are read together, got {shapes}")
+        out = np.empty((len(parts), *first), self._dtype.np_dtype)
+        for place, part in enumerate(parts):
+            out[place] = part
+        return out
+
+    def gradient(self, source: str) -> StepArray:
+        """The array of its gradients, the same one for each ``source``."""
+        with self._lock:
+            if source not in self._gradients:
+                made = StepArray(
+                    self._dtype, len(self), self._element_shape, clears=False, adds=True
+                )
+                made._shapes.update(self._shapes)
+                self._gradients[source] = made
+            return self._gradients[source]
+
+
+def _sizes(shape: TensorShape) -> tuple[int, ...] | None:
+    """A shape that is known whole; ``None`` for others."""
+    known = [size for size in shape.sizes or () if size is not None]
+    return tuple(known) if shape.rank == len(known) else None
+
+
+class StepStack:
+    """Tensors of which the last one put on is taken first.
+
+    Args:
+        limit: how many it holds; any number if less than 0.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._elements: list[Any] = []
+        self._lock = threading.Lock()
+
+    def push(self, value: Any) -> None:
+        """Puts an element on.
+
+        Raises:
+            InvalidArgumentError: if it is full.
+        """
+        with self._lock:
+            if 0 <= self._limit <= len(self._elements):
+                raise InvalidArgumentError(f"the stack is full: it holds {self._limit} elements")
+            self._elements.append(value)
+
+    def pop(self) -> Any:
+        """Takes the last one.
+
+        Raises:
+            InvalidArgumentError: if there is none.
+        """
+        with self._lock:
+            if not self._elements:
+                raise InvalidArgumentError("the stack is empty")
+            return self._elements.pop()

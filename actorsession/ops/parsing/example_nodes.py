@@ -1,0 +1,278 @@
+"""The operation types that parse examples: ``ParseExampleV2``, ``ParseExample`` and ``ParseSingleExample``.
+
+All three give, for each sparse feature, places, then values, then shapes, and after those the dense features.
+They differ in where the keys stand: in vectors, in scalars of their own (graphs of TensorFlow 1), or in
+attributes. Graphs are built with the first; the others are for graphs from elsewhere. There are no ragged
+tensors here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actorsession.checkpoints.protobuf import WireError
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import DType, as_dtype, float32, int64, string
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.parsing.example_reader import KINDS, Cell, ExampleReader, WrongKindError
+from actorsession.ops.parsing.feature_values import KIND_OF, FeatureError, fixed, padded, ragged
+from actorsession.ops.shape_operands import boxed, elements
+from actorsession.ops.text.kernels import require_string
+
+__all__: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where the operands of one of the operation types stand.
+
+    Attributes:
+        names: index of the operand that names the examples; ``None`` if there is none.
+        keys: from the context and the operands to the keys, sparse ones first.
+        defaults: index of the first default.
+        single: whether an example is a scalar always.
+    """
+
+    names: int | None
+    keys: Callable[[Any, Sequence[Any]], tuple[list[bytes], list[bytes]]]
+    defaults: Callable[[Any], int]
+    single: bool = False
+
+
+def _strings(value: Any) -> list[bytes]:
+    found: list[bytes] = boxed(value).ravel().tolist()
+    return found
+
+
+def _of_vectors(_ctx: Any, values: Sequence[Any]) -> tuple[list[bytes], list[bytes]]:
+    return _strings(values[2]), _strings(values[3])
+
+
+def _of_scalars(ctx: Any, values: Sequence[Any]) -> tuple[list[bytes], list[bytes]]:
+    first, last = 2 + ctx.attrs["Nsparse"], 2 + ctx.attrs["Nsparse"] + ctx.attrs["Ndense"]
+    sparse = [key for value in values[2:first] for key in _strings(value)]
+    return sparse, [key for value in values[first:last] for key in _strings(value)]
+
+
+def _of_attributes(ctx: Any, _values: Sequence[Any]) -> tuple[list[bytes], list[bytes]]:
+    sparse, dense = (
+        [k.encode() if isinstance(k, str) else k for k in ctx.attrs[name]]
+        for name in ("sparse_keys", "dense_keys")
+    )
+    return sparse, dense
+
+
+_LAYOUTS = {
+    "ParseExampleV2": _Layout(1, _of_vectors, lambda _ctx: 5),
+    "ParseExample": _Layout(
+        1, _of_scalars, lambda ctx: 2 + ctx.attrs["Nsparse"] + ctx.attrs["Ndense"]
+    ),
+    "ParseSingleExample": _Layout(None, _of_attributes, lambda _ctx: 1, single=True),
+}  # fmt: skip
+
+
+# -- static types ----------------------------------------------------------------------------------
+
+
+def _infer(ctx: InferContext) -> list[TensorSpec]:
+    layout = _LAYOUTS[ctx.op]
+    first = layout.defaults(ctx)
+    require_string(ctx, *range(first))
+    rank = ctx.inputs[0].shape.rank
+    if layout.single and rank not in (None, 0):
+        raise ValueError(f"{ctx.op} takes one example, got shape {ctx.inputs[0].shape}")
+    if rank not in (None, 0, 1):
+        raise ValueError(
+            f"{ctx.op} takes a vector of examples or one, got shape {ctx.inputs[0].shape}"
+        )
+    sparse = [_stored(ctx, kind) for kind in ctx.attrs["sparse_types"]]
+    dense = [_stored(ctx, spec.dtype) for spec in ctx.inputs[first:]]
+    shapes = [TensorShape(shape) for shape in ctx.attrs["dense_shapes"]]
+    _check_counts(ctx, len(sparse), len(dense), len(shapes))
+    batch = TensorShape([]) if layout.single else ctx.inputs[0].shape
+    axes = None if batch.rank is None else batch.rank + 1
+    return [
+        *[TensorSpec(int64, TensorShape([None, axes])) for _ in sparse],
+        *[TensorSpec(kind, TensorShape([None])) for kind in sparse],
+        *[TensorSpec(int64, TensorShape([axes])) for _ in sparse],
+        *[
+            TensorSpec(kind, unknown_shape if axes is None else batch.concatenate(shape))
+            for kind, shape in zip(dense, shapes, strict=True)
+        ],
+    ]
+
+
+def _stored(ctx: InferContext, dtype: Any) -> DType:
+    found = as_dtype(dtype)
+    if found not in (string, float32, int64):
+        raise TypeError(f"{ctx.op}: features are string, float32 or int64, got {found.name}")
+    return found
+
+
+def _check_counts(ctx: InferContext, sparse: int, dense: int, shapes: int) -> None:
+    attrs = ctx.attrs
+    if attrs.get("ragged_value_types") or attrs.get("ragged_split_types"):
+        raise ValueError(f"{ctx.op}: there are no ragged tensors here")
+    said = attrs.get("num_sparse", attrs.get("Nsparse", sparse))
+    if said != sparse or dense != shapes or attrs.get("Ndense", dense) != dense:
+        raise ValueError(
+            f"{ctx.op}: {said} sparse features have {sparse} types, and {dense} defaults of dense ones "
+            f"have {shapes} shapes"
+        )
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def _kernel(ctx: KernelContext) -> Kernel:
+    layout = _LAYOUTS[ctx.op]
+    first = layout.defaults(ctx)
+    known = [ctx.constant(i) for i in range(first)]
+    plan: list[_Plan] = []
+    if all(value is not None for value in known[2:]):
+        plan.append(_Plan(ctx, *layout.keys(ctx, known)))
+
+    def parse(*values: Any) -> Any:
+        made = plan[0] if plan else _Plan(ctx, *layout.keys(ctx, values))
+        names = [] if layout.names is None else _strings(values[layout.names])
+        serialized = boxed(values[0])
+        if serialized.ndim > 1 or (layout.single and serialized.ndim):
+            raise InvalidArgumentError(
+                f"{ctx.op} takes a vector of examples or one, got shape {list(serialized.shape)}"
+            )
+        rows: list[bytes] = serialized.reshape(-1).tolist()
+        if names and len(names) != len(rows):
+            raise InvalidArgumentError(
+                f"{ctx.op}: Expected names have the same shape as serialized: {len(names)} names, "
+                f"{len(rows)} examples"
+            )
+        found = made.parse(rows, names, [boxed(value) for value in values[first:]])
+        if not serialized.ndim:
+            found = made.without_batch(found)
+        return found if len(found) != 1 else found[0]
+
+    return parse
+
+
+class _Plan:
+    """What one node does with a batch, as far as it is known before there is one."""
+
+    def __init__(self, ctx: KernelContext, sparse: list[bytes], dense: list[bytes]) -> None:
+        self.op = ctx.op
+        self.sparse = [as_dtype(kind) for kind in ctx.attrs["sparse_types"]]
+        first = _LAYOUTS[ctx.op].defaults(ctx)
+        self.dense = [spec.dtype for spec in ctx.inputs[first:]]
+        self.shapes = [TensorShape(shape).sizes or () for shape in ctx.attrs["dense_shapes"]]
+        keys = [*sparse, *dense]
+        if (len(sparse), len(dense)) != (len(self.sparse), len(self.dense)):
+            raise InvalidArgumentError(
+                f"{ctx.op} has {len(self.sparse)} sparse and {len(self.dense)} dense features, got "
+                f"{len(sparse)} and {len(dense)} keys"
+            )
+        if len(set(keys)) != len(keys):
+            raise InvalidArgumentError(f"{ctx.op}: a key is wanted twice, of {keys!r:.200}")
+        self.keys = keys
+        self.reader = ExampleReader(keys, [KIND_OF[kind] for kind in [*self.sparse, *self.dense]])
+
+    def parse(self, rows: list[bytes], names: list[bytes], defaults: list[Array]) -> list[Any]:
+        """All outputs for a batch."""
+        columns = self._columns(rows, names)
+        sparse: list[Any] = []
+        dense: list[Any] = []
+        slot = 0
+        try:
+            for slot, dtype in enumerate(self.sparse):
+                sparse.append(ragged(columns[slot], dtype))
+            for i, default in enumerate(defaults):
+                slot = len(self.sparse) + i
+                dense.append(self._dense(columns[slot], i, default))
+        except FeatureError as exc:
+            raise InvalidArgumentError(
+                f"{self._where(slot, exc.row, names)}. {exc.message}"
+            ) from exc
+        return [part[i] for i in range(3) for part in sparse] + dense
+
+    def _columns(self, rows: list[bytes], names: list[bytes]) -> list[list[Cell]]:
+        columns: list[list[Cell]] = [[None] * len(rows) for _ in self.keys]
+        reader, row = self.reader, 0
+        try:
+            for row, data in enumerate(rows):
+                reader.read(data, row, columns)
+        except WireError as exc:
+            called = f", called {names[row]!r:.100}" if names else ""
+            raise InvalidArgumentError(
+                f"{self.op}: Could not parse example input {row}{called}, value: {rows[row]!r:.100} "
+                f"({exc})"
+            ) from exc
+        except WrongKindError as exc:
+            wanted = [*self.sparse, *self.dense][exc.slot]
+            raise InvalidArgumentError(
+                f"{self._where(exc.slot, row, names)}. Data types don't match. Expected type: "
+                f"{KINDS[KIND_OF[wanted]]}, actual type: {KINDS[exc.found]}"
+            ) from exc
+        return columns
+
+    def _where(self, slot: int, row: int, names: list[bytes]) -> str:
+        name = names[row].decode(errors="replace") if names else "<unknown>"
+        return f"{self.op}: Name: {name}, Key: {self.keys[slot].decode(errors='replace')}, Index: {row}"
+
+    def _dense(self, column: list[Cell], index: int, default: Array) -> Array:
+        dtype, shape = self.dense[index], self.shapes[index]
+        if shape and shape[0] is None:
+            if default.size != 1:
+                raise FeatureError(0, f"padding is one value, got shape {list(default.shape)}")
+            return padded(column, dtype, _known(shape[1:]), default.reshape(-1)[0])
+        sizes = _known(shape)
+        if default.size and default.shape != sizes:
+            raise FeatureError(
+                0, f"the default has shape {list(default.shape)}, {list(sizes)} is wanted"
+            )
+        return fixed(column, dtype, sizes, default if default.size else None)
+
+    def without_batch(self, found: list[Any]) -> list[Any]:
+        """The outputs for one example, without the axis of the batch."""
+        count = len(self.sparse)
+        places = [place[:, 1:].copy() for place in found[:count]]
+        shapes = [shape[1:].copy() for shape in found[2 * count : 3 * count]]
+        return [*places, *found[count : 2 * count], *shapes, *[a[0] for a in found[3 * count :]]]
+
+
+def _known(sizes: Sequence[int | None]) -> tuple[int, ...]:
+    if None in sizes:
+        raise FeatureError(0, f"sizes behind the first are known, got {list(sizes)}")
+    return tuple([size for size in sizes if size is not None])
+
+
+def _cost(inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]) -> float:
+    """Half a microsecond for each feature of each example, which is what a usual one takes."""
+    return 10 + 0.5 * elements(inputs[0]) * len(outputs)
+
+
+for _name, _attrs in (
+    ("ParseExampleV2", ("num_sparse", "sparse_types", "ragged_value_types", "ragged_split_types")),
+    ("ParseExample", ("Nsparse", "Ndense", "sparse_types")),
+    ("ParseSingleExample", ("num_sparse", "sparse_keys", "dense_keys", "sparse_types")),
+):
+    register(
+        OpDef(
+            name=_name,
+            infer=_infer,
+            kernel=_kernel,
+            gradient=NOT_DIFFERENTIABLE,
+            attrs=dict.fromkeys((*_attrs, "dense_shapes"), REQUIRED),
+            cost=_cost,
+        )
+    )

@@ -1,0 +1,232 @@
+"""From columns of cells to arrays: the values of one feature in a batch of examples.
+
+A cell is what ``example_reader`` cuts out of one example. All numbers of a column are decoded in one go.
+The nodes that parse examples call it; mistakes in the data are ``FeatureError``, which knows the row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.checkpoints.protobuf import WireError, read_varint, signed, varints, write_varints
+from actorsession.graph.dtypes import DType, float32, int64, string
+from actorsession.graph.registry import Array
+from actorsession.ops.parsing.example_reader import BYTES_LIST, FLOAT_LIST, INT64_LIST, KINDS, Cell
+
+__all__ = ["KIND_OF", "FeatureError", "fixed", "padded", "ragged", "steps_of", "values_of"]
+
+# With fewer bytes than this a loop over integers is done before numpy has begun.
+_FEW = 48
+
+KIND_OF = {string: BYTES_LIST, float32: FLOAT_LIST, int64: INT64_LIST}
+
+
+class FeatureError(Exception):
+    """A feature of one example cannot be had.
+
+    Args:
+        row: which example.
+        message: what is wrong with it.
+    """
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message)
+        self.row, self.message = row, message
+
+
+def _string_values(values: Sequence[bytes]) -> Array:
+    out = np.empty(len(values), object)
+    out[:] = values
+    return out
+
+
+def _filled(column: list[Any], empty: Any) -> list[Any]:
+    """The column with something in place of cells that are not there."""
+    return [empty if cell is None else cell for cell in column] if None in column else column
+
+
+def values_of(column: list[Cell], kind: int) -> tuple[Array, Array]:
+    """All values of a column in a row, new, and how many each cell has.
+
+    Raises:
+        FeatureError: if a cell is not made of whole numbers.
+    """
+    if kind == BYTES_LIST:
+        texts: list[Any] = column  # bytes or lists of them
+        lists = [[c] if isinstance(c, bytes) else c or [] for c in texts]
+        counts = np.fromiter(map(len, lists), np.int64, len(lists))
+        return _string_values([value for some in lists for value in some]), counts
+    cells: list[Any] = _filled(column, b"")
+    sizes = np.fromiter(map(len, cells), np.int64, len(cells))
+    data = bytearray().join(cells)  # which arrays may write to, so that floats are copied once
+    if kind == FLOAT_LIST:
+        if (sizes & 3).any():
+            row = int(np.flatnonzero(sizes & 3)[0])
+            raise FeatureError(row, f"{sizes[row]} bytes are no row of floats")
+        return np.frombuffer(data, "<f4").astype(np.float32, copy=False), sizes >> 2
+    return _few_integers(cells) if len(data) < _FEW else _integers(data, sizes)
+
+
+def _few_integers(cells: list[Any]) -> tuple[Array, Array]:
+    """Values and counts of packed integers, one by one."""
+    values: list[int] = []
+    counts = []
+    for row, cell in enumerate(cells):
+        pos, before = 0, len(values)
+        try:
+            while pos < len(cell):
+                word, pos = read_varint(cell, pos)
+                values.append(signed(word))
+        except WireError as exc:
+            raise FeatureError(row, str(exc)) from exc
+        counts.append(len(values) - before)
+    return np.array(values, np.int64), np.array(counts, np.int64)
+
+
+def _integers(data: bytearray, sizes: Array) -> tuple[Array, Array]:
+    """Values and counts of packed integers, all at once.
+
+    Args:
+        data: all cells.
+        sizes: the number of bytes of each.
+    """
+    ends = np.cumsum(sizes)
+    last = np.frombuffer(data, np.uint8) < 0x80
+    # No number may go on in the next cell.
+    broken = np.flatnonzero(~last[ends[sizes > 0] - 1])
+    if broken.size:
+        raise FeatureError(
+            int(np.flatnonzero(sizes > 0)[broken[0]]), "an integer runs over the end"
+        )
+    try:
+        values = varints(data).view(np.int64)
+    except WireError as exc:
+        raise FeatureError(0, str(exc)) from exc
+    before = np.concatenate(([0], np.cumsum(last)))
+    return values, before[ends] - before[ends - sizes]
+
+
+def fixed(column: list[Cell], dtype: DType, shape: tuple[int, ...], default: Array | None) -> Array:
+    """The values of a feature that has one shape in all examples.
+
+    Args:
+        column: its cells.
+        dtype: string, float32 or int64.
+        shape: of each example's values.
+        default: what stands in for a cell that is not there; nothing does if left out.
+
+    Returns:
+        A new array of shape ``[rows, *shape]``.
+
+    Raises:
+        FeatureError: if a cell has another number of values, or there is none and no default.
+    """
+    kind, wanted = KIND_OF[dtype], math.prod(shape)
+    if None in column:
+        if default is None:
+            row = column.index(None)
+            raise FeatureError(
+                row, f"a feature of type {KINDS[kind]} is required but could not be found"
+            )
+        column = _filled(column, _as_cell(default, kind))
+    rows = len(column)
+    if kind == BYTES_LIST and wanted == 1 and not any(isinstance(c, list) for c in column):
+        return _string_values(column).reshape(rows, *shape)  # type: ignore[arg-type]  # seen above
+    values, counts = values_of(column, kind)
+    wrong = np.flatnonzero(counts != wanted)
+    if wrong.size:
+        row = int(wrong[0])
+        raise FeatureError(
+            row,
+            f"Number of {KINDS[kind]} values != expected. Values size: {counts[row]} but output "
+            f"shape: {list(shape)}",
+        )
+    return values.reshape(rows, *shape)
+
+
+def _as_cell(values: Array, kind: int) -> Cell:
+    """Values as an example holds them."""
+    if kind == BYTES_LIST:
+        return list(values.flat)
+    if kind == FLOAT_LIST:
+        return values.astype("<f4").tobytes()
+    return write_varints(values.reshape(-1))
+
+
+def padded(column: list[Cell], dtype: DType, shape: tuple[int, ...], padding: Any) -> Array:
+    """The values of a feature that has any number of blocks in an example.
+
+    Args:
+        column: its cells; one that is not there has no block.
+        dtype: string, float32 or int64.
+        shape: of a block.
+        padding: what stands in for the blocks that an example has less than another.
+
+    Returns:
+        A new array of shape ``[rows, blocks, *shape]``.
+
+    Raises:
+        FeatureError: if values are left over.
+    """
+    kind, stride = KIND_OF[dtype], math.prod(shape)
+    values, counts = values_of(column, kind)
+    over = np.flatnonzero(counts % stride if stride else counts)
+    if over.size:
+        row = int(over[0])
+        raise FeatureError(
+            row,
+            f"Number of {KINDS[kind]} values is not a multiple of stride length. Saw {counts[row]} "
+            f"values but output shape is: [?{''.join(f',{n}' for n in shape)}]",
+        )
+    rows, most = len(column), int(counts.max(initial=0))
+    blocks = most // stride if stride else 0
+    if values.size == rows * most:
+        return values.reshape(rows, blocks, *shape)
+    out = np.empty((rows, most), dtype.np_dtype)
+    out[...] = padding
+    out[np.arange(most) < counts[:, None]] = values
+    return out.reshape(rows, blocks, *shape)
+
+
+def ragged(column: list[Cell], dtype: DType) -> tuple[Array, Array, Array]:
+    """The values of a feature that has any number of them, as a sparse tensor.
+
+    Args:
+        column: its cells.
+        dtype: string, float32 or int64.
+
+    Returns:
+        Places (row and place in the row), values, and the number of rows and of values in the longest.
+    """
+    values, counts = values_of(column, KIND_OF[dtype])
+    places = np.empty((values.size, 2), np.int64)
+    places[:, 0] = np.repeat(np.arange(len(column)), counts)
+    places[:, 1] = np.arange(values.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    return places, values, np.array([len(column), counts.max(initial=0)], np.int64)
+
+
+def steps_of(lists: list[list[Cell]], dtype: DType) -> tuple[Array, Array, Array, Array]:
+    """The values of a feature in all steps of some sequences, as a sparse tensor.
+
+    Args:
+        lists: for each sequence the cells of its steps.
+        dtype: string, float32 or int64.
+
+    Returns:
+        Places (sequence, step and place in the step), values, the three extents, and how many steps each
+        sequence has.
+    """
+    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+    places, values, extents = ragged([cell for some in lists for cell in some], dtype)
+    starts = np.cumsum(lengths) - lengths
+    out = np.empty((values.size, 3), np.int64)
+    sequence = np.repeat(np.arange(len(lists)), lengths)[places[:, 0]]
+    out[:, 0] = sequence
+    out[:, 1] = places[:, 0] - starts[sequence]
+    out[:, 2] = places[:, 1]
+    shape = np.array([len(lists), lengths.max(initial=0), extents[1]], np.int64)
+    return out, values, shape, lengths

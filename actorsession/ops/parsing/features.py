@@ -1,0 +1,215 @@
+"""What a program says of the features that it wants of an example, and what follows for the node.
+
+Owns the four ways to want a feature and ``Wanted``, in which their keys, types, shapes and defaults stand in
+the order of the node's operands. ``examples`` builds nodes of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from actorsession.graph.dtypes import DType, as_dtype, float32, int64, string
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.build import constant, convert_to_tensor
+
+__all__ = [
+    "FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature", "Wanted",
+    "index_keys", "wanted_of",
+]  # fmt: skip
+
+
+class VarLenFeature(NamedTuple):
+    """Any number of values, as a sparse tensor.
+
+    Attributes:
+        dtype: string, float32 or int64.
+    """
+
+    dtype: Any
+
+
+class SparseFeature(NamedTuple):
+    """A sparse tensor that an example holds as two or more features: its places and its values.
+
+    Attributes:
+        index_key: key of the places along an axis, an int64 feature; a list of keys for several axes.
+        value_key: key of the values.
+        dtype: of the values: string, float32 or int64.
+        size: extent of the axis, or a list of them.
+        already_sorted: whether the places of each example stand in order.
+    """
+
+    index_key: Any
+    value_key: Any
+    dtype: Any
+    size: Any
+    already_sorted: bool = False
+
+
+class FixedLenFeature(NamedTuple):
+    """Values of one shape in all examples.
+
+    Attributes:
+        shape: of the values of an example.
+        dtype: string, float32 or int64.
+        default_value: what stands in where an example has none; without it that is an error.
+    """
+
+    shape: Any
+    dtype: Any
+    default_value: Any = None
+
+
+class FixedLenSequenceFeature(NamedTuple):
+    """Any number of blocks of one shape; shorter examples are padded to the longest of the batch.
+
+    Attributes:
+        shape: of a block.
+        dtype: string, float32 or int64.
+        allow_missing: whether an example may have none.
+        default_value: what is padded with; zeros or empty strings if left out.
+    """
+
+    shape: Any
+    dtype: Any
+    allow_missing: bool = False
+    default_value: Any = None
+
+
+@dataclass(slots=True)
+class Wanted:
+    """The features of a node, in the order of its operands and results.
+
+    Attributes:
+        sparse: types of features with any number of values, by key.
+        dense: types of those that become arrays, by key.
+        shapes: their shapes; the first dimension is unknown where there is any number of blocks.
+        defaults: what was given as default, by key; ``None`` where missing is allowed.
+    """
+
+    sparse: dict[str, DType] = field(default_factory=dict)
+    dense: dict[str, DType] = field(default_factory=dict)
+    shapes: dict[str, TensorShape] = field(default_factory=dict)
+    defaults: dict[str, Any] = field(default_factory=dict)
+
+    def default_tensors(self, graph: Graph) -> list[Tensor]:
+        """The operand of each dense feature that says its default; empty where there is none.
+
+        Raises:
+            TypeError: for a default of another type.
+            ValueError: for one of another shape.
+        """
+        return [self._default(key, graph) for key in self.dense]
+
+    def _default(self, key: str, graph: Graph) -> Tensor:
+        dtype, shape, given = self.dense[key], self.shapes[key], self.defaults.get(key)
+        named = re.sub(r"[^A-Za-z0-9_.\-/]", "_", key)
+        if shape.sizes and shape.sizes[0] is None:
+            if given is None:
+                return constant("" if dtype is string else 0, dtype, graph=graph)
+            made = convert_to_tensor(given, dtype, f"padding_{named}", graph=graph)
+            return reshape(made, [])
+        if given is None:
+            return constant([], dtype, graph=graph)
+        if isinstance(given, Tensor):
+            return convert_to_tensor(given, dtype)
+        made = convert_to_tensor(given, dtype, f"key_{named}", graph=graph)
+        return reshape(made, shape.as_tuple())
+
+
+def wanted_of(features: Mapping[str, Any], allowed: tuple[type[Any], ...] | None = None) -> Wanted:
+    """What a node has to give for some features.
+
+    Args:
+        features: by key, one of the four ways.
+        allowed: which of them may be; all if left out.
+
+    Raises:
+        ValueError: for one that says too little, contradicts another, or is of another kind.
+        TypeError: for another type than string, float32 and int64.
+    """
+    wanted = Wanted()
+    allowed = _ALL if allowed is None else allowed
+    for key in sorted(features):
+        feature = features[key]
+        if not isinstance(feature, allowed):
+            names = ", ".join(kind.__name__ for kind in allowed)
+            raise ValueError(
+                f"Unsupported {type(feature).__name__} {feature} for key {key!r}: one of {names} is wanted"
+            )
+        if isinstance(feature, SparseFeature) and not (feature.index_key and feature.value_key):
+            missing = "value_key" if feature.index_key else "index_key"
+            raise ValueError(f"Missing {missing} for SparseFeature {feature}.")
+        if not feature.dtype:
+            raise ValueError(f"Missing type for feature {key}. Received feature={feature}.")
+        _add(wanted, key, feature)
+    both = sorted(wanted.sparse.keys() & wanted.dense.keys())
+    if both:
+        raise ValueError(
+            f"Dense and sparse keys must not intersect; dense_keys: {list(wanted.dense)}, sparse_keys: "
+            f"{list(wanted.sparse)}, intersection: {both}"
+        )
+    return wanted
+
+
+_ALL = (VarLenFeature, SparseFeature, FixedLenFeature, FixedLenSequenceFeature)
+
+
+def _add(wanted: Wanted, key: str, feature: Any) -> None:
+    if isinstance(feature, VarLenFeature):
+        _add_sparse(wanted, key, feature.dtype)
+    elif isinstance(feature, SparseFeature):
+        for index_key in sorted(index_keys(feature)):
+            _add_sparse(wanted, index_key, int64)
+        _add_sparse(wanted, feature.value_key, feature.dtype)
+    else:
+        _add_dense(wanted, key, feature)
+
+
+def index_keys(feature: SparseFeature) -> list[str]:
+    """The keys of the places of a sparse feature, one for each axis."""
+    return [feature.index_key] if isinstance(feature.index_key, str) else list(feature.index_key)
+
+
+def _add_sparse(wanted: Wanted, key: str, dtype: Any) -> None:
+    kind = _checked(key, dtype)
+    known = wanted.sparse.setdefault(key, kind)
+    if known is not kind:
+        raise ValueError(f"Conflicting type {known.name} vs {kind.name} for feature {key}.")
+
+
+def _add_dense(
+    wanted: Wanted, key: str, feature: FixedLenFeature | FixedLenSequenceFeature
+) -> None:
+    if feature.shape is None:
+        raise ValueError(f"Missing shape for feature {key}. Received feature={feature}.")
+    shape = TensorShape(feature.shape)
+    wanted.dense[key], wanted.shapes[key] = _checked(key, feature.dtype), shape
+    if isinstance(feature, FixedLenFeature):
+        if shape.sizes and shape.sizes[0] is None:
+            raise ValueError(
+                f"First dimension of shape for feature {key} unknown. Consider using "
+                f"FixedLenSequenceFeature. Received feature={feature}."
+            )
+        if not shape.is_fully_defined():
+            raise ValueError(
+                f"All dimensions of shape for feature {key} need to be known but received "
+                f"{feature.shape!s}."
+            )
+    elif feature.allow_missing:
+        wanted.defaults[key] = None
+    if feature.default_value is not None:
+        wanted.defaults[key] = feature.default_value
+
+
+def _checked(key: str, dtype: Any) -> DType:
+    found = as_dtype(dtype)
+    if found not in (string, float32, int64):
+        raise TypeError(f"feature {key!r} is of {found.name}: string, float32 and int64 are stored")
+    return found

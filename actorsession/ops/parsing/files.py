@@ -1,0 +1,184 @@
+"""Files as values: read, written and found by pattern, where the node runs.
+
+Owns ``ReadFile``, ``WriteFile`` and ``MatchingFiles``. A disk may take any time, so none of them runs on an
+event loop.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from actorsession.checkpoints import file_errors
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import string
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
+from actorsession.ops.shape_operands import boxed
+from actorsession.ops.text.kernels import require_string, string_array
+
+__all__ = ["matching_files", "read_file", "write_file"]
+
+
+def read_file(filename: Any, name: str | None = None) -> Tensor:
+    """What is in a file.
+
+    Args:
+        filename: its path, a string scalar.
+        name: wanted name.
+
+    Returns:
+        A string scalar. NotFoundError at run time if there is no such file.
+
+    Raises:
+        ValueError: for another rank.
+    """
+    return make_one("ReadFile", [convert_to_tensor(filename, string, "filename")], None, name)
+
+
+def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
+    """Makes or replaces a file; folders that are missing are made.
+
+    Args:
+        filename: its path, a string scalar.
+        contents: what is to be in it, a string scalar.
+        name: wanted name.
+
+    Raises:
+        ValueError: for another rank.
+    """
+    graph = graph_of(filename, contents)
+    inputs = [
+        convert_to_tensor(filename, string, "filename", graph=graph),
+        convert_to_tensor(contents, string, "contents", graph=graph),
+    ]
+    return make("WriteFile", inputs, None, name, graph)
+
+
+def matching_files(pattern: Any, name: str | None = None) -> Tensor:
+    """The files whose paths fit a pattern, sorted.
+
+    Args:
+        pattern: a string, or a vector of them. ``*``, ``?`` and ``[...]`` fit within one name of the path,
+            names that begin with a dot too.
+        name: wanted name.
+
+    Returns:
+        A vector of strings, empty if nothing fits.
+
+    Raises:
+        ValueError: for another rank.
+    """
+    return make_one("MatchingFiles", [convert_to_tensor(pattern, string, "pattern")], None, name)
+
+
+def _infer(shapes: Sequence[TensorSpec], most: int) -> Callable[[InferContext], list[TensorSpec]]:
+    def infer(ctx: InferContext) -> list[TensorSpec]:
+        require_string(ctx, *range(len(ctx.inputs)))
+        for i, spec in enumerate(ctx.inputs):
+            if spec.shape.rank is not None and spec.shape.rank > most:
+                what = "a scalar" if not most else "a scalar or vector"
+                raise ValueError(f"{ctx.op}: input {i} is {what}, got shape {spec.shape}")
+        return list(shapes)
+
+    return infer
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def _one(op: str, value: Any) -> bytes:
+    """The string of a value that is a scalar."""
+    array = boxed(value)
+    if array.ndim:
+        raise InvalidArgumentError(f"{op} takes a string scalar, got shape {list(array.shape)}")
+    found = array.item()
+    assert isinstance(found, bytes)
+    return found
+
+
+def _read_kernel(ctx: KernelContext) -> Kernel:
+    op = ctx.op
+
+    def read(filename: Any) -> bytes:
+        path = os.fsdecode(_one(op, filename))
+        with file_errors(f"cannot read {path!r}"), open(path, "rb") as file:
+            return file.read()
+
+    return read
+
+
+def _write_kernel(ctx: KernelContext) -> Kernel:
+    op = ctx.op
+
+    def write(filename: Any, contents: Any) -> None:
+        path, data = os.fsdecode(_one(op, filename)), _one(op, contents)
+        with file_errors(f"cannot write {path!r}"):
+            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(data)
+
+    return write
+
+
+def _matching_kernel(ctx: KernelContext) -> Kernel:
+    op = ctx.op
+
+    def matching(pattern: Any) -> Any:
+        array = boxed(pattern)
+        if array.ndim > 1:
+            raise InvalidArgumentError(
+                f"{op} takes a string or a vector of them, got shape {list(array.shape)}"
+            )
+        found = sorted(os.fsencode(path) for text in array.flat for path in _fitting(text))
+        return string_array(found, (len(found),))
+
+    return matching
+
+
+def _fitting(pattern: bytes) -> Iterator[str]:
+    """The paths that fit a pattern; ``glob`` would leave out names with a dot, and look into folders."""
+    head, name = os.path.split(os.fsdecode(pattern))
+    if not any(mark in head + name for mark in "*?["):
+        path = os.fsdecode(pattern)
+        if os.path.lexists(path):
+            yield path
+        return
+    folders = list(_fitting(os.fsencode(head))) if head and head != os.sep else [head]
+    for folder in folders:
+        try:
+            names = os.listdir(folder or ".")
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        for found in fnmatch.filter(names, name) if name else [""]:
+            yield os.path.join(folder, found)
+
+
+for _name, _kernel, _shapes, _most in (
+    ("ReadFile", _read_kernel, (TensorSpec(string, scalar_shape),), 0),
+    ("WriteFile", _write_kernel, (), 0),
+    ("MatchingFiles", _matching_kernel, (TensorSpec(string, TensorShape([None])),), 1),
+):
+    register(
+        OpDef(
+            name=_name,
+            infer=_infer(_shapes, _most),
+            kernel=_kernel,
+            gradient=NOT_DIFFERENTIABLE,
+            # What a file holds is no function of its name.
+            stateful=True,
+            blocks=True,
+        )
+    )

@@ -1,0 +1,299 @@
+"""Tensors as the bytes of a ``TensorProto`` and back, and strings decompressed.
+
+Owns ``SerializeTensor``, ``ParseTensor`` and ``DecodeCompressed``. What is read may be hostile: a shape is
+compared with what is there, and a short form, in which the last element stands for all that follow, may not
+grow beyond 2 GiB.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from actorsession.checkpoints.protobuf import (
+    WireError,
+    fields,
+    length_field,
+    signed,
+    varints,
+    write_tag,
+    write_varint,
+)
+from actorsession.errors import DataLossError, InvalidArgumentError
+from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import scalar_shape, unknown_shape
+from actorsession.ops.build import make_of
+from actorsession.ops.parsing.records import COMPRESSIONS
+from actorsession.ops.shape_operands import boxed
+from actorsession.ops.text.kernels import (
+    register_each,
+    require_string,
+    string_array,
+    string_unary,
+    text_of,
+)
+
+__all__ = ["decode_compressed", "parse_tensor", "serialize_tensor"]
+
+# The fields of a TensorProto.
+_DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
+# Where the elements of a type stand that are not in one piece, and their type there; varints if empty.
+_LISTS: Mapping[str, tuple[int, str]] = {
+    "float32": (5, "<f4"), "float64": (6, "<f8"), "complex64": (9, "<f4"), "complex128": (12, "<f8"),
+    "float16": (13, ""), "bfloat16": (13, ""), "int64": (10, ""), "bool": (11, ""), "uint32": (16, ""),
+    "uint64": (17, ""), **dict.fromkeys(("int32", "int16", "int8", "uint8", "uint16"), (7, "")),
+}  # fmt: skip
+# protobuf messages end at 2 GiB, so a tensor written out in full never has more.
+_MOST_BYTES = 2**31
+_MOST_AXES = 64  # numpy's own
+
+
+def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
+    """A tensor as the bytes of a ``TensorProto``, a string scalar.
+
+    Args:
+        tensor: numbers, bools or strings.
+        name: wanted name.
+
+    Raises:
+        TypeError: for a resource.
+    """
+    return make_of("SerializeTensor", {"tensor": tensor}, None, name)
+
+
+def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
+    """The tensor that stands in the bytes of a ``TensorProto``.
+
+    Args:
+        serialized: the bytes, a string scalar.
+        out_type: dtype of the tensor.
+        name: wanted name.
+
+    Returns:
+        A tensor of unknown shape. InvalidArgumentError at run time for bytes that are no such message, a
+        tensor of another type, and a shape that does not fit its elements.
+
+    Raises:
+        TypeError: for a resource.
+    """
+    return string_unary("ParseTensor", serialized, name, {"out_type": as_dtype(out_type)})
+
+
+def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
+    """What was compressed into each string.
+
+    Args:
+        bytes: strings.
+        compression_type: empty, ``ZLIB`` or ``GZIP``.
+        name: wanted name.
+
+    Returns:
+        Strings. At run time DataLossError for what is not compressed in that way, InvalidArgumentError for
+        another ``compression_type``. What was cut off gives what is there.
+    """
+    attrs = {"compression_type": text_of(compression_type)}
+    return string_unary("DecodeCompressed", bytes, name, attrs)
+
+
+def _check_type(ctx: InferContext, dtype: DType) -> None:
+    if dtype.kind in "rv":
+        raise TypeError(f"{ctx.op}: a tensor of {dtype.name} has no bytes to write or read")
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def _infer_serialize(ctx: InferContext) -> list[TensorSpec]:
+    _check_type(ctx, ctx.inputs[0].dtype)
+    return [TensorSpec(string, scalar_shape)]
+
+
+def _serialize_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.inputs[0].dtype
+    head = write_tag(_DTYPE, 0) + write_varint(dtype.as_datatype_enum)
+
+    def serialize(value: Any) -> bytes:
+        array = np.asarray(boxed(value))
+        sizes = [write_tag(1, 0) + write_varint(n) if n else b"" for n in array.shape]
+        shape = length_field(_SHAPE, b"".join([length_field(2, size) for size in sizes]))
+        if dtype is string:
+            return head + shape + b"".join([length_field(_STRINGS, item) for item in array.flat])
+        content = array.astype(dtype.np_dtype.newbyteorder("<"), copy=False).tobytes()
+        return head + shape + (length_field(_CONTENT, content) if content else b"")
+
+    return serialize
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def _infer_parse(ctx: InferContext) -> list[TensorSpec]:
+    require_string(ctx, 0)
+    dtype = as_dtype(ctx.attrs["out_type"])
+    _check_type(ctx, dtype)
+    return [TensorSpec(dtype, unknown_shape)]
+
+
+def _parse_kernel(ctx: KernelContext) -> Kernel:
+    dtype = ctx.outputs[0].dtype
+
+    def parse(value: Any) -> Any:
+        array = boxed(value)
+        if array.ndim:
+            raise InvalidArgumentError(
+                f"ParseTensor: Expected `serialized` to be a scalar, got shape: {list(array.shape)}"
+            )
+        try:
+            return _parsed(array.item(), dtype)
+        except (ValueError, TypeError) as exc:
+            raise InvalidArgumentError(
+                f"ParseTensor: Could not parse `serialized` as TensorProto: {exc}"
+            ) from None
+
+    return parse
+
+
+def _parsed(data: bytes, dtype: DType) -> Any:
+    kind, shape, content = 0, [], b""
+    parts: list[Any] = []
+    wanted, stored = _LISTS.get(dtype.name, (_STRINGS, ""))
+    for number, value in fields(data):
+        if number == _DTYPE:
+            kind = _whole(value)
+        elif number == _SHAPE:
+            shape = [_size(_bytes(v)) for n, v in fields(_bytes(value)) if n == 2]
+        elif number == _CONTENT:
+            content = _bytes(value)
+        elif number == wanted:
+            parts.append(value)
+    if kind != dtype.as_datatype_enum:
+        raise InvalidArgumentError(
+            f"ParseTensor: Type mismatch between parsed tensor ({_named(kind)}) and dtype "
+            f"({dtype.name})"
+        )
+    if len(shape) > _MOST_AXES or any(size < 0 for size in shape):
+        raise InvalidArgumentError(f"ParseTensor: a tensor cannot have the shape {shape!r:.200}")
+    if dtype is string:
+        flat: list[bytes] = [_bytes(part) for part in parts]
+        return string_array(_repeated(flat, math.prod(shape), dtype, shape), tuple(shape))
+    found = _content(content, dtype) if content else _numbers(parts, dtype, stored)
+    whole = _repeated(found, math.prod(shape), dtype, shape)
+    return whole.reshape(shape)[()]
+
+
+def _named(number: int) -> str:
+    names = [dtype.name for dtype in ALL_TYPES if dtype.as_datatype_enum == number]
+    return names[0] if names else f"element type {number}"
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int):
+        raise WireError("a field holds bytes where a number is expected")
+    return value
+
+
+def _bytes(value: Any) -> bytes:
+    if not isinstance(value, bytes):
+        raise WireError("a field holds a number where bytes are expected")
+    return value
+
+
+def _size(data: bytes) -> int:
+    sizes = [signed(_whole(v)) for n, v in fields(data) if n == 1]
+    return sizes[-1] if sizes else 0
+
+
+def _content(content: bytes, dtype: DType) -> Array:
+    if len(content) % dtype.itemsize:
+        raise WireError(f"{len(content)} bytes are no whole number of {dtype.name} elements")
+    octets: Array = np.frombuffer(content, np.uint8)
+    if dtype.kind == "b":
+        return octets.astype(np.bool_)
+    found: Array = octets.view(dtype.np_dtype.newbyteorder("<"))
+    return found
+
+
+def _numbers(parts: list[Any], dtype: DType, stored: str) -> Array:
+    """The elements in the list of their type, packed or one by one."""
+    if stored:
+        size = np.dtype(stored).itemsize
+        data = b"".join([p if isinstance(p, bytes) else p.to_bytes(size, "little") for p in parts])
+        if len(data) % (size if dtype.kind == "f" else 2 * size):
+            raise WireError(f"{len(data)} bytes are no whole number of {dtype.name} elements")
+        fixed: Array = np.frombuffer(data, np.uint8).view(dtype.np_dtype.newbyteorder("<"))
+        return fixed
+    words = varints(b"".join([p if isinstance(p, bytes) else write_varint(p) for p in parts]))
+    if dtype.name in ("float16", "bfloat16"):  # the bits of each
+        return words.astype(np.uint16).view(dtype.np_dtype)
+    return words.view(np.int64).astype(dtype.np_dtype)
+
+
+def _repeated(flat: Any, count: int, dtype: DType, shape: list[int]) -> Any:
+    """As many elements as the shape has: the last one again and again, zeros if there is none."""
+    if len(flat) > count or (len(flat) < count and count * dtype.itemsize > _MOST_BYTES):
+        raise InvalidArgumentError(
+            f"ParseTensor: a {dtype.name} tensor of shape {shape} cannot have {len(flat)} elements"
+        )
+    if dtype is string:
+        return flat + [flat[-1] if flat else b""] * (count - len(flat))
+    out = np.zeros(count, dtype.np_dtype)
+    out[: len(flat)] = flat
+    if len(flat):
+        out[len(flat) :] = flat[-1]
+    return out
+
+
+# -- compressed strings ----------------------------------------------------------------------------
+
+
+def _inflating(ctx: KernelContext) -> Callable[[bytes], bytes]:
+    kind = ctx.attrs["compression_type"]
+    if kind not in COMPRESSIONS:
+        raise InvalidArgumentError(
+            f"DecodeCompressed: compression_type is empty, ZLIB or GZIP, got {kind!r:.100}"
+        )
+    wbits = COMPRESSIONS[kind]
+
+    def inflated(data: bytes) -> bytes:
+        try:
+            return zlib.decompressobj(wbits).decompress(data)
+        except zlib.error as exc:
+            raise DataLossError(f"DecodeCompressed: no {kind}: {exc}") from None
+
+    return inflated if wbits else bytes
+
+
+register(
+    OpDef(
+        name="SerializeTensor",
+        infer=_infer_serialize,
+        kernel=_serialize_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+    )
+)
+register(
+    OpDef(
+        name="ParseTensor",
+        infer=_infer_parse,
+        kernel=_parse_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"out_type": REQUIRED},
+    )
+)
+register_each("DecodeCompressed", _inflating, attrs={"compression_type": ""})

@@ -1,0 +1,150 @@
+"""Strings hashed into buckets by TensorFlow's other hashes: its own first one, and SipHash, which has a key.
+
+Owns both hashes and ``StringToHashBucket`` and ``StringToHashBucketStrong``. A bucket is TensorFlow's own, or
+trained tables would not fit. The first hash is what is known as MurmurHash64A; the second is SipHash-2-4,
+whose buckets cannot be foreseen without the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import int64
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import REQUIRED, InferContext, KernelContext
+from actorsession.ops.shape_operands import one_spelling
+from actorsession.ops.text.kernels import register_each, string_unary
+
+__all__ = ["murmur64", "siphash64", "string_to_hash_bucket", "string_to_hash_bucket_strong"]
+
+_MASK = 2**64 - 1
+
+
+def string_to_hash_bucket(
+    string_tensor: Any = None,
+    num_buckets: Any = None,
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """A bucket for each string, int64; ``string_to_hash_bucket_fast`` is what new programs use.
+
+    Args:
+        string_tensor: strings.
+        num_buckets: how many buckets there are, at least 1.
+        name: wanted name.
+        input: the other name of ``string_tensor``.
+
+    Raises:
+        ValueError: for less than 1 bucket, or both names.
+    """
+    value = one_spelling(input, string_tensor, "input", "string_tensor")
+    return string_unary("StringToHashBucket", value, name, {"num_buckets": int(num_buckets)})
+
+
+def string_to_hash_bucket_strong(
+    input: Any, num_buckets: int, key: Sequence[int], name: str | None = None
+) -> Tensor:
+    """A bucket for each string, int64, which nobody can foresee who does not know the key.
+
+    Args:
+        input: strings.
+        num_buckets: how many buckets there are, at least 1.
+        key: two whole numbers of 64 bits.
+        name: wanted name.
+
+    Returns:
+        The buckets. InvalidArgumentError at run time for a key of another length.
+
+    Raises:
+        ValueError: for less than 1 bucket.
+    """
+    attrs = {"num_buckets": int(num_buckets), "key": tuple([int(word) for word in key])}
+    return string_unary("StringToHashBucketStrong", input, name, attrs)
+
+
+# -- the hashes ------------------------------------------------------------------------------------
+
+
+_MURMUR, _SEED = 0xC6A4A7935BD1E995, 0xDECAFCAFFE
+
+
+def murmur64(data: bytes) -> int:
+    """MurmurHash64A with TensorFlow's seed, as an unsigned number."""
+    found = _SEED ^ (len(data) * _MURMUR & _MASK)
+    whole = len(data) & ~7
+    for start in range(0, whole, 8):
+        word = int.from_bytes(data[start : start + 8], "little") * _MURMUR & _MASK
+        found = (found ^ (word ^ word >> 47) * _MURMUR & _MASK) * _MURMUR & _MASK
+    if whole < len(data):
+        found = (found ^ int.from_bytes(data[whole:], "little")) * _MURMUR & _MASK
+    found = (found ^ found >> 47) * _MURMUR & _MASK
+    return found ^ found >> 47
+
+
+def _turned(value: int, by: int) -> int:
+    """The 64 bits rotated to the left."""
+    return (value << by | value >> 64 - by) & _MASK
+
+
+def _round(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
+    """One round of SipHash over its four words."""
+    a, c = a + b & _MASK, c + d & _MASK
+    b, d = _turned(b, 13) ^ a, _turned(d, 16) ^ c
+    a = _turned(a, 32)
+    c, a = c + b & _MASK, a + d & _MASK
+    b, d = _turned(b, 17) ^ c, _turned(d, 21) ^ a
+    return a, b, _turned(c, 32), d
+
+
+def siphash64(key: Sequence[int], data: bytes) -> int:
+    """SipHash-2-4 with a key of two words, as an unsigned number."""
+    low, high = (word & _MASK for word in key)
+    # "somepseudorandomlygeneratedbytes"
+    state = (
+        low ^ 0x736F6D6570736575, high ^ 0x646F72616E646F6D,
+        low ^ 0x6C7967656E657261, high ^ 0x7465646279746573,
+    )  # fmt: skip
+    # The last word has what is left of the bytes, and their number in its highest byte.
+    padded = data + bytes(7 - len(data) % 8) + bytes((len(data) & 255,))
+    for start in range(0, len(padded), 8):
+        word = int.from_bytes(padded[start : start + 8], "little")
+        a, b, c, d = state
+        state = _round(*_round(a, b, c, d ^ word))
+        state = (state[0] ^ word, *state[1:])
+    a, b, c, d = state
+    state = (a, b, c ^ 0xFF, d)
+    for _ in range(4):
+        state = _round(*state)
+    return state[0] ^ state[1] ^ state[2] ^ state[3]
+
+
+# -- nodes -----------------------------------------------------------------------------------------
+
+
+def _check_buckets(ctx: InferContext) -> None:
+    if ctx.attrs["num_buckets"] < 1:
+        raise ValueError(f"{ctx.op}: num_buckets is at least 1, got {ctx.attrs['num_buckets']}")
+
+
+def _bucket(ctx: KernelContext) -> Callable[[bytes], int]:
+    count = ctx.attrs["num_buckets"]
+    return lambda value: murmur64(value) % count
+
+
+def _strong_bucket(ctx: KernelContext) -> Callable[[bytes], int]:
+    count, key = ctx.attrs["num_buckets"], ctx.attrs["key"]
+    if len(key) != 2:
+        raise InvalidArgumentError(f"{ctx.op}: Key must have 2 elements, got {len(key)}")
+    return lambda value: siphash64(key, value) % count
+
+
+register_each("StringToHashBucket", _bucket, int64, {"num_buckets": REQUIRED}, _check_buckets)
+register_each(
+    "StringToHashBucketStrong",
+    _strong_bucket,
+    int64,
+    {"num_buckets": REQUIRED, "key": REQUIRED},
+    _check_buckets,
+)

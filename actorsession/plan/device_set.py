@@ -1,0 +1,60 @@
+"""The devices that a session may use: in what order a node gets one, and which operations each runs.
+
+A value: whose devices come or go makes a new set. Made by sessions and masters; read by every pass of
+``plan`` that asks where something can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.device import DeviceAttributes, DeviceSpec
+
+__all__ = ["DeviceSet"]
+
+
+class DeviceSet:
+    """The devices that a session may use.
+
+    Args:
+        devices: all of them; order breaks ties.
+        client_device: full name of the one through which feeds enter and fetches leave, by default
+            the first.
+        preferred: full names of devices that come before the client device where a node asks for
+            none, the best first.
+        supports: whether a device, by full name, runs an operation type; left out where all run all.
+    """
+
+    def __init__(
+        self,
+        devices: Sequence[DeviceAttributes],
+        client_device: str | None = None,
+        *,
+        preferred: Sequence[str] = (),
+        supports: Callable[[str, str], bool] | None = None,
+    ) -> None:
+        if not devices:
+            raise InvalidArgumentError("a device set holds at least one device, got none")
+        self.devices = tuple(devices)
+        self.by_name: Mapping[str, DeviceAttributes] = {d.name: d for d in devices}
+        self.client_device = client_device or devices[0].name
+        if self.client_device not in self.by_name:
+            raise InvalidArgumentError(
+                f"client device {self.client_device!r} is none of {', '.join(self.by_name)}"
+            )
+        self.specs: Mapping[str, DeviceSpec] = {d.name: d.spec for d in devices}
+        self.preferred = tuple(preferred)
+        self.supports = supports
+        self._first = {n: i for i, n in enumerate((*self.preferred, self.client_device))}
+
+    def matching(self, request: DeviceSpec) -> list[str]:
+        """The devices that a request allows: preferred ones, the client device, the others."""
+        found = [name for name, spec in self.specs.items() if request.matches(spec)]
+        return sorted(found, key=lambda name: self._first.get(name, len(self._first)))
+
+    def lacking(self, device: str, ops: Iterable[str]) -> str | None:
+        """The first operation type that a device does not run, if there is one."""
+        if self.supports is None:
+            return None
+        return next((op for op in ops if not self.supports(device, op)), None)

@@ -1,0 +1,217 @@
+"""Where values go in the dataflow engine: to the nodes that read them, in one iteration or another.
+
+``Routing`` is plain state with no kernel and no step in it. A value belongs to one iteration of one frame,
+and may be **dead**: that of a way not taken. A node is queued once in each iteration in which all that it
+reads is there, as dead if any of that is; a Merge needs one value that lives. An Enter leads into a frame,
+which it makes for the iteration that it stands in; a NextIteration leads into the next one; an Exit leads
+out, and if it is dead it says so only when its frame is over, because a later iteration may make it live. A
+frame is over when nothing of it is under way.
+
+As little as possible is kept for an iteration: a node that waits for one value is queued when it comes.
+``DataflowRun`` takes nodes from the queue and gives what they made.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.plan.dataflow import ALONE, BESIDE, ENTER, EXIT, NEXT, LoopFrame, NodePlan
+from actorsession.runtime.frames import FrameRun, Iteration
+
+__all__ = ["DEAD", "Routing"]
+
+
+class _Dead:
+    """The value of a way not taken."""
+
+    def __repr__(self) -> str:
+        return "DEAD"
+
+
+DEAD: Any = _Dead()
+
+
+class Routing:
+    """The values of one part in one step, on their way.
+
+    Attributes:
+        queue: nodes that run next: each with its iteration, what it reads, and whether it is dead.
+        fetched: the values that live of fetched outputs, by position in the fetches.
+    """
+
+    __slots__ = ("_root", "fetched", "queue")
+
+    def __init__(self) -> None:
+        self.queue: deque[tuple[NodePlan, Iteration, Any, bool]] = deque()
+        self.fetched: dict[int, Any] = {}
+        self._root = FrameRun(LoopFrame(""), None)
+
+    def begin(self, roots: Iterable[NodePlan]) -> None:
+        """Queues the nodes that wait for nothing."""
+        root = self._root.iterations[0]
+        for plan in roots:
+            root.busy += 1
+            self.queue.append((plan, root, [], False))
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is under way any more."""
+        root = self._root.iterations[0]
+        return not (root.busy or root.frames)
+
+    def give(
+        self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool = False
+    ) -> None:
+        """Hands on what a node has made, and counts it as done."""
+        if plan.fetched:
+            for output, position in plan.fetched:
+                if values[output] is not DEAD:
+                    self.fetched[position] = values[output]
+        kind = plan.kind
+        if kind > NEXT:
+            self._spread(plan, iteration, values, dead)
+        elif kind == ENTER:
+            self._enter(plan, iteration, values[0])
+        elif kind == EXIT:
+            frame = iteration.frame
+            if not dead:
+                assert frame.parent is not None
+                self._spread(plan, frame.parent, values, dead)
+            elif iteration.index == frame.newest:
+                frame.dead_exits.append(plan)
+        elif not dead:
+            self._next(plan, iteration, values[0])
+        iteration.busy -= 1
+        if not iteration.busy:
+            self._tidy(iteration.frame)
+
+    def _spread(
+        self, plan: NodePlan, iteration: Iteration, values: Sequence[Any], dead: bool
+    ) -> None:
+        """Gives values to the nodes of an iteration that read them."""
+        queue, waiting = self.queue, iteration.waiting
+        for output, reader, at, how in plan.edges:
+            value = values[output]
+            if how == ALONE:
+                iteration.busy += 1
+                queue.append((reader, iteration, (value,), value is DEAD))
+            elif how == BESIDE:
+                state = waiting.get(reader.number)
+                if state is None:
+                    state = [reader.pending, False, [None] * reader.inputs]
+                    waiting[reader.number] = state
+                state[0] -= 1
+                if value is DEAD:
+                    state[1] = True
+                else:
+                    state[2][at] = value
+                if not state[0]:
+                    del waiting[reader.number]
+                    iteration.busy += 1
+                    queue.append((reader, iteration, state[2], state[1]))
+            else:
+                self._merge(reader, iteration, at, value, plan.is_enter)
+        if plan.followers:
+            for follower in plan.followers:
+                self._follow(follower, iteration, dead)
+
+    def _follow(self, plan: NodePlan, iteration: Iteration, dead: bool) -> None:
+        """Tells a node that one which it runs after is done."""
+        if plan.is_merge:
+            self._merge(plan, iteration, -1, None, False)
+            return
+        state = iteration.waiting.get(plan.number)
+        if state is None:
+            state = iteration.waiting[plan.number] = [plan.pending, False, [None] * plan.inputs]
+        state[0] -= 1
+        if dead and not plan.is_immortal:
+            state[1] = True
+        if not state[0]:
+            del iteration.waiting[plan.number]
+            iteration.busy += 1
+            self.queue.append((plan, iteration, state[2], state[1]))
+
+    def _merge(
+        self, plan: NodePlan, iteration: Iteration, at: int, value: Any, entered: bool
+    ) -> None:
+        """Gives a Merge a value, or with ``at`` -1 the end of a node that it runs after."""
+        state = iteration.waiting.get(plan.number)
+        if state is None:
+            # Nodes still to end, dead values so far, what it gives, and whether it was queued.
+            state = iteration.waiting[plan.number] = [plan.control, 0, None, False]
+        if state[3]:
+            return
+        if at < 0:
+            state[0] -= 1
+        elif value is not DEAD:
+            if state[2] is None:
+                state[2] = (value, np.int32(at))
+        else:
+            # What else such a Merge reads is a NextIteration, which never comes after a dead Enter.
+            state[1] = plan.inputs if entered else state[1] + 1
+        if not state[0] and (state[2] is not None or state[1] >= plan.inputs):
+            state[3] = True
+            iteration.busy += 1
+            self.queue.append((plan, iteration, state[2], state[2] is None))
+
+    def _enter(self, plan: NodePlan, iteration: Iteration, value: Any) -> None:
+        loop = plan.frame
+        assert loop is not None
+        frame = iteration.frames.get(loop)
+        if frame is None:
+            frame = iteration.frames[loop] = FrameRun(loop, iteration)
+        dead = value is DEAD
+        if plan.is_constant:
+            frame.constants.append((plan, value))
+            for inner in tuple(frame.iterations.values()):
+                self._spread(plan, inner, (value,), dead)
+        else:
+            self._spread(plan, frame.iterations[0], (value,), dead)
+        frame.enters -= 1
+        if not frame.enters:
+            self._tidy(frame)
+
+    def _next(self, plan: NodePlan, iteration: Iteration, value: Any) -> None:
+        frame = iteration.frame
+        if iteration.index == frame.newest:
+            if len(frame.iterations) >= frame.loop.parallel:
+                frame.deferred.append((plan, value))
+                return
+            self._begin_iteration(frame)
+        self._spread(plan, frame.iterations[iteration.index + 1], (value,), False)
+
+    def _begin_iteration(self, frame: FrameRun) -> None:
+        frame.newest += 1
+        iteration = frame.iterations[frame.newest] = Iteration(frame, frame.newest)
+        frame.dead_exits.clear()
+        deferred, frame.deferred = frame.deferred, []
+        for plan, value in deferred:
+            self._spread(plan, iteration, (value,), False)
+        for plan, value in frame.constants:
+            self._spread(plan, iteration, (value,), value is DEAD)
+
+    def _tidy(self, frame: FrameRun) -> None:
+        """Drops iterations that are over, oldest first, and the frame itself with the last."""
+        parent = frame.parent
+        if parent is None:
+            return
+        iterations = frame.iterations
+        if frame.enters or not iterations:
+            return
+        while iterations:
+            oldest = next(iter(iterations.values()))
+            if oldest.busy or oldest.frames:
+                return
+            if frame.deferred:
+                # The next one takes its place, and begins before this one is forgotten.
+                self._begin_iteration(frame)
+            del iterations[oldest.index]
+        del parent.frames[frame.loop]
+        for plan in frame.dead_exits:
+            self._spread(plan, parent, (DEAD,), True)
+        if not parent.busy and not parent.frames:
+            self._tidy(parent.frame)

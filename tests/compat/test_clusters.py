@@ -1,0 +1,78 @@
+"""Clusters and servers as messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import actorsession.compat.v1 as tf
+
+# As TensorFlow 2.21 writes the server below; its map entries are in no order.
+WRITTEN = (
+    b"\n+\n\r\n\x02ps\x12\x07\x08\x03\x12\x03c:3\n\x1a\n\x06worker\x12\x07\x08\x01\x12\x03b:2"
+    b"\x12\x07\x08\x00\x12\x03a:1\x12\x06worker\x18\x01*\x04grpc"
+)
+
+
+def cluster() -> Any:
+    return tf.train.ClusterSpec({"worker": ["a:1", "b:2"], "ps": {3: "c:3"}})
+
+
+def test_a_cluster_is_written_as_a_message_and_read_back() -> None:
+    message = cluster().as_cluster_def()
+    assert isinstance(message, tf.train.ClusterDef)
+    assert [job.name for job in message.job] == ["ps", "worker"]
+    assert dict(message.job[1].tasks) == {0: "a:1", 1: "b:2"}
+    assert tf.train.ClusterSpec(message) == cluster()
+    read = tf.train.ClusterDef.FromString(message.SerializeToString())
+    assert read == message
+
+
+def test_a_cluster_is_filled_in_job_by_job() -> None:
+    message = tf.train.ClusterDef()
+    job = message.job.add()
+    job.name = "worker"
+    job.tasks[0] = "a:1"
+    message.job.extend([tf.train.JobDef(name="ps", tasks={0: "b:2"})])
+    assert tf.train.ClusterSpec(message).as_dict() == {"worker": ["a:1"], "ps": ["b:2"]}
+    described: Any = message
+    setter = tf.train.replica_device_setter(cluster=described)
+    with tf.Graph().as_default(), tf.device(setter):
+        assert tf.Variable(1.0).device == "/job:ps/task:0"
+
+
+def test_a_server_is_described_as_in_tensorflow() -> None:
+    said = tf.train.ServerDef(
+        cluster=cluster().as_cluster_def(), job_name="worker", task_index=1, protocol="grpc"
+    )
+    assert tf.train.ServerDef.FromString(WRITTEN) == said
+    assert "default_session_config" not in tf.train.ServerDef.FIELDS
+    server = tf.train.Server(said, start=False)
+    assert server.server_def == said
+    server.server_def.job_name = "ps"
+    assert server.server_def == said
+
+
+def test_arguments_win_over_the_description_of_a_server() -> None:
+    said = tf.train.ServerDef(cluster=cluster().as_cluster_def(), job_name="worker")
+    assert tf.train.Server(said, start=False).server_def.task_index == 0
+    made = tf.train.Server(said, "ps", 3, "grpc", start=False).server_def
+    assert (made.job_name, made.task_index, made.protocol) == ("ps", 3, "grpc")
+    with pytest.raises(tf.errors.InternalError):
+        tf.train.Server(said, task_index=7, start=False)
+    with pytest.raises(ValueError, match="which job is this"):
+        tf.train.Server(tf.train.ServerDef(cluster=said.cluster), start=False)
+    with pytest.raises(TypeError, match="a cluster is a dict from job name"):
+        tf.train.Server(3)
+
+
+def test_a_server_that_is_described_serves() -> None:
+    local = tf.train.ClusterSpec({"worker": ["127.0.0.1:0"]})
+    server = tf.train.Server(tf.train.ServerDef(cluster=local.as_cluster_def(), job_name="worker"))
+    try:
+        one = tf.constant(1)
+        with tf.Session(server.target, graph=one.graph) as sess:
+            assert sess.run(one) == 1
+    finally:
+        server.stop()

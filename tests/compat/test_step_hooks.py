@@ -1,0 +1,176 @@
+"""Hooks that look at steps: how fast they are, how far they are, what they did."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import actorsession.compat.v1 as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Any]:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def counting() -> Any:
+    """An operation that makes a step."""
+    return tf.train.get_or_create_global_step().assign_add(1)
+
+
+def test_steps_per_second_are_logged_every_so_often(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "actorsession.compat")
+    step = counting()
+    with tf.train.MonitoredSession(hooks=[tf.train.StepCounterHook(every_n_steps=2)]) as sess:
+        for _ in range(5):
+            sess.run(step)
+    lines = [r.getMessage() for r in caplog.records]
+    assert [line.partition(": ")[0] for line in lines] == ["global_step/sec"] * 2
+    assert all(float(line.partition(": ")[2]) > 0 for line in lines)
+
+
+def test_training_sessions_with_a_folder_log_steps_per_second(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "actorsession.compat")
+    step = counting()
+    for every, lines in ((3, 1), (0, 0)):
+        caplog.clear()
+        with tf.train.MonitoredTrainingSession(
+            checkpoint_dir=str(tmp_path), log_step_count_steps=every, save_graph_def=False
+        ) as sess:
+            for _ in range(4):
+                sess.run(step)
+        assert len([r for r in caplog.records if "/sec: " in r.getMessage()]) == lines
+
+
+def test_a_task_begins_when_others_are_far_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    step = counting()
+    hook = tf.train.GlobalStepWaiterHook(3)
+    looks: list[float] = []
+    with tf.train.MonitoredSession(hooks=[hook]) as sess:
+
+        def others_go_on(timeout: float) -> bool:
+            looks.append(timeout)
+            sess._session.run(step)
+            return False
+
+        monkeypatch.setattr(sess._coord, "wait_for_stop", others_go_on)
+        assert sess.run(step) == 4
+        assert sess.run(step) == 5
+    assert looks == [0.5, 0.5, 0.5]
+
+
+def test_a_wait_for_others_ends_with_its_limit_or_when_all_are_to_stop() -> None:
+    step = counting()
+    with tf.train.MonitoredSession(hooks=[tf.train.GlobalStepWaiterHook(9, 0)]) as sess:
+        with pytest.raises(
+            tf.errors.DeadlineExceededError, match="step is 0, and 9 was waited for"
+        ):
+            sess.run(step)
+    with tf.train.MonitoredSession(hooks=[tf.train.GlobalStepWaiterHook(9)]) as sess:
+        sess._coord.request_stop()
+        assert sess.run(step) == 1
+    with tf.train.MonitoredSession(hooks=[tf.train.GlobalStepWaiterHook(0, 0)]) as sess:
+        assert sess.run(step) == 1
+
+
+def test_some_steps_are_drawn_but_not_the_first(tmp_path: Path) -> None:
+    step = counting()
+    folder = tmp_path / "drawings"
+    asked = tf.RunOptions(output_partition_graphs=True)
+    told: Any = tf.RunMetadata()
+    with tf.train.MonitoredSession(
+        hooks=[tf.train.ProfilerHook(save_steps=2, output_dir=str(folder), show_memory=True)]
+    ) as sess:
+        for _ in range(3):
+            sess.run(step)
+        sess.run(step, options=asked, run_metadata=told)
+    assert sorted(path.name for path in folder.iterdir()) == ["timeline-2.json", "timeline-4.json"]
+    events = json.loads((folder / "timeline-4.json").read_text())["traceEvents"]
+    assert any(event.get("args", {}).get("op") == "AssignAddVariableOp" for event in events)
+    assert len(told.partition_graphs) == 1
+    assert len(told.step_stats.dev_stats) == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "said"),
+    [
+        (lambda: tf.train.StepCounterHook(None), ValueError, "exactly one of every_n_steps and"),
+        (lambda: tf.train.StepCounterHook(1, 1), ValueError, "exactly one of every_n_steps and"),
+        (
+            lambda: tf.train.StepCounterHook(summary_writer="one"),
+            tf.errors.UnimplementedError, "no summaries here",
+        ),
+        (lambda: tf.train.ProfilerHook(), ValueError, "exactly one of every_secs and every_steps"),
+        (lambda: tf.train.ProfilerHook(1, 1), ValueError, "exactly one of every_secs"),
+    ],
+)  # fmt: skip
+def test_hooks_that_make_no_sense_are_refused(make: Any, kind: Any, said: str) -> None:
+    with pytest.raises(kind, match=said):
+        make()
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        lambda: tf.train.StepCounterHook(), lambda: tf.train.GlobalStepWaiterHook(1),
+        lambda: tf.train.ProfilerHook(1), lambda: tf.train.CheckpointSaverHook("d", save_steps=1),
+    ],
+)  # fmt: skip
+def test_hooks_that_look_at_steps_need_a_global_step(hook: Any) -> None:
+    with pytest.raises(RuntimeError, match="Global step should be created to use"):
+        tf.train.MonitoredSession(hooks=[hook()])
+
+
+def test_a_timer_says_what_passed_since_it_was_time_and_begins_anew() -> None:
+    timer = tf.train.SecondOrStepTimer(every_steps=3)
+    assert timer.update_last_triggered_step(4) == (None, None)
+    assert not timer.should_trigger_for_step(6)
+    seconds, steps = timer.update_last_triggered_step(7)
+    assert seconds is not None
+    assert seconds >= 0
+    assert (steps, timer.last_triggered_step()) == (3, 7)
+    timer.reset()
+    assert timer.should_trigger_for_step(7)
+    assert timer.last_triggered_step() is None
+
+
+def test_a_hook_saves_with_the_only_saver_that_the_graph_has(tmp_path: Path) -> None:
+    step = counting()
+    hook = tf.train.CheckpointSaverHook(
+        str(tmp_path), save_steps=1, listeners=[tf.train.CheckpointSaverListener()]
+    )
+    with tf.train.MonitoredSession(hooks=[hook]) as sess:
+        sess.run(step)
+    assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-1")
+    assert (tmp_path / "graph.pbtxt").exists()
+    for count, said in ((0, "No items"), (2, "More than one item")):
+        with tf.Graph().as_default() as other:
+            counting()
+            hook.begin()
+            for _ in range(count):
+                tf.add_to_collection(tf.GraphKeys.SAVERS, tf.train.Saver())
+            init_op = tf.global_variables_initializer()
+            with tf.Session(graph=other) as raw:
+                raw.run(init_op)
+                with pytest.raises(RuntimeError, match=said):
+                    hook.after_create_session(raw, None)
+
+
+def test_an_own_creator_of_sessions_is_a_session_creator() -> None:
+    class Creator(tf.train.SessionCreator):
+        def create_session(self) -> Any:
+            return tf.Session()
+
+    one = tf.constant(1)
+    with tf.train.MonitoredSession(Creator()) as sess:
+        assert sess.run(one) == 1
+    with pytest.raises(TypeError):
+        tf.train.SessionCreator()  # type: ignore[abstract]

@@ -1,0 +1,77 @@
+"""The hook of ``tf.train.SyncReplicasOptimizer``: replicas in monitored sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.compat.v1 as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Any]:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def built(replicas: int = 1) -> tuple[Any, Any, Any]:
+    """A weight that each update lowers by a tenth of its gradient, 2; its optimiser, and a replica's step."""
+    w = tf.Variable(1.0, name="w")
+    opt = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), replicas)
+    step = opt.minimize(2.0 * w, global_step=tf.train.get_or_create_global_step())
+    return w, opt, step
+
+
+def test_a_chief_trains_when_the_hook_has_been_called() -> None:
+    w, opt, step = built()
+    hook = opt.make_session_run_hook(True)
+    hook.begin()
+    coord = tf.train.Coordinator()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        hook.after_create_session(sess, coord)
+        for _ in range(4):
+            sess.run(step)
+        # The second gradient is of a step that is over, and dropped.
+        np.testing.assert_allclose(sess.run(w), 1.0 - 3 * 0.2, rtol=1e-6)
+        coord.request_stop()
+
+
+def test_another_replica_only_learns_the_step() -> None:
+    _, opt, _ = built()
+    hook = opt.make_session_run_hook(False)
+    hook.begin()
+    local = tf.local_variables()[0]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(tf.train.get_global_step().assign(7))
+        hook.after_create_session(sess, None)
+        assert sess.run(local) == 7
+
+
+def test_the_chief_puts_in_as_many_tokens_as_asked_for(graph: Any) -> None:
+    _, opt, _ = built()
+    hook = opt.make_session_run_hook(True, num_tokens=3)
+    hook.begin()
+    handle = graph.get_tensor_by_name("sync_token_q:0")
+    count = tf.QueueBase([tf.int64], [[]], None, handle).size()
+    coord = tf.train.Coordinator()
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        hook.after_create_session(sess, coord)
+        assert sess.run(count) == 3
+        coord.request_stop()
+
+
+def test_it_needs_gradients_and_variables_with_values() -> None:
+    opt = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), 1)
+    with pytest.raises(ValueError, match="apply_gradients"):
+        opt.make_session_run_hook(True).begin()
+    _, opt, _ = built()
+    hook = opt.make_session_run_hook(False)
+    hook.begin()
+    with tf.Session() as sess, pytest.raises(RuntimeError, match="w, global_step have no value"):
+        hook.after_create_session(sess, None)

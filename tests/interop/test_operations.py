@@ -1,0 +1,77 @@
+"""What operations answer in TensorFlow's messages: any node, whatever it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession import ops
+from actorsession.graph import forms as graph_forms
+from actorsession.graph.dtypes import float32, int32, string
+from actorsession.graph.forms import forms
+from actorsession.graph.graph import Graph
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.interop import graph_def_of, make_ndarray
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+def test_a_node_alone_is_as_it_is_in_its_graph(graph: Graph) -> None:
+    x = ops.placeholder("float32", [2], name="x")
+    with graph.device("/cpu:1"), graph.control_dependencies([ops.no_op(name="first")]):
+        ops.negative(x, name="y")
+    whole = {node.name: node for node in graph_def_of(graph).node}
+    for op in graph.get_operations():
+        assert op.node_def == whole[op.name]
+    assert list(whole["y"].input) == ["x", "^first"]
+
+
+def test_a_loop_names_its_functions() -> None:
+    made = ops.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
+    (loop,) = [op for op in made.graph.get_operations() if op.type == "While"]
+    assert loop.node_def.attr["body"].func.name == f"{loop.name}_body"
+    assert loop.get_attr("T") == [int32]
+
+
+def test_a_list_of_strings_is_one_of_bytes() -> None:
+    made = ops.constant(["a", "b"]).op
+    assert made.get_attr("dtype") is string
+    assert make_ndarray(made.get_attr("value")).tolist() == [b"a", b"b"]
+
+
+@pytest.mark.parametrize(
+    ("value", "given"),
+    [
+        ("text", b"text"), ((1, 2), [1, 2]), (("a", b"b"), [b"a", b"b"]), (np.int64(3), 3),
+        (True, True), (0.5, 0.5), (float32, float32), ((), []),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_attributes_that_only_this_library_has_are_given_likewise(
+    value: Any, given: Any, graph: Graph
+) -> None:
+    found = graph.create_op("NoOp", attrs={"_own": value}).get_attr("_own")
+    assert (found, type(found)) == (given, type(given))
+
+
+@pytest.mark.parametrize("shape", [None, [], [2, None]], ids=str)
+def test_shapes_are_messages_and_are_made_of_them(shape: Any) -> None:
+    proto = TensorShape(shape).as_proto()
+    assert proto.unknown_rank is (shape is None)
+    assert [dim.size for dim in proto.dim] == [-1 if d is None else d for d in shape or ()]
+    assert TensorShape(proto) == TensorShape(shape)
+
+
+def test_messages_need_somebody_who_makes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph_forms, "_REGISTERED", [])
+    with pytest.raises(RuntimeError, match=r"actorsession\.interop"):
+        forms()
+    with pytest.raises(RuntimeError):
+        unknown_shape.as_proto()

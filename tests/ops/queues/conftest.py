@@ -1,0 +1,23 @@
+"""A graph for each test, and a session of one kernel thread: who waits must hold none."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession
+from tests.ops.queues.kit import ONE_THREAD
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+@pytest.fixture
+async def session(graph: Graph) -> AsyncIterator[AsyncSession]:
+    async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
+        yield session

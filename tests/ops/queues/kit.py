@@ -1,0 +1,25 @@
+"""Steps that wait for something in a queue, an area or a barrier."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from actorsession.config import ConfigProto
+from actorsession.session import AsyncSession
+from tests.cluster.kit import eventually
+
+__all__ = ["ONE_THREAD", "started", "waiting"]
+
+ONE_THREAD = ConfigProto(inter_op_parallelism_threads=1)
+
+
+def started(session: AsyncSession, *args: Any, **kwargs: Any) -> asyncio.Task[Any]:
+    """A step under way."""
+    return asyncio.ensure_future(session.run(*args, **kwargs))
+
+
+async def waiting(session: AsyncSession, count: int = 1) -> None:
+    """Until so many steps wait."""
+    steps = session._session._steps
+    await eventually(lambda: sum(len(step.suspended) for step in steps.now()) == count)

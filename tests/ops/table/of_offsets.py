@@ -1,0 +1,57 @@
+"""Rows of ``ConcatOffset``, which only graphs from elsewhere have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.ops.build import make
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+
+def _build(axis: Any, *shapes: Any) -> Any:
+    return list(make("ConcatOffset", [axis, *shapes]).outputs)
+
+
+def _begins(axis: Any, *shapes: Any) -> list[Any]:
+    """Where each part begins in what ``np.concatenate`` makes of parts of these shapes."""
+    made = []
+    for number in range(len(shapes)):
+        parts = [np.full(s, float(k == number)) for k, s in enumerate(shapes)]
+        places = np.argwhere(np.concatenate(parts, axis))
+        made.append(places.min(0).astype(shapes[number].dtype))
+    return made
+
+
+def _shape(*sizes: int, dtype: Any = np.int32) -> Any:
+    return np.array(sizes, dtype)
+
+
+ROWS = [
+    Row(
+        op="ConcatOffset",
+        build=_build,
+        numpy=_begins,
+        inputs=[
+            (np.int32(0), _shape(2, 3), _shape(1, 3), _shape(4, 3)),
+            (np.int32(1), _shape(2, 3), _shape(2, 5)),
+            (np.int32(-1), _shape(2, 3), _shape(2, 5)),
+            (np.int32(0), _shape(7), _shape(1)),
+            (np.int32(0), _shape(2, 3)),
+            (np.int32(0), _shape(2, 3, dtype=np.int64), _shape(1, 3, dtype=np.int64)),
+        ],
+        no_gradient="sizes are counted, not measured",
+        faults=[
+            Fault(inputs=(np.int32(2), _shape(2, 3), _shape(1, 3)), match="axis 2"),
+            Fault(
+                inputs=(np.int32(0), _shape(2, 3), _shape(3)),
+                match="one rank",
+                static="vectors of one length",
+            ),
+            Fault(inputs=(np.int32(0), _shape(2, 3), _shape(2, 4)), match="cannot be joined"),
+        ],
+    )
+]

@@ -1,0 +1,429 @@
+"""Rows of the op types that take bytes apart; what is expected was taken down from TensorFlow 2.21."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import bfloat16, float32, int64, string, uint8
+from actorsession.interop.example_protos import (
+    BytesList,
+    Example,
+    Feature,
+    FeatureList,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
+from actorsession.interop.tensors import make_tensor_proto
+from actorsession.ops import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    VarLenFeature,
+    constant,
+    decode_compressed,
+    decode_csv,
+    decode_json_example,
+    decode_raw,
+    parse_example,
+    parse_sequence_example,
+    parse_tensor,
+    serialize_tensor,
+    string_to_hash_bucket,
+    string_to_hash_bucket_strong,
+)
+from actorsession.ops.build import make
+from tests.ops.table.of_strings import word, words
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+WHY = "bytes; TensorFlow marks it so"
+EMPTY = np.zeros([0], object)
+
+
+def _row(op: str, build: Any, numpy: Any, inputs: Any, label: str = "", faults: Any = ()) -> Row:
+    return Row(
+        op=op, build=build, numpy=numpy, inputs=inputs, label=label, no_gradient=WHY, faults=faults
+    )
+
+
+def _known(op: str, build: Any, label: str, *pairs: tuple[tuple[Any, ...], Any]) -> list[Row]:
+    """Rows of one case each, with what comes out."""
+    return [
+        _row(op, build, lambda *_, out=out: out, [given], f"{label}-{number}")
+        for number, (given, out) in enumerate(pairs)
+    ]
+
+
+# -- examples --------------------------------------------------------------------------------------
+
+
+def example(**features: list[Any]) -> bytes:
+    """A serialized example; the type of a feature is that of its first value."""
+    made = Example(features=Features())
+    for key, values in features.items():
+        kind = type(values[0])
+        made.features.feature[key] = (
+            Feature(int64_list=Int64List(value=values))
+            if kind is int
+            else Feature(float_list=FloatList(value=values))
+            if kind is float
+            else Feature(bytes_list=BytesList(value=values))
+        )
+    return made.SerializeToString()
+
+
+FULL = example(a=[1.0, 2.0], b=[5], c=[b"x", b"y"])
+BARE = example(a=[3.0, 4.0], b=[-6])
+
+
+def _parsed(features: dict[str, Any]) -> Callable[..., Any]:
+    """All tensors of a node, sparse ones first."""
+    return lambda x: next(iter(parse_example(x, features).values())).op.outputs
+
+
+ABC = {
+    "a": FixedLenFeature([2], float32), "b": FixedLenFeature([], int64), "c": VarLenFeature(string),
+}  # fmt: skip
+BLOCKS = {
+    "a": FixedLenSequenceFeature([1], float32, True, -1.0),
+    "c": FixedLenSequenceFeature([], string, True),
+}
+
+
+def _older(x: Any) -> Any:
+    """The node of TensorFlow 1, whose keys are scalars."""
+    keys = [constant(key, string) for key in ("c", "a", "b")]
+    defaults = [constant([], float32), constant([9], int64)]
+    attrs = {"Nsparse": 1, "Ndense": 2, "sparse_types": (string,), "dense_shapes": ((2,), (1,))}
+    return list(make("ParseExample", [x, constant([], string), *keys, *defaults], attrs).outputs)
+
+
+def _single(x: Any) -> Any:
+    attrs = {
+        "num_sparse": 1, "sparse_keys": ("c",), "sparse_types": (string,), "dense_keys": ("a",),
+        "dense_shapes": ((2,),),
+    }  # fmt: skip
+    return list(make("ParseSingleExample", [x, constant([], float32)], attrs).outputs)
+
+
+NONE = [np.zeros([0, 2], np.int64), EMPTY, np.zeros(2, np.int64)]
+EXAMPLES = [
+    *_known(
+        "ParseExampleV2", _parsed(ABC), "features",
+        (
+            (words(FULL, BARE),),
+            [np.array([[0, 0], [0, 1]]), words("x", "y"), np.array([2, 2]),
+             np.array([[1, 2], [3, 4]], np.float32), np.array([5, -6])],
+        ),
+        ((EMPTY,), [*NONE, np.zeros([0, 2], np.float32), np.zeros(0, np.int64)]),
+        (
+            (word(FULL),),
+            [np.array([[0], [1]]), words("x", "y"), np.array([2]),
+             np.array([1, 2], np.float32), np.int64(5)],
+        ),
+    ),
+    *_known(
+        "ParseExampleV2", _parsed(BLOCKS), "blocks",
+        (
+            (words(FULL, example(a=[7.0]), b""),),
+            [np.array([[[1], [2]], [[7], [-1]], [[-1], [-1]]], np.float32),
+             words(["x", "y"], ["", ""], ["", ""])],
+        ),
+        ((EMPTY,), [np.zeros([0, 0, 1], np.float32), np.zeros([0, 0], object)]),
+    ),
+    _row(
+        "ParseExampleV2", _parsed({"a": FixedLenFeature([2], float32, [8.0, 9.0])}),
+        lambda _: np.array([[8, 9]], np.float32), [(words(b""),)], "default",
+        [
+            Fault(inputs=(words(FULL, "garbage"),), match="Could not parse example input 1"),
+            Fault(inputs=(words(example(a=[1.0])),), match=r"Key: a, Index: 0.*float values != expected"),
+            Fault(inputs=(words(example(a=[1])),), match="Expected type: float, actual type: int64"),
+            Fault(inputs=(words(["a"]),), match="vector of examples or one", static="vector of examples"),
+        ],
+    ),
+    _row(
+        "ParseExampleV2", _parsed({"c": FixedLenFeature([2], string)}),
+        lambda _: words(["x", "y"]), [(words(FULL),)], "required",
+        [Fault(inputs=(words(FULL, BARE),), match="Key: c, Index: 1.*is required but could not be found")],
+    ),
+    *_known(
+        "ParseExample", _older, "features",
+        (
+            (words(FULL, example(a=[3.0, 4.0])),),
+            [np.array([[0, 0], [0, 1]]), words("x", "y"), np.array([2, 2]),
+             np.array([[1, 2], [3, 4]], np.float32), np.array([[5], [9]])],
+        ),
+        ((EMPTY,), [*NONE, np.zeros([0, 2], np.float32), np.zeros([0, 1], np.int64)]),
+    ),
+    _row(
+        "ParseSingleExample", _single,
+        lambda _: [np.array([[0], [1]]), words("x", "y"), np.array([2]), np.array([1, 2], np.float32)],
+        [(word(FULL),)], "",
+        [Fault(inputs=(words(FULL),), match="takes a vector of examples or one", static="takes one example")],
+    ),
+]  # fmt: skip
+
+
+# -- sequences -------------------------------------------------------------------------------------
+
+
+def sequence(context: dict[str, Feature], **lists: list[Feature]) -> bytes:
+    """A serialized sequence."""
+    made = SequenceExample(context=Features(feature=context))
+    for key, steps in lists.items():
+        made.feature_lists.feature_list[key] = FeatureList(feature=steps)
+    return made.SerializeToString()
+
+
+def ints(*values: int) -> Feature:
+    """A feature of whole numbers."""
+    return Feature(int64_list=Int64List(value=values))
+
+
+def floats(*values: float) -> Feature:
+    """A feature of numbers."""
+    return Feature(float_list=FloatList(value=values))
+
+
+LONG = sequence(
+    {"k": ints(7), "f": floats(1.5, 2.5)}, l=[ints(1), ints(2, 3)], m=[floats(1, 2), floats(3, 4)]
+)
+BRIEF = sequence({"k": ints(8)}, l=[ints(4, 5, 6)], m=[floats(5, 6)])
+
+
+def _sequences(context: dict[str, Any], steps: dict[str, Any]) -> Callable[..., Any]:
+    """All tensors of a node."""
+    return lambda x: next(iter(parse_sequence_example(x, context, steps)[1].values())).op.outputs
+
+
+SEQUENCES = [
+    *_known(
+        "ParseSequenceExampleV2",
+        _sequences(
+            {"k": FixedLenFeature([], int64), "f": VarLenFeature(float32)},
+            {"l": VarLenFeature(int64), "m": FixedLenSequenceFeature([2], float32)},
+        ),
+        "batch",
+        (
+            (words(LONG, BRIEF),),
+            [np.array([[0, 0], [0, 1]]), np.array([1.5, 2.5], np.float32), np.array([2, 2]),
+             np.array([7, 8]),
+             np.array([[0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 0, 2]]),
+             np.arange(1, 7), np.array([2, 2, 3]),
+             np.array([[[1, 2], [3, 4]], [[5, 6], [0, 0]]], np.float32), np.array([2, 1])],
+        ),
+        (
+            (word(LONG),),
+            [np.array([[0], [1]]), np.array([1.5, 2.5], np.float32), np.array([2]), np.int64(7),
+             np.array([[0, 0], [1, 0], [1, 1]]), np.array([1, 2, 3]), np.array([2, 2]),
+             np.array([[1, 2], [3, 4]], np.float32), np.int64(2)],
+        ),
+        (
+            (EMPTY,),
+            [np.zeros([0, 2], np.int64), np.zeros(0, np.float32), np.zeros(2, np.int64),
+             np.zeros(0, np.int64), np.zeros([0, 3], np.int64), np.zeros(0, np.int64),
+             np.zeros(3, np.int64), np.zeros([0, 0, 2], np.float32), np.zeros(0, np.int64)],
+        ),
+    ),
+    *_known(
+        "ParseSequenceExampleV2",
+        _sequences({}, {"m": FixedLenSequenceFeature([2], float32, True)}), "missing",
+        ((words(b"", BRIEF),), [np.array([[[0, 0]], [[5, 6]]], np.float32)[:, :1], np.array([0, 1])]),
+    ),
+    _row(
+        "ParseSequenceExampleV2", _sequences({}, {"l": FixedLenSequenceFeature([], int64)}),
+        lambda _: [np.array([[1, 2]]), np.array([2])],
+        [(words(sequence({}, l=[ints(1), ints(2)])),)], "refusing",
+        [
+            Fault(inputs=(words(b"garbage"),), match="Invalid protocol message input"),
+            Fault(inputs=(words(b""),), match="Feature list 'l' is required"),
+            Fault(inputs=(words(LONG),), match="Key: l, Index: 1. Number of values != expected"),
+            Fault(inputs=(words(sequence({}, l=[ints(1), Feature()])),), match="Key: l, Index: 1"),
+            Fault(
+                inputs=(words(sequence({}, l=[ints(1), floats(1)])),),
+                match="Feature list: l, Index: 1. .*Expected type: int64, actual type: float",
+            ),
+            Fault(inputs=(words(["a"]),), match="vector of examples", static="vector of examples"),
+        ],
+    ),
+]  # fmt: skip
+
+
+# -- CSV -------------------------------------------------------------------------------------------
+
+
+def _csv(defaults: list[Any], **more: Any) -> Callable[..., Any]:
+    return lambda x: decode_csv(x, defaults, **more)
+
+
+CSV = [
+    *_known(
+        "DecodeCSV", _csv([[0], [0.0], [""]]), "columns",
+        (
+            (words("1,2.5,x", ' 3 ,-1e3,"y,""z"""'),),
+            [np.array([1, 3], np.int32), np.array([2.5, -1e3], np.float32), words("x", 'y,"z"')],
+        ),
+        ((word("1,2,"),), [np.int32(1), np.float32(2), word("")]),
+        ((words([",,"], ["7,,q"]),),
+         [np.array([[0], [7]], np.int32), np.zeros([2, 1], np.float32), words([""], ["q"])]),
+        ((EMPTY,), [np.zeros(0, np.int32), np.zeros(0, np.float32), EMPTY]),
+    ),
+    *_known("DecodeCSV", _csv([np.array([5]), np.float64(1)]), "wide",
+            ((words("99999999999,nan", "1,0x1p3"),),
+             [np.array([99999999999, 1]), np.array([np.nan, 8.0])])),
+    *_known("DecodeCSV", _csv([[7], [8]], na_value="NA"), "missing",
+            ((words("NA,2", '1,"NA"'),), [np.array([7, 1], np.int32), np.array([2, 8], np.int32)])),
+    *_known("DecodeCSV", _csv([[7], [8]], select_cols=[0, 2]), "chosen",
+            ((words('1,"x,y",3', "4,5,"),), [np.array([1, 4], np.int32), np.array([3, 8], np.int32)])),
+    *_known("DecodeCSV", _csv([[""], [""]], use_quote_delim=False, field_delim="\t"), "unquoted",
+            ((words('a"b\t"2"'),), [words('a"b'), words('"2"')])),
+    *_known("DecodeCSV", _csv([[""], [""]]), "lines",
+            ((words('\na,"b\nc"'),), [words("a"), words("b\nc")])),
+    _row(
+        "DecodeCSV", _csv([np.zeros(0, np.int32), [0]]),
+        lambda _: [np.array([1], np.int32), np.array([2], np.int32)], [(words("1,2"),)], "refusing",
+        [
+            Fault(inputs=(words("1,2", ",2"),), match="Field 0 is required but missing in record 1"),
+            Fault(inputs=(words("1"),), match="Expect 2 fields but have 1 in record 0"),
+            Fault(inputs=(words("1,2,3"),), match="Expect 2 fields but have 3 in record 0"),
+            Fault(inputs=(words(""),), match="Expect 2 fields but have 0 in record 0"),
+            *[Fault(inputs=(words("0,0", f"1,{bad}"),), match="Field 1 in record 1 is not a valid int32")
+              for bad in ("x", "1.5", "0x10", "1_0", "2147483648", " ")],
+            *[Fault(inputs=(words(bad),), match="Unquoted fields cannot have")
+              for bad in ('1"2,3', "1,2\n", "1\r,2")],
+            Fault(inputs=(words('"1,2'),), match="Quoted field has to end"),
+            Fault(inputs=(words('"1"2,3'),), match="has to be escaped"),
+        ],
+    ),
+]  # fmt: skip
+
+
+# -- tensors and compressed strings ----------------------------------------------------------------
+
+
+def _numbers(dtype: Any) -> list[Any]:
+    values = np.array([[0, 1], [2, 3]]).astype(dtype)
+    return [values, values[0, 1], np.zeros([0, 2], dtype)]
+
+
+ARRAYS = [
+    array
+    for dtype in (np.float32, np.float16, np.int8, np.uint64, np.complex64, np.bool_, bfloat16.np_dtype)
+    for array in _numbers(dtype)
+]  # fmt: skip
+
+
+def _message(array: Any) -> bytes:
+    return make_tensor_proto(array).SerializeToString()
+
+
+def _serialized(x: Any) -> Any:
+    """As numbers: numpy's own strings lose zero bytes at their end."""
+    return decode_raw(serialize_tensor(x), uint8)
+
+
+def _octets(x: Any) -> Any:
+    return np.frombuffer(_message(x), np.uint8)
+
+
+SHORT = bytes.fromhex("0801 1204 12020803 2d 00000040".replace(" ", ""))
+BIG = bytes.fromhex("0801 120a 1208 08ffffffffffff3f 2d 00000040".replace(" ", ""))
+TENSORS = [
+    _row("SerializeTensor", _serialized, _octets, [(a,) for a in ARRAYS]),
+    _row("SerializeTensor", _serialized, _octets,
+         [(words(["a", "bc"]),), (word("abc"),), (EMPTY,)], "strings"),
+    *_known("ParseTensor", lambda x: parse_tensor(x, float32), "float32",
+            ((word(_message(np.array([[1, 2]], np.float32))),), np.array([[1, 2]], np.float32)),
+            ((word(_message(np.float32(3))),), np.float32(3)),
+            ((word(_message(np.zeros([2, 0], np.float32))),), np.zeros([2, 0], np.float32)),
+            ((word(SHORT),), np.array([2, 2, 2], np.float32))),
+    *_known("ParseTensor", lambda x: parse_tensor(x, string), "strings",
+            ((word(_message(words(["a", "b"]))),), words(["a", "b"])),
+            ((word(_message(word("z"))),), word("z"))),
+    _row(
+        "ParseTensor", lambda x: parse_tensor(x, float32), lambda _: np.float32(1),
+        [(word(_message(np.float32(1))),)], "refusing",
+        [
+            Fault(inputs=(word("garbage"),), match="Could not parse `serialized`"),
+            Fault(inputs=(word(""),), match="Type mismatch"),
+            Fault(inputs=(word(_message(np.int32(1))),), match=r"Type mismatch .*int32.*float32"),
+            Fault(inputs=(words("a"),), match="to be a scalar"),
+            Fault(inputs=(word(SHORT[:2] + b"\x12\x0d\x12\x0b\x08" + b"\xff" * 9 + b"\x01"),), match="shape"),
+            Fault(inputs=(word(BIG),), match="cannot have 1 elements"),
+        ],
+    ),
+    *_known("DecodeCompressed", lambda x: decode_compressed(x, "ZLIB"), "zlib",
+            ((words(zlib.compress(b"abc"), zlib.compress(b"")),), words("abc", "")),
+            ((word(zlib.compress(b"abc" * 50)[:-4]),), word("abc" * 50)), ((EMPTY,), EMPTY)),
+    *_known("DecodeCompressed", lambda x: decode_compressed(x, "GZIP"), "gzip",
+            ((words([gzip.compress(b"abc")]),), words(["abc"]))),
+    *_known("DecodeCompressed", decode_compressed, "plain", ((word("ab"),), word("ab"))),
+]  # fmt: skip
+
+
+JSON = '{"features":{"feature":{%s}}}'
+PLAIN = JSON % (
+    '"a":{"int64List":{"value":["1",2,-1]}},"b":{"float_list":{"value":[1.5,"NaN"]}},'
+    '"c":{"bytesList":{"value":["YWI="]}},"d":{}'
+)
+JSON_EXAMPLES = [
+    *_known(
+        "DecodeJSONExample", lambda x: list(
+            parse_example(decode_json_example(x), {
+                "a": FixedLenFeature([3], int64), "b": FixedLenFeature([2], float32),
+                "c": FixedLenFeature([], string), "d": FixedLenFeature([], int64, 4),
+            }).values()
+        ), "parsed",
+        ((words(PLAIN),), [np.array([[1, 2, -1]]), np.array([[1.5, np.nan]], np.float32), words("ab"),
+                           np.array([4])]),
+    ),
+    *_known(
+        "DecodeJSONExample", decode_json_example, "bytes",
+        ((words("{}", JSON % ""),), words(b"", b"\x0a\x00")),
+        # TensorFlow's own bytes.
+        ((word(JSON % '"a":{"int64_list":{"value":[1]}}'),),
+         word(b"\x0a\x0b\x0a\x09\x0a\x01a\x12\x04\x1a\x02\x08\x01")),
+        ((EMPTY,), EMPTY),
+    ),
+    _row(
+        "DecodeJSONExample", decode_json_example, lambda _: words(b""), [(words("{}"),)], "refusing",
+        [
+            Fault(inputs=(words(bad),), match="Error while parsing JSON")
+            for bad in (
+                "", "3", "[]", '{"features"', '{"x":1}', '{"features":3}', JSON % '"a":3', "[" * 99999,
+                *[JSON % f'"a":{{"int64List":{{"value":{v}}}}}'
+                  for v in ("3", "[1.5]", '["x"]', "[true]", "[9223372036854775808]", "[null]")],
+                JSON % '"a":{"floatList":{"value":["x"]}}', JSON % '"a":{"bytesList":{"value":["?"]}}',
+                JSON % '"a":{"bytesList":{},"floatList":{}}',
+            )
+        ],
+    ),
+]  # fmt: skip
+
+
+# -- hashes ----------------------------------------------------------------------------------------
+
+TEXTS = words("a", "bc", "", "hello world this is longer than 8")
+HASHES = [
+    *_known("StringToHashBucket", lambda x: string_to_hash_bucket(x, 1000000007), "prime",
+            ((TEXTS,), np.array([395105680, 857900967, 727638525, 211846230])),
+            ((word("bc"),), np.int64(857900967)), ((EMPTY,), np.zeros(0, np.int64))),
+    *_known("StringToHashBucketStrong",
+            lambda x: string_to_hash_bucket_strong(x, 1000000007, [1, 2]), "prime",
+            ((TEXTS,), np.array([142192448, 968030473, 436933189, 422100444])),
+            ((word("a"),), np.int64(142192448)), ((EMPTY,), np.zeros(0, np.int64))),
+    *_known("StringToHashBucketStrong",
+            lambda x: string_to_hash_bucket_strong(x, 2**62, [2**62, -5]), "large key",
+            ((words("a"),), np.array([2514515071904507145]))),
+    _row("StringToHashBucketStrong", lambda x: string_to_hash_bucket_strong(x, 10, [1, 2]),
+         lambda x: np.zeros(x.shape, np.int64), [(EMPTY,)], "empty"),
+]  # fmt: skip
+
+ROWS = [*EXAMPLES, *SEQUENCES, *CSV, *TENSORS, *JSON_EXAMPLES, *HASHES]

@@ -1,0 +1,61 @@
+"""What tests of partial runs run, in two stages or for long."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import numpy as np
+
+import actorsession.ops as ops
+from actorsession.session import AsyncSession
+
+__all__ = ["LARGE", "Clock", "Dear", "Stages", "offloaded"]
+
+
+class Stages:
+    """Two stages: ``first`` waits for ``a`` and ``b``, ``second`` for ``c`` too."""
+
+    def __init__(self) -> None:
+        self.a = ops.placeholder("float32", [], name="a")
+        self.b = ops.placeholder("float32", [], name="b")
+        self.c = ops.placeholder("float32", [], name="c")
+        self.first = ops.add(self.a, self.b, name="first")
+        self.second = ops.multiply(self.first, self.c, name="second")
+        self.feeds = [self.a, self.b, self.c]
+        self.fetches = [self.first, self.second]
+
+    async def setup(self, face: Any) -> str:
+        return await face.partial_run_setup(self.fetches, self.feeds)
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+
+LARGE = np.full([700, 700], 0.01, np.float32)
+
+
+class Dear:
+    """A chain of products that takes seconds, and a short way."""
+
+    def __init__(self) -> None:
+        self.x = ops.placeholder("float32", [700, 700], name="x")
+        self.s = ops.placeholder("float32", [], name="s")
+        y = self.x
+        for _ in range(400):
+            y = ops.matmul(y, self.x) * 0.01
+        self.product, self.short = y, self.s + 1.0
+        self.medium = ops.matmul(self.x, self.x)
+
+
+async def offloaded(session: AsyncSession) -> None:
+    """Waits until the pool has taken a segment."""
+    while session.statistics().offloaded == 0:  # noqa: ASYNC110 - a counter has no event
+        await asyncio.sleep(0.001)

@@ -1,0 +1,79 @@
+"""A session after a fork: whatever the child calls says that the session is its parent's, and why."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from actorsession import ops
+from actorsession.graph.graph import Graph
+from actorsession.session import Session
+
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
+]
+
+
+def in_a_child(calls: dict[str, Callable[[], Any]]) -> dict[str, str]:
+    """What each of the calls raises in a forked process; a line for each."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            for name, call in calls.items():
+                try:
+                    said = f"returned {call()!r}"
+                except BaseException as exc:
+                    said = f"{type(exc).__name__}: {exc}"
+                os.write(writer, f"{name}={said}\n".encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        lines = pipe.read().decode().splitlines()
+    os.waitpid(child, 0)
+    return dict(line.split("=", 1) for line in lines)
+
+
+def test_each_call_of_a_forked_child_is_refused_with_the_reason(graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    y = x + 1.0
+    v = ops.Variable(1.0)
+    with Session(graph=graph) as session:
+        session.run(v.initializer)
+        call = session.make_callable(y, [x])
+        assert call(1) == 2
+        handle = session.partial_run_setup(y, x)
+        kept = session.run(ops.get_session_handle(v.value()))
+        found = in_a_child(
+            {
+                "run": lambda: session.run(y, {x: 1}),
+                "eval": lambda: v.eval(session=session),
+                "callable": lambda: call(1),
+                "partial_run_setup": lambda: session.partial_run_setup(y, x),
+                "partial_run": lambda: session.partial_run(handle, y, {x: 1}),
+                "list_devices": session.list_devices,
+                "placement": session.placement,
+                "handle": kept.eval,
+            }
+        )
+        assert len(found) == 8
+        for said in found.values():
+            assert said.startswith(f"RuntimeError: this session was made in process {os.getpid()}")
+            assert "Make a session after the fork" in said
+        assert session.partial_run(handle, y, {x: 1}) == 2  # the parent goes on
+
+
+def test_a_forked_child_may_ask_for_counts_and_close(graph: Graph) -> None:
+    y = ops.constant(1.0) + 1.0
+    with Session(graph=graph) as session:
+        session.run(y)
+        found = in_a_child(
+            {"plans": lambda: session.statistics().cache.plans, "close": session.close}
+        )
+        assert found == {"plans": "returned 1", "close": "returned None"}
+        assert session.run(y) == 2

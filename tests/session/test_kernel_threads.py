@@ -1,0 +1,264 @@
+"""Which threads the kernels of a session run in, and what becomes of them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import actorsession.ops as ops
+from actorsession.config import ConfigProto, RunOptions, ThreadPoolOptionProto
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.graph import Graph
+from actorsession.runtime.blas_threads import blas_threads
+from actorsession.session import AsyncSession, Session
+from tests.session.probe import Probe
+
+KERNEL = "actorsession-kernel"
+Make = Callable[..., Any]
+OWN_THREADS = ConfigProto(device_count={"CPU": 2}, use_per_session_threads=True)
+
+
+def pool(index: int) -> RunOptions:
+    return RunOptions(inter_op_thread_pool=index)
+
+
+def two_pools() -> ConfigProto:
+    one = ThreadPoolOptionProto(num_threads=1)
+    return ConfigProto(session_inter_op_thread_pool=[one, one])
+
+
+# -- kernel pools ----------------------------------------------------------------------------------
+
+
+async def test_sessions_share_the_threads_of_the_process(graph: Graph) -> None:
+    probe = Probe("shared")
+    y = probe(ops.constant(1.0))
+    config = ConfigProto(inter_op_parallelism_threads=1)
+    async with AsyncSession(graph=graph, config=config) as one:
+        async with AsyncSession(graph=graph, config=config) as other:
+            await one.run(y)
+            await other.run(y)
+            await other.run(y)
+            assert probe.threads == [f"{KERNEL}_0"] * 3
+            assert one.statistics().offloaded == 1
+            assert other.statistics().offloaded == 2
+
+
+async def test_closing_a_session_leaves_the_threads_to_the_others(graph: Graph) -> None:
+    probe = Probe("left")
+    y = probe(ops.constant(1.0))
+    async with AsyncSession(graph=graph) as other:
+        async with AsyncSession(graph=graph) as one:
+            await one.run(y)
+        assert await other.run(y) == 1.0
+    assert all(name.startswith(f"{KERNEL}_") for name in probe.threads)
+
+
+async def test_the_threads_of_a_session_that_was_dropped_end_with_it(graph: Graph) -> None:
+    probe = Probe("dropped")
+    y = probe(ops.constant(1.0))
+    session = AsyncSession(graph=graph, config=ConfigProto(use_per_session_threads=True))
+    await session.run(y)
+    (thread,) = [t for t in threading.enumerate() if t.name == probe.threads[0]]
+    del session
+    gc.collect()
+    await asyncio.to_thread(thread.join, 10)
+    assert not thread.is_alive()
+
+
+def test_all_threads_of_a_synchronous_session_that_was_dropped_end_with_it(graph: Graph) -> None:
+    y = Probe("dropped, synchronous")(ops.constant(1.0))
+    before = set(threading.enumerate())
+    session = Session(graph=graph, config=ConfigProto(use_per_session_threads=True))
+    session.run(y)
+    threads = set(threading.enumerate()) - before
+    assert len(threads) == 2  # one for the kernel, one with the session's loop
+    del session
+    gc.collect()
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+async def test_a_session_may_have_threads_of_its_own(make_session: Make, graph: Graph) -> None:
+    probe = Probe("own")
+    y = probe(ops.constant(1.0))
+    session = make_session(ConfigProto(use_per_session_threads=True))
+    assert await session.run(y) == 1.0
+    assert probe.threads == [f"{KERNEL}-session_0"]
+    assert session.session.statistics().offloaded == 1
+
+
+async def test_a_run_chooses_one_of_the_sessions_pools(make_session: Make, graph: Graph) -> None:
+    probe = Probe("numbered")
+    y = probe(ops.constant(1.0))
+    session = make_session(two_pools())
+    await session.run(y)
+    await session.run(y, options=pool(1))
+    await session.run(y, options=pool(0))
+    assert probe.threads == [f"{KERNEL}-0_0", f"{KERNEL}-1_0", f"{KERNEL}-0_0"]
+    assert session.session.statistics().offloaded == 3
+
+
+@pytest.mark.parametrize(
+    "config",
+    [two_pools(), ConfigProto(use_per_session_threads=True), ConfigProto()],
+    ids=["listed pools", "own threads", "shared threads"],
+)
+async def test_pool_minus_one_is_the_callers_thread(
+    config: ConfigProto, make_session: Make, graph: Graph
+) -> None:
+    probe = Probe("caller")
+    y = probe(ops.constant(1.0))
+    session = make_session(config)
+    assert await session.run(y, options=pool(-1)) == 1.0
+    (name,) = probe.threads
+    assert not name.startswith(KERNEL)
+    assert session.session.statistics().offloaded == 0
+
+
+def test_the_callers_thread_of_the_synchronous_face_is_the_thread_that_calls(graph: Graph) -> None:
+    probe = Probe("main")
+    y = probe(ops.constant(1.0))
+    with Session(graph=graph, config=two_pools()) as session:
+        session.run(y, options=pool(-1))
+    assert probe.threads == [threading.current_thread().name]
+
+
+@pytest.mark.parametrize("variable", [None, "TF_NUM_INTEROP_THREADS"])
+async def test_a_negative_number_of_threads_is_the_callers_thread(
+    variable: str | None, make_session: Make, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe = Probe("negative")
+    y = probe(ops.constant(1.0))
+    if variable is not None:
+        monkeypatch.setenv(variable, "-1")
+    threads = 0 if variable else -1
+    session = make_session(ConfigProto(inter_op_parallelism_threads=threads))
+    assert await session.run(y) == 1.0
+    assert not probe.threads[0].startswith(KERNEL)
+
+
+@pytest.mark.parametrize("index", [-2, 2])
+async def test_a_pool_that_the_session_does_not_have_is_an_invalid_argument(
+    index: int, make_session: Make, graph: Graph
+) -> None:
+    y = ops.constant(1.0) + 1.0
+    session = make_session(two_pools())
+    with pytest.raises(InvalidArgumentError, match=f"Invalid inter_op_thread_pool: {index}"):
+        await session.run(y, options=pool(index))
+    assert await session.run(y, options=pool(1)) == 2.0
+
+
+@pytest.mark.parametrize("kind", [AsyncSession, Session])
+def test_a_named_pool_has_one_size_in_the_process(kind: Any, graph: Graph) -> None:
+    def named(threads: int) -> ConfigProto:
+        option = ThreadPoolOptionProto(num_threads=threads, global_name="options test")
+        return ConfigProto(session_inter_op_thread_pool=[option])
+
+    with Session(graph=graph, config=named(1)):
+        with pytest.raises(InvalidArgumentError, match=r"'options test' has 1 threads .* 2 now"):
+            kind(graph=graph, config=named(2))
+    with Session(graph=graph, config=named(2)):
+        pass  # nobody uses the other any more
+
+
+async def test_sessions_share_a_pool_by_its_name(make_session: Make, graph: Graph) -> None:
+    probe = Probe("named")
+    y = probe(ops.constant(1.0))
+    option = ThreadPoolOptionProto(num_threads=1, global_name="serving")
+    for _ in range(2):
+        await make_session(ConfigProto(session_inter_op_thread_pool=[option])).run(y)
+    assert probe.threads == [f"{KERNEL}-serving_0"] * 2
+
+
+async def test_a_synchronous_session_made_on_an_event_loop_does_not_run_there(
+    graph: Graph,
+) -> None:
+    """1. A session is made on this loop. 2. A thread runs a step in the session's pool, for which the
+    session has a loop of its own. 3. This loop stands still meanwhile: the step ends all the same."""
+    with graph.device("/cpu:1"):
+        y = Probe("elsewhere")(ops.constant(2.0))
+    found: list[Any] = []
+    fetches = [y, y + 1.0]
+    session = Session(graph=graph, config=OWN_THREADS)
+    thread = threading.Thread(target=lambda: found.append(session.run(fetches)))
+    thread.start()
+    thread.join(10)
+    assert found == [[2.0, 3.0]]
+    await asyncio.to_thread(session.close)
+
+
+@pytest.mark.process
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("own", [False, True], ids=["shared threads", "a named pool"])
+def test_a_new_session_in_a_forked_child_has_threads(own: bool, graph: Graph) -> None:
+    """1. The parent's pool has an idle thread. 2. The child forks off without it.
+    3. A new session there gets threads of the child, and its kernel runs."""
+    probe = Probe("forked")
+    y = probe(ops.constant(2.0))
+    option = ThreadPoolOptionProto(num_threads=1, global_name="forked")
+    config = ConfigProto(session_inter_op_thread_pool=[option] if own else [])
+
+    async def run_once() -> Any:
+        async with AsyncSession(graph=graph, config=config) as session:
+            return await session.run(y)
+
+    async def run_around_a_fork() -> int:
+        async with AsyncSession(graph=graph, config=config) as session:
+            await session.run(y)
+            return os.fork()
+
+    pid = asyncio.run(run_around_a_fork())
+    if pid == 0:
+        code = 1
+        try:
+            asyncio._set_running_loop(None)
+            code = 0 if asyncio.run(asyncio.wait_for(run_once(), 20)) == 2.0 else 2
+        finally:
+            os._exit(code)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+@pytest.mark.process
+def test_a_program_that_closes_nothing_ends(graph: Graph) -> None:
+    program = """
+import asyncio, numpy as np, actorsession as acts
+x = acts.placeholder("float32", [600, 600])
+y = acts.matmul(x, x)
+session = acts.AsyncSession()
+sync = acts.Session(config=acts.ConfigProto(use_per_session_threads=True))
+feed = {x: np.ones([600, 600], np.float32)}
+asyncio.run(session.run(y, feed))
+sync.run(y, feed)
+print(session.statistics().offloaded, sync.statistics().offloaded)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (0, "1 1\n"), ran.stderr
+
+
+# -- BLAS ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(blas_threads() is None, reason="numpy's BLAS is no OpenBLAS here")
+async def test_intra_op_parallelism_threads_is_the_number_of_blas_threads_while_the_session_lives(
+    make_session: Make, graph: Graph
+) -> None:
+    before = blas_threads()
+    session = make_session(ConfigProto(intra_op_parallelism_threads=1))
+    assert blas_threads() == 1
+    other = make_session(ConfigProto(intra_op_parallelism_threads=1))
+    await session.close()
+    assert blas_threads() == 1
+    await other.close()
+    assert blas_threads() == before

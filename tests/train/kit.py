@@ -1,0 +1,39 @@
+"""Variables and files of tests that save."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+from actorsession import ops
+from actorsession.ops.variables.partitioned import PartitionedVariable
+from actorsession.ops.variables.save_slices import SaveSliceInfo
+from actorsession.session import Session
+
+__all__ = ["names", "parts_of", "started"]
+
+
+def started(session: Session) -> Session:
+    """The session, once all variables have values."""
+    session.run(ops.global_variables_initializer())
+    return session
+
+
+def names(folder: Path) -> list[str]:
+    """What lies in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+def parts_of(whole: Any, cuts: list[int], name: str = "w") -> PartitionedVariable:
+    """A variable in parts along its first axis, as a partitioner makes it."""
+    found = []
+    for i, (start, end) in enumerate(itertools.pairwise(cuts)):
+        part = ops.Variable(whole[start:end], name=f"{name}/part_{i}")
+        offset = [start] + [0] * (whole.ndim - 1)
+        part._set_save_slice_info(
+            SaveSliceInfo(name, whole.shape, offset, (end - start, *whole.shape[1:]))
+        )
+        found.append(part)
+    cut = [len(found)] + [1] * (whole.ndim - 1)
+    return PartitionedVariable(name, whole.shape, found[0].dtype, found, cut)
