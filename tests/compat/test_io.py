@@ -67,7 +67,10 @@ def test_examples_are_written_into_a_file_and_parsed_from_it(tmp_path: Path) -> 
         tf.python_io.TFRecordOptions(KIND.GZIP),
         tf.io.TFRecordOptions("ZLIB", compression_level=9, mem_level=9, window_bits=12),
     ],
-    ids=str,
+    ids=[
+        "None", "empty", "ZLIB", "GZIP", "kind NONE", "kind ZLIB", "kind GZIP", "options of a kind",
+        "options of zlib",
+    ],
 )  # fmt: skip
 def test_records_are_compressed_as_the_options_say(tmp_path: Path, options: Any) -> None:
     path = str(tmp_path / "records")
