@@ -22,7 +22,7 @@ INNER = {
     "derivatives.backward", "derivatives.values", "elements.bessel", "elements.bitwise",
     "elements.error_functions", "elements.nearness", "elements.quotients", "elements.selection",
     "flow.branch_gradients", "flow.calls", "flow.constructs", "flow.control", "flow.dataflow",
-    "flow.effects", "flow.extensions", "flow.functional", "flow.functions", "flow.loop_gradients",
+    "flow.effects", "flow.extensions", "flow.functional", "flow.functions", "flow.loop_gradients", "flow.way_gradients",
     "image", "images.boxes", "images.chance", "images.colours", "images.files", "images.geometry",
     "images.measures", "images.patches", "images.resampling", "images.resizing", "images.sizes",
     "indexed_slices", "linalg", "linear.contractions", "linear.determinants", "linear.diagonal_bands",
