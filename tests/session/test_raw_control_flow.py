@@ -431,9 +431,11 @@ async def test_what_hangs_in_a_loop_is_named(graph: Graph) -> None:
     put = queue.enqueue([5])
     async with acts.AsyncSession(graph=graph) as session:
         tasks = [asyncio.create_task(session.run(r)) for r in (taking, calling)]
-        while not begun.is_set():  # noqa: ASYNC110
-            await asyncio.sleep(0.001)
-        said = str(await session.why())
+        said = ""
+        async with asyncio.timeout(20):
+            while not begun.is_set() or "'taking/QueueDequeueV2'" not in said:
+                await asyncio.sleep(0.001)
+                said = str(await session.why())
         going.set()
         await session.run(put)
         assert await asyncio.gather(*tasks) == [[1, 5], [1, 0]]
