@@ -272,12 +272,17 @@ class Started:
         self._said = ""
 
     def wait_for_handler(self) -> None:
-        """Waits until the demo has asked for SIGINT; another process can only be polled."""
-        status = Path(f"/proc/{self.process.pid}/status")
+        """Waits until the demo has asked for SIGINT; another process can only be polled.
+
+        It has to be Python's process by then: while the shell is being loaded its handlers are still ours.
+        """
+        folder = Path(f"/proc/{self.process.pid}")
         give_up = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < give_up:
-            (caught,) = re.findall(r"^SigCgt:\s*(\w+)", status.read_text(), re.MULTILINE)
-            if int(caught, 16) >> (signal.SIGINT - 1) & 1:
+            program = (folder / "cmdline").read_text().split("\0")[0]
+            status = (folder / "status").read_text()
+            (caught,) = re.findall(r"^SigCgt:\s*(\w+)", status, re.MULTILINE)
+            if program == sys.executable and int(caught, 16) >> (signal.SIGINT - 1) & 1:
                 return
             time.sleep(0.001)
         raise AssertionError("the demo never asked for SIGINT")
