@@ -3,7 +3,7 @@
 OpenBLAS has one number of threads for the whole process. Its threads spin while they wait for each other, at
 every product: a kernel that makes hundreds of small ones, as a convolution does, gains little by them on
 cores that are free, and stands still on cores that are not. (32 images of 28x28x64, a 3x3 filter, two cores
-with another program on one: 22 ms of 12 with one thread of BLAS, 96 with two.) So such a kernel keeps the
+with another program on one: 12 ms with one thread of BLAS, 96 with two.) So such a kernel keeps the
 library to one thread for its time, and shares its own blocks out among threads that meet once, at its end.
 
 numpy has no call for this, so the library is asked through ctypes, under any of the names that its builds
