@@ -2,7 +2,8 @@
 
 `stream` puts the pieces of a large frame here; they go to the transport chunk by chunk, as it takes them.
 What is written to the transport meanwhile stands behind no more than its high-water mark, however much
-waits here. It imports `bytestream`, `connection` for the marks, and `frame` for the chunks.
+waits here. What goes through shared memory is copied here, so that what was put later does not pass it. It
+imports `bytestream`, `connection` for the marks, `frame` for the chunks, and `shared`.
 
 Invariants: pieces go out in the order in which they were put, each once; the child that writes them lives
 only while some are left, and ends when the stream does.
@@ -17,10 +18,13 @@ from collections.abc import Sequence
 from transports.bytestream import ByteWriter
 from transports.connection import HIGH_WATER
 from transports.frame import CHUNK_SIZE, Buffer, encode_chunk_prefix
+from transports.shared import Copy
 
 # Chunks that are written in one turn of the loop. A transport that passes everything on at once, as over
 # loopback, would else hold the loop until the last.
 _PER_TURN = 4
+# Bytes that are copied into shared memory in one turn: a millisecond, if the memory is new.
+_COPIED_PER_TURN = 2 * 2**20
 
 
 class BulkLane:
@@ -37,14 +41,22 @@ class BulkLane:
         """
         self._writer = writer
         self._version = version
-        self._pieces: deque[memoryview] = deque()
+        self._pieces: deque[memoryview | Copy] = deque()
         self._child: asyncio.Task[None] | None = None
         self._room = asyncio.Event()
         self.nbytes = 0  # that wait here
         self.overhead = 0  # bytes in front of the chunks so far
 
-    def put(self, pieces: Sequence[Buffer]) -> None:
-        """Queue a frame; some of it may be written at once."""
+    def put(self, pieces: Sequence[Buffer], copies: Sequence[Copy] = ()) -> None:
+        """Queue a frame; some of it may be written at once.
+
+        Args:
+            pieces: The bytes of the frame.
+            copies: What must be done before the first of them is written.
+        """
+        for copy in copies:
+            self._pieces.append(copy)
+            self.nbytes += len(copy)
         for piece in pieces:
             self._pieces.append(memoryview(piece))
             self.nbytes += len(piece)
@@ -91,10 +103,14 @@ class BulkLane:
     def _write_some(self) -> None:
         """Write chunks while the transport takes them, for one turn of the loop."""
         transport = self._writer.transport
+        copied = 0
         for _ in range(_PER_TURN):
+            copied += self._copy_some(_COPIED_PER_TURN - copied)
             if not self._pieces or transport.get_write_buffer_size() > HIGH_WATER:
                 break
             piece = self._pieces[0]
+            if isinstance(piece, Copy):
+                break
             chunk = piece[:CHUNK_SIZE]
             if len(chunk) == len(piece):
                 self._pieces.popleft()
@@ -106,3 +122,13 @@ class BulkLane:
             self.nbytes -= len(chunk)
             self.overhead += len(prefix)
         self._room.set()  # those who wait look for themselves
+
+    def _copy_some(self, most: int) -> int:
+        """Do the copies that come next, up to so many bytes, and return how many were done."""
+        done = 0
+        while done < most and self._pieces and isinstance(copy := self._pieces[0], Copy):
+            done += copy.advance(most - done)
+            if not len(copy):
+                self._pieces.popleft()
+        self.nbytes -= done
+        return done

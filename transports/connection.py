@@ -43,8 +43,9 @@ class ConnectionStatistics:
     Attributes:
         frames_sent: Frames accepted by `write`.
         frames_received: Frames that came whole, whether `recv` has returned them or not.
-        bytes_sent: Size in bytes of the frames sent, as they are on the wire.
-        bytes_received: Bytes that came; those of an incomplete frame included.
+        bytes_sent: Size in bytes of the frames sent, as they are on the wire; those that go through shared
+            memory count as if they were.
+        bytes_received: Bytes that came, likewise; those of an incomplete frame included.
         send_buffer: Bytes written that have not left this process, or for inproc are not taken by
             the peer.
     """

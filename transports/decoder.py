@@ -30,6 +30,7 @@ from transports.frame import (
     Buffer,
     Frame,
     Prefix,
+    SharedFrame,
     flat,
     parse_prefix,
 )
@@ -53,8 +54,8 @@ class FrameDecoder:
     """
 
     __slots__ = (
-        "_chunk_left", "_chunk_start", "_chunked", "_filled", "_head", "_header", "_lengths", "_need",
-        "_segments", "_start", "_target", "_version", "error", "max_frame", "max_header",
+        "_chunk_left", "_chunk_start", "_chunked", "_filled", "_head", "_header", "_lengths", "_make",
+        "_need", "_segments", "_start", "_target", "_version", "error", "max_frame", "max_header",
         "max_segment", "max_segments",
     )  # fmt: skip
 
@@ -98,6 +99,7 @@ class FrameDecoder:
         self._target: memoryview | None = None
         self._filled = 0
         self._header = b""
+        self._make: type[Frame] = Frame  # what the current frame is
         self._lengths: tuple[int, ...] = ()
         self._segments: list[bytearray] = []  # of the current frame, the one being filled last
         self._head = bytearray()
@@ -171,13 +173,16 @@ class FrameDecoder:
         """Take whole heads straight from data, up to one with segments; keep an incomplete one."""
         end = len(data)
         need = PREFIX.size
+        make: type[Frame]
         while end - at >= PREFIX.size:
             start, length, count = _FAST_PREFIX.unpack_from(data, at)
             if start == self._chunk_start and self._chunked is not None:
                 self._begin_chunk(length, count)
                 return at + PREFIX.size
+            make = Frame
             if start != self._start or length > self.max_header or count > self.max_segments:
-                self._parse_prefix(data, at)  # raises, and says why
+                self._parse_prefix(data, at)  # raises, and says why, unless it is of the other kind
+                make = SharedFrame
             body = at + PREFIX.size + 8 * count
             stop: int = body + length
             if stop > end:
@@ -186,9 +191,10 @@ class FrameDecoder:
             header = bytes(data[body:stop])
             if count:
                 lengths = unpack_from(f"!{count}Q", data, at + PREFIX.size)
+                self._make = make
                 self._begin_segments(header, lengths, frames)
                 return stop
-            frames.append(Frame(header))
+            frames.append(make(header))
             at = stop
         if at < end:
             self._head += memoryview(data)[at:]
@@ -237,6 +243,7 @@ class FrameDecoder:
             version=self._version,
             max_header=self.max_header,
             max_segments=self.max_segments,
+            shared=True,
         )
 
     def _begin_segments(self, header: bytes, lengths: tuple[int, ...], frames: list[Frame]) -> None:
@@ -264,7 +271,7 @@ class FrameDecoder:
             if length:
                 self._target, self._filled = memoryview(segment), 0
                 return
-        frames.append(Frame(self._header, tuple(self._segments)))
+        frames.append(self._make(self._header, tuple(self._segments)))
         self._target, self._segments = None, []
 
     def _fill_segment(self, target: memoryview, data: Buffer, at: int, frames: list[Frame]) -> int:

@@ -11,7 +11,8 @@ A frame on the wire, integers in network order:
 
 Large frames may travel in chunks, between which small ones pass, so that nothing urgent waits behind an
 array. A chunk has flags 1, its length in place of the header's, and 0 segments; the bytes of all chunks,
-put together, are a second stream of frames like the first, without chunks in it.
+put together, are a second stream of frames like the first, without chunks in it. Flags 2 mark a frame
+that is between the shared-memory lanes of both ends (`shared`), and is otherwise like any other.
 
 Invariants. A large segment is never copied on its way out. A frame that no receiver would take is
 refused where it is made. Wire version 0 is reserved for handshake frames, whose layout never
@@ -51,6 +52,7 @@ MAX_FRAME = 16 * 2**30
 CHUNK_FLAG = 1
 CHUNK_SIZE = 2**18
 MAX_CHUNK = 2**20
+SHARED_FLAG = 2
 
 # Pieces below this are joined: copying 8 KiB takes under a microsecond, another system call takes
 # several.
@@ -77,6 +79,12 @@ class Frame:
         return (
             f"Frame(header of {memoryview(self.header).nbytes} bytes, segments of [{sizes}] bytes)"
         )
+
+
+class SharedFrame(Frame):
+    """A frame with flags 2, for the shared-memory lane."""
+
+    __slots__ = ()
 
 
 class Prefix(NamedTuple):
@@ -128,12 +136,13 @@ def measure_frame(frame: Frame) -> int:
     return PREFIX.size + header + 8 * len(segments) + sum(segments)
 
 
-def encode_frame(frame: Frame, version: int = WIRE_VERSION) -> list[Buffer]:
+def encode_frame(frame: Frame, version: int = WIRE_VERSION, flags: int = 0) -> list[Buffer]:
     """Return the bytes of a frame as pieces to be written in order.
 
     Args:
         frame: The frame; its buffers are borrowed by the result.
         version: The wire version that both sides agreed upon.
+        flags: `SHARED_FLAG` for a frame of the shared-memory lane.
 
     Returns:
         Pieces of one byte per item. Neighbours that are small together are joined, a large piece
@@ -145,10 +154,10 @@ def encode_frame(frame: Frame, version: int = WIRE_VERSION) -> list[Buffer]:
     """
     header = flat(frame.header)
     if not frame.segments and len(header) < JOIN_BELOW:  # most frames: worth a path of its own
-        return [b"".join((PREFIX.pack(MAGIC, version, 0, len(header), 0), header))]
+        return [b"".join((PREFIX.pack(MAGIC, version, flags, len(header), 0), header))]
     segments = [flat(segment) for segment in frame.segments]
     _check_limits(len(header), [len(segment) for segment in segments])
-    prefix = PREFIX.pack(MAGIC, version, 0, len(header), len(segments))
+    prefix = PREFIX.pack(MAGIC, version, flags, len(header), len(segments))
     lengths = pack(f"!{len(segments)}Q", *map(len, segments))
     return _join_small([prefix, lengths, header, *segments])
 
@@ -170,6 +179,7 @@ def parse_prefix(
     version: int = WIRE_VERSION,
     max_header: int = MAX_HEADER,
     max_segments: int = MAX_SEGMENTS,
+    shared: bool = False,
 ) -> Prefix:
     """Parse and check the twelve bytes that a frame starts with.
 
@@ -179,6 +189,7 @@ def parse_prefix(
         version: The only wire version accepted.
         max_header: The longest header accepted, in bytes.
         max_segments: The most segments accepted.
+        shared: Whether a frame of the shared-memory lane is accepted.
 
     Returns:
         The length of the header in bytes and the number of segments.
@@ -190,7 +201,7 @@ def parse_prefix(
     if magic != MAGIC:
         start = bytes(data[at : at + PREFIX.size])
         raise ProtocolError(f"found {start!r} where a frame must start with {MAGIC!r}")
-    if found != version or flags:
+    if found != version or (flags and not (shared and flags == SHARED_FLAG)):
         raise ProtocolError(
             f"found a frame of wire version {found} with flags {flags}, agreed are version "
             f"{version} and flags 0"

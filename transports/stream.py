@@ -36,17 +36,17 @@ from transports.connection import (
     ConnectionStatistics,
 )
 from transports.decoder import FrameDecoder
-from transports.errors import ConnectionClosed, ProtocolError, TransportError
+from transports.errors import ConnectionClosed, ProtocolError
 from transports.frame import (
     CHUNK_SIZE,
-    HANDSHAKE_VERSION,
-    PREFIX,
+    SHARED_FLAG,
     Frame,
+    SharedFrame,
     encode_frame,
-    parse_prefix,
+    measure_frame,
 )
-from transports.handshake import MAX_MESSAGE, Establish, Fail, Handshake, Role, Send, refusal
 from transports.hello import Hello
+from transports.shared import decline, open_lane
 
 # How much a stream reader holds before it makes the peer wait (twice this): a large array keeps
 # flowing while the loop is busy elsewhere for a millisecond.
@@ -62,10 +62,6 @@ READ_SIZE = 2**18
 LINGER = 0.25
 
 
-# How the records of TLS begin: of a handshake, and of the alert that answers what is no TLS.
-TLS_HANDSHAKE, TLS_ALERT = b"\x16\x03", b"\x15\x03"
-
-
 class StreamConnection(Connection):
     """A connection over one reader and writer."""
 
@@ -78,8 +74,9 @@ class StreamConnection(Connection):
         peer_address: str,
         peer: Hello,
         wire_version: int,
+        shares: bool = False,
     ) -> None:
-        """Take over a stream whose handshake is done."""
+        """Take over a stream whose handshake is done; `shares` is whether memory may be shared."""
         self.local_address = local_address
         self.peer_address = peer_address
         self.peer = peer
@@ -97,6 +94,9 @@ class StreamConnection(Connection):
         self._closing: asyncio.Task[None] | None = None
         self._frames_sent = self._bytes_sent = 0
         self._frames_received = self._bytes_received = 0
+        self._shared = open_lane(peer.pid, self._write_shared) if shares else None
+        if self._shared is not None:
+            self._shared.offer()
 
     @property
     def closed(self) -> bool:
@@ -107,6 +107,13 @@ class StreamConnection(Connection):
         """Hand a frame to the transport, or to the bulk lane."""
         if self._ended is not None or self._transport.is_closing():
             raise self._closed_error()
+        if bulk and self._shared is not None and (placed := self._shared.share(frame)) is not None:
+            small, copies = placed
+            pieces = encode_frame(small, self.wire_version, SHARED_FLAG)
+            self._frames_sent += 1
+            self._bytes_sent += measure_frame(frame)
+            self._bulk.put(pieces, copies)
+            return
         pieces = encode_frame(frame, self.wire_version)
         self._frames_sent += 1
         if bulk and self._takes_time(size := sum(map(len, pieces))):
@@ -119,6 +126,12 @@ class StreamConnection(Connection):
             self._transport.write(piece)
             self._bytes_sent += len(piece)
 
+    def _write_shared(self, header: bytes) -> None:
+        """Write a word of the shared-memory lane, which nobody waits for once the end has come."""
+        if self._ended is None and not self._transport.is_closing():
+            for piece in encode_frame(Frame(header), self.wire_version, SHARED_FLAG):
+                self._transport.write(piece)
+
     def _takes_time(self, size: int) -> bool:
         """Say whether others could be held up by a bulk frame that is written as it is."""
         return (
@@ -129,8 +142,9 @@ class StreamConnection(Connection):
 
     @property
     def unsent(self) -> int:
-        """How many bytes wait in the bulk lane and the transport."""
-        return self._bulk.nbytes + self._transport.get_write_buffer_size()
+        """How many bytes wait in the bulk lane and the transport, or for the peer to look at them."""
+        unread = 0 if self._shared is None else self._shared.unread
+        return self._bulk.nbytes + self._transport.get_write_buffer_size() + unread
 
     @property
     def ahead(self) -> int:
@@ -141,6 +155,8 @@ class StreamConnection(Connection):
         """Wait while the bulk lane or the transport asks for it."""
         if self._ended is None:
             await self._bulk.wait_for_room(above)
+        if self._ended is None and self._shared is not None:
+            await self._shared.wait_for_reader(above)
         if self._ended is None and (above <= HIGH_WATER or self.unsent > above):
             try:
                 await self._writer.drain()
@@ -183,6 +199,8 @@ class StreamConnection(Connection):
         """Let what is not sent go, and the stream."""
         self._bulk.drop()
         self._transport.abort()
+        if self._shared is not None:
+            self._shared.close()
 
     def statistics(self) -> ConnectionStatistics:
         """Return the counters as they are now."""
@@ -208,11 +226,35 @@ class StreamConnection(Connection):
             raise self._at_eof()
         self._bytes_received += len(data)
         try:
-            frames = self._decoder.feed(data)
+            for frame in self._decoder.feed(data):
+                self._accept(frame)
         except ProtocolError as error:
             raise self._broken(error) from error
-        self._frames_received += len(frames)
-        self._ready.extend(frames)
+
+    def _accept(self, frame: Frame) -> None:
+        """Make a frame ready for `recv`; what is for the shared-memory lane goes there first.
+
+        Raises:
+            ProtocolError: It makes no sense there.
+        """
+        if isinstance(frame, SharedFrame):
+            taken = self._take_shared(frame)
+            if taken is None:
+                return
+            frame = taken
+        self._frames_received += 1
+        self._ready.append(frame)
+
+    def _take_shared(self, frame: SharedFrame) -> Frame | None:
+        taken = None
+        if self._shared is None:
+            decline(frame, self._write_shared)
+        else:
+            taken = self._shared.receive(frame)
+        self._bytes_received -= measure_frame(frame)
+        if taken is not None:
+            self._bytes_received += measure_frame(taken)
+        return taken
 
     async def _read(self) -> bytes:
         """Read what has come, in a way that `_note_end` can interrupt.
@@ -305,96 +347,3 @@ class StreamConnection(Connection):
                 self._transport.write_eof()
                 while await self._reader.read(READ_SIZE):
                     pass
-
-
-async def shake_hands(reader: ByteReader, writer: ByteWriter, core: Handshake) -> Establish:
-    """Run one side of the handshake over a stream.
-
-    There is no deadline in it, callers have one. Whatever it raises, the caller hangs up.
-
-    Args:
-        reader: Where the peer's messages come from; not one byte more is taken.
-        writer: Where ours go.
-        core: Our side, not started.
-
-    Returns:
-        Who the peer is and what was agreed.
-
-    Raises:
-        TransportError: The handshake failed, at either end.
-        OSError: The stream broke.
-        EOFError: The peer hung up.
-    """
-    instructions = core.start()
-    while True:
-        for instruction in instructions:
-            match instruction:
-                case Send(header):
-                    frame = encode_frame(Frame(header), HANDSHAKE_VERSION)
-                    writer.writelines(frame)
-                case Fail(error):
-                    raise error
-                case Establish():
-                    return instruction
-        try:
-            prefix = await reader.readexactly(PREFIX.size)
-        except asyncio.IncompleteReadError as error:  # an alert is shorter than a prefix
-            _check_plain(error.partial, writer, core.role)
-            raise
-        _check_plain(prefix, writer, core.role)
-        instructions = core.receive(await _read_message(reader, prefix))
-
-
-async def _read_message(reader: ByteReader, start: bytes) -> bytes:
-    """Read one handshake frame, whose prefix is there; its limits are a stranger's."""
-    prefix = parse_prefix(start, version=HANDSHAKE_VERSION, max_header=MAX_MESSAGE, max_segments=0)
-    return await reader.readexactly(prefix.header_length)
-
-
-def _check_plain(start: bytes, writer: ByteWriter, role: Role) -> None:
-    """Tell a peer that speaks TLS, where nobody does, from one that speaks nothing of ours.
-
-    Raises:
-        ProtocolError: It does; a dialler was told.
-    """
-    if role is Role.DIALLER and start.startswith(TLS_ALERT):
-        raise ProtocolError("it speaks TLS; dial it as tls://")
-    if role is Role.LISTENER and start.startswith(TLS_HANDSHAKE):
-        error = ProtocolError("the dialler speaks TLS and this port does not; dial it as tcp://")
-        refuse(writer, error)
-        raise error
-
-
-def refuse(writer: ByteWriter, error: TransportError) -> None:
-    """Tell a peer that has sent no hello why there will be none; unencrypted, if the writer is.
-
-    Args:
-        writer: Where it reads.
-        error: Its class and words are sent.
-    """
-    writer.writelines(encode_frame(Frame(refusal(error).header), HANDSHAKE_VERSION))
-
-
-async def hang_up(reader: ByteReader, writer: ByteWriter) -> None:
-    """Close a stream that became no connection; a refusal that was written goes out first.
-
-    As with a connection's `aclose`, the peer's end is waited for, or the kernel might throw the
-    refusal away.
-
-    Args:
-        reader: The stream's.
-        writer: The stream's; closed afterwards, within `LINGER` seconds.
-    """
-    transport = writer.transport
-    try:
-        async with asyncio.timeout(LINGER):
-            if not transport.is_closing():
-                transport.write_eof()
-                while await reader.read(READ_SIZE):
-                    pass
-    except (OSError, TimeoutError):
-        pass
-    finally:
-        transport.abort()
-    with suppress(OSError):
-        await writer.wait_closed()

@@ -33,7 +33,8 @@ from transports.handshake import NONCE_SIZE, Handshake, Role
 from transports.hello import Hello
 from transports.listener import Listener, OnConnection, logger
 from transports.security import tls_error
-from transports.stream import STREAM_LIMIT, StreamConnection, hang_up, shake_hands
+from transports.stream import STREAM_LIMIT, StreamConnection
+from transports.stream_handshake import hang_up, shake_hands
 
 # A whole cluster dials at once when it starts, and a full backlog would make Linux drop the rest
 # for a second.
@@ -168,7 +169,9 @@ class StreamListener(Listener):
                 streams: ByteStreams = reader, writer
                 if self._secure is not None:
                     streams = await self._secure(reader, writer, peer)
-                connection = await become_connection(*streams, core, peer)
+                # What is to be encrypted does not go past the encryption.
+                shares = self._secure is None
+                connection = await become_connection(*streams, core, peer, shares=shares)
         except TransportError as error:
             logger.warning("%s refused a connection from %s: %s", self.address, peer, error)
         except (OSError, EOFError) as error:
@@ -211,7 +214,7 @@ class StrangersReader(asyncio.StreamReader):
 
 
 async def become_connection(
-    reader: ByteReader, writer: ByteWriter, core: Handshake, peer_address: str
+    reader: ByteReader, writer: ByteWriter, core: Handshake, peer_address: str, *, shares: bool
 ) -> StreamConnection:
     """Shake hands over a stream and make a connection of it, or close it.
 
@@ -220,6 +223,7 @@ async def become_connection(
         writer: What it is told.
         core: Our side, not started.
         peer_address: Where it is, for the connection and for errors.
+        shares: Whether large arrays may go through shared memory, where both ends are on one host.
 
     Raises:
         TransportError: The handshake failed, at either end.
@@ -247,6 +251,7 @@ async def become_connection(
         peer_address=peer_address,
         peer=established.peer,
         wire_version=established.wire_version,
+        shares=shares,
     )
 
 

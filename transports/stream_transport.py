@@ -73,7 +73,8 @@ class StreamTransport(ABC):
                     phase = "tls"
                     streams = await secure(*opened, str(address))
                 phase = "hello"
-                return await become_connection(*streams, core, str(address))
+                shares = secure is None
+                return await become_connection(*streams, core, str(address), shares=shares)
         except (OSError, EOFError) as error:
             reason, errno = explain(error, connect_timeout, phase)
             raise ConnectError(reason, address=str(address), errno=errno, phase=phase) from error

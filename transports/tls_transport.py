@@ -19,7 +19,7 @@ from transports.bytestream import ByteStreams
 from transports.errors import BindError, ConnectError, ProtocolError
 from transports.frame import MAGIC
 from transports.security import SecurityConfig, SecurityFault, make_context, tls_error
-from transports.stream import hang_up, refuse
+from transports.stream_handshake import hang_up, refuse
 from transports.stream_listener import Secure
 from transports.stream_transport import TcpTransport
 from transports.tls import TlsStream

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import reprlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgpack
@@ -206,24 +206,36 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
     Raises:
         ProtocolError: for bytes of any other form.
     """
+    reader = _Reader(segments, _counting_hooks() if len(data) > _COUNT_ABOVE else {})
+    try:
+        return reader.read(data)
+    except ProtocolError:
+        raise
+    except _BAD_BYTES as exc:
+        raise ProtocolError(f"cannot decode a message: {type(exc).__name__}: {exc}") from exc
 
-    depth = 0
-    hooks = _counting_hooks() if len(data) > _COUNT_ABOVE else {}
 
-    def nested(what: str, body: bytes, readers: Sequence[Callable[[Any], Any]]) -> Any:
-        nonlocal depth
-        depth += 1
-        if depth > _MAX_DEPTH or not readers:
-            raise ProtocolError(f"{what} are nested more than {_MAX_DEPTH} deep, or unknown here")
-        value = msgpack.unpackb(
-            body, ext_hook=extension, strict_map_key=False, timestamp=1, **hooks
+class _Reader:
+    """Reads one value. Not closures that know each other: such a circle would keep arrays after their use."""
+
+    __slots__ = ("_depth", "_hooks", "_segments")
+
+    def __init__(
+        self, segments: Sequence[Buffer], hooks: Mapping[str, Callable[[Any], Any]]
+    ) -> None:
+        self._segments = segments
+        self._hooks = hooks
+        self._depth = 0
+
+    def read(self, data: Buffer) -> Any:
+        # timestamp=1: msgpack's own extension type becomes a plain float, not an object.
+        return msgpack.unpackb(
+            data, ext_hook=self._extension, strict_map_key=False, timestamp=1, **self._hooks
         )
-        depth -= 1
-        return readers[0](value)
 
-    def extension(code: int, body: bytes) -> Any:
+    def _extension(self, code: int, body: bytes) -> Any:
         if code == _EXT_TENSOR:
-            return _unpack_tensor(body, segments)
+            return _unpack_tensor(body, self._segments)
         if code == _EXT_DTYPE:
             return as_dtype(str(body, "ascii"))
         if code == _EXT_SHAPE:
@@ -233,18 +245,18 @@ def unpack(data: Buffer, segments: Sequence[Buffer] = ()) -> Any:
         if code == _EXT_BIGINT and len(body) <= _BIGINT_DIGITS:
             return int(body)
         if code == _EXT_FUNCTION:
-            return nested("functions", body, _READ_FUNCTION)
+            return self._nested("functions", body, _READ_FUNCTION)
         if code == _EXT_VARIANT:
-            return nested("values of variants", body, _READ_VARIANT)
+            return self._nested("values of variants", body, _READ_VARIANT)
         raise ProtocolError(f"unknown extension type {code} in a message")
 
-    try:
-        # timestamp=1: msgpack's own extension type becomes a plain float, not an object.
-        return msgpack.unpackb(data, ext_hook=extension, strict_map_key=False, timestamp=1, **hooks)
-    except ProtocolError:
-        raise
-    except _BAD_BYTES as exc:
-        raise ProtocolError(f"cannot decode a message: {type(exc).__name__}: {exc}") from exc
+    def _nested(self, what: str, body: bytes, readers: Sequence[Callable[[Any], Any]]) -> Any:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH or not readers:
+            raise ProtocolError(f"{what} are nested more than {_MAX_DEPTH} deep, or unknown here")
+        value = self.read(body)
+        self._depth -= 1
+        return readers[0](value)
 
 
 def _counting_hooks() -> dict[str, Callable[[Any], Any]]:

@@ -46,6 +46,7 @@ from tests.cluster.kit import (
     until_all,
 )
 from tests.cluster.proxy import Proxy, Way
+from transports.shared import SHARED_VARIABLE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
 
@@ -309,7 +310,9 @@ async def play_faults() -> dict[str, Outcome]:
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, Outcome]:
-    return run_to_end(play())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SHARED_VARIABLE, "0")  # arrays take the network that is to fail
+        return run_to_end(play())
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -32,6 +32,7 @@ from tests.cluster.kit import (
     soon,
 )
 from tests.cluster.proxy import Proxy, Way
+from transports.shared import SHARED_VARIABLE
 
 MIB = 2**20
 RUNS = 10_000
@@ -317,13 +318,14 @@ async def test_a_link_that_is_read_slowly_holds_back_the_steps_that_send_over_it
 
 
 async def test_a_large_array_on_a_slow_link_holds_up_neither_beats_nor_the_end_of_a_step(
-    graph: Graph,
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """
     1. A step waits on W1; another pushes 24 MiB from W0 to W1, which takes many leases.
     2. The first is cancelled: W1 hears of it while most of the array is still to come.
     3. The array arrives whole, over the link on which it was sent.
     """
+    monkeypatch.setenv(SHARED_VARIABLE, "0")  # as if it were another machine
     gate = Gate("slow link")
     x = ops.placeholder("float32", [])
     with on(W0):

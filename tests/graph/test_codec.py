@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import gc
 import struct
 import threading
+import weakref
 from collections import OrderedDict, namedtuple
 from typing import Any
 
@@ -204,6 +206,23 @@ def test_unpacked_arrays_are_writable_and_views_of_their_segment() -> None:
     back[0] = 7
     assert struct.unpack_from("f", received)[0] == 7
     assert large[0] == 1
+
+
+def test_what_was_received_goes_with_its_last_reference_and_waits_for_no_collection() -> None:
+    segments: list[Buffer] = []
+    data = pack([np.ones(INLINE_LIMIT)], segments)
+    memory = np.frombuffer(bytearray(segments[0]), np.uint8)
+    alive = weakref.ref(memory)
+    gc.disable()
+    try:
+        (back,) = unpack(data, [memory.data])
+        del memory
+        assert back[0] == 1
+        assert alive() is not None
+        del back
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 def test_an_array_in_a_segment_that_cannot_be_written_cannot_be_written_either() -> None:

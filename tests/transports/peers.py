@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 from transports import Connection, Frame, Hello, Listener, connect, listen, parse_address
 from transports.handshake import NONCE_SIZE, Handshake, Role
-from transports.stream import shake_hands
+from transports.shared import SHARED_VARIABLE
+from transports.stream_handshake import shake_hands
 
 T = TypeVar("T")
 
@@ -45,7 +49,9 @@ async def refuse_to_serve(connection: Connection) -> None:
 
 
 @asynccontextmanager
-async def linked(address: str) -> AsyncIterator[tuple[Connection, Connection]]:
+async def linked(
+    address: str, *, ps: Hello = PS, worker: Hello = WORKER
+) -> AsyncIterator[tuple[Connection, Connection]]:
     """Yield the dialled and the accepted end of one connection."""
     accepted: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
     done = asyncio.Event()
@@ -54,8 +60,8 @@ async def linked(address: str) -> AsyncIterator[tuple[Connection, Connection]]:
         accepted.set_result(connection)
         await done.wait()
 
-    async with await listen(address, PS, hand_over) as listener:
-        dialled = await connect(listener.address, WORKER, timeout=10)
+    async with await listen(address, ps, hand_over) as listener:
+        dialled = await connect(listener.address, worker, timeout=10)
         ends = dialled, await accepted
         try:
             yield ends
@@ -74,9 +80,14 @@ async def open_raw(listener: Listener) -> tuple[asyncio.StreamReader, asyncio.St
 
 @asynccontextmanager
 async def raw_peer(
-    address: str,
+    address: str, *, shares: bool = False
 ) -> AsyncIterator[tuple[Connection, asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Yield an accepted connection, and the stream of a dialler who may break every rule."""
+    """Yield an accepted connection, and the stream of a dialler who may break every rule.
+
+    Args:
+        address: Where they meet.
+        shares: Whether the connection offers to share memory, which is the first that the dialler reads.
+    """
     accepted: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
     done = asyncio.Event()
 
@@ -85,10 +96,15 @@ async def raw_peer(
         await done.wait()
 
     async with await listen(address, PS, hand_over) as listener:
-        reader, writer = await open_raw(listener)
-        await shake_hands(reader, writer, Handshake(Role.DIALLER, WORKER, nonce=bytes(NONCE_SIZE)))
+        with patch.dict(os.environ, {SHARED_VARIABLE: str(int(shares))}):
+            reader, writer = await open_raw(listener)
+            core = Handshake(
+                Role.DIALLER, replace(WORKER, pid=os.getpid()), nonce=bytes(NONCE_SIZE)
+            )
+            await shake_hands(reader, writer, core)
+            connection = await accepted
         try:
-            yield await accepted, reader, writer
+            yield connection, reader, writer
         finally:
             writer.transport.abort()
             done.set()

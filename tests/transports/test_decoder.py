@@ -16,8 +16,10 @@ from transports.frame import (
     MAGIC,
     MAX_CHUNK,
     PREFIX,
+    SHARED_FLAG,
     WIRE_VERSION,
     Frame,
+    SharedFrame,
     encode_chunk_prefix,
     encode_frame,
 )
@@ -225,6 +227,19 @@ def test_frames_in_chunks_decode_to_themselves_and_others_pass_them(
     assert len(found) == len(small) + len(large)
 
 
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_frames_of_the_shared_memory_lane_are_told_from_others_however_they_come(step: int) -> None:
+    word, data = Frame(b"word"), Frame(b"data", (b"", bytes(50)))
+    stream = b"".join(encode_frame(word, flags=SHARED_FLAG)) + wire(word)
+    stream += b"".join(chunked(b"".join(encode_frame(data, flags=SHARED_FLAG)) + wire(data), 30))
+    found: list[Frame] = []
+    feed_chopped(FrameDecoder(), stream, [*range(0, len(stream), step), len(stream)], found)
+    assert [type(frame) for frame in found] == [SharedFrame, Frame, SharedFrame, Frame]
+    assert [(frame.header, frame.segments) for frame in found] == [
+        (frame.header, frame.segments) for frame in (word, word, data, data)
+    ]
+
+
 def test_a_small_frame_between_two_chunks_comes_before_the_frame_that_they_make() -> None:
     large, small = Frame(b"large", (bytes(100),)), Frame(b"small")
     first, second = chunked(wire(large), 80)
@@ -237,7 +252,7 @@ def test_a_small_frame_between_two_chunks_comes_before_the_frame_that_they_make(
         encode_chunk_prefix(0),
         encode_chunk_prefix(MAX_CHUNK + 1),
         PREFIX.pack(MAGIC, WIRE_VERSION, CHUNK_FLAG, 8, 1),
-        PREFIX.pack(MAGIC, WIRE_VERSION, 2, 8, 0),
+        PREFIX.pack(MAGIC, WIRE_VERSION, CHUNK_FLAG | SHARED_FLAG, 8, 0),
         encode_chunk_prefix(12) + encode_chunk_prefix(5),  # a chunk inside a chunk
         encode_chunk_prefix(12) + b"no frame ...",
         encode_chunk_prefix(20) + PREFIX.pack(MAGIC, WIRE_VERSION, 0, 0, 1) + (65).to_bytes(8),

@@ -1,0 +1,523 @@
+"""Large arrays between processes of one host: through memory that both see, if nothing forbids it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import struct
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.transports.peers import PS, WORKER, linked, raw_peer, start, until
+from transports import (
+    Connection,
+    ConnectionClosed,
+    Frame,
+    ProtocolError,
+    SecurityConfig,
+    arena,
+    connect,
+    listen,
+    shared,
+    stream,
+)
+from transports.bytestream import ByteReader
+from transports.decoder import FrameDecoder
+from transports.frame import SHARED_FLAG, SharedFrame, encode_frame
+from transports.shared import SHARE_FROM, SHARED_VARIABLE
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="files in memory are Linux's")
+
+LOOPBACK = "tcp://127.0.0.1:0"
+US = os.getpid()
+
+
+@asynccontextmanager
+async def neighbours(address: str = LOOPBACK) -> AsyncIterator[tuple[Connection, Connection]]:
+    """Yield both ends of a connection whose peers have found each other's memory."""
+    ps, worker = replace(PS, pid=US), replace(WORKER, pid=US)
+    async with linked(address, ps=ps, worker=worker) as (dialled, accepted):
+        for writer, reader in ((dialled, accepted), (accepted, dialled)):
+            writer.write(Frame(b"hello"))
+            await reader.recv()
+            writer.write(Frame(b"the answers to the offers have come before this"))
+            await reader.recv()
+        yield dialled, accepted
+
+
+def large(fill: int, size: int = SHARE_FROM) -> Frame:
+    """Make a frame with an array that is worth sharing."""
+    return Frame(b"%d" % fill, (bytes([fill]) * size,))
+
+
+async def carry(writer: Connection, reader: Connection, frame: Frame) -> Frame:
+    """Send a frame as bulk, and return what arrives."""
+    writer.write(frame, bulk=True)
+    return await reader.recv()
+
+
+def was_shared(segment: object) -> bool:
+    """Whether a segment that was received is somebody else's memory; what is sent comes in a bytearray."""
+    return isinstance(segment, memoryview)
+
+
+def pages(connection: Connection) -> int:
+    """How much memory the arena of one end takes, in bytes."""
+    arena = connection._shared._arena  # type: ignore[attr-defined]
+    return os.fstat(arena.descriptor).st_blocks * 512
+
+
+async def given_back(writer: Connection, reader: Connection) -> None:
+    """Wait until the writer knows that nobody looks at what it has shared."""
+    async with asyncio.timeout(10):
+        while writer._shared.out:  # type: ignore[attr-defined]
+            reader.write(Frame(b"something to read"))
+            await writer.recv()
+
+
+async def test_a_large_array_comes_through_shared_memory_and_is_the_receivers_own(
+    socket_address: str,
+) -> None:
+    async with neighbours(socket_address) as (dialled, accepted):
+        for writer, reader in ((dialled, accepted), (accepted, dialled)):
+            (segment,) = (await carry(writer, reader, large(7))).segments
+            assert was_shared(segment)
+            assert segment == large(7).segments[0]
+            segment[0] = 1  # type: ignore[index]  # a Buffer of another kind is read-only
+            assert segment[0] == 1
+
+
+async def test_small_segments_of_the_same_frame_are_sent_and_each_keeps_its_place() -> None:
+    segments = (b"first", b"\1" * SHARE_FROM, b"", b"\2" * (3 * SHARE_FROM), b"last")
+    async with neighbours() as (dialled, accepted):
+        came = await carry(dialled, accepted, Frame(b"header", segments))
+        assert came.header == b"header"
+        assert [bytes(segment) for segment in came.segments] == list(segments)
+        assert [was_shared(s) for s in came.segments] == [False, True, False, True, False]
+
+
+async def test_what_is_not_bulk_is_sent() -> None:
+    async with neighbours() as (dialled, accepted):
+        dialled.write(large(1))
+        assert not was_shared((await accepted.recv()).segments[0])
+
+
+async def test_memory_is_used_again_when_nobody_looks_at_it_any_more() -> None:
+    async with neighbours() as (dialled, accepted):
+        for fill in range(20):
+            assert await carry(dialled, accepted, large(fill)) == large(fill)
+            await given_back(dialled, accepted)
+        assert pages(dialled) == SHARE_FROM
+
+
+async def test_memory_is_left_alone_as_long_as_anybody_looks_at_it() -> None:
+    async with neighbours() as (dialled, accepted):
+        kept = [await carry(dialled, accepted, large(fill)) for fill in range(5)]
+        views = [memoryview(frame.segments[0])[100:200] for frame in kept]
+        del kept
+        for fill in range(5, 10):
+            await carry(dialled, accepted, large(fill))
+        assert [set(view) for view in views] == [{fill} for fill in range(5)]
+
+
+async def test_what_was_received_outlives_the_connection() -> None:
+    async with neighbours() as (dialled, accepted):
+        await carry(dialled, accepted, large(8, 3 * SHARE_FROM))
+        came = await carry(dialled, accepted, large(9))
+    assert came == large(9)
+    del came  # or it would hold a descriptor
+
+
+async def test_what_was_sent_before_the_end_is_read_after_it() -> None:
+    async with neighbours() as (dialled, accepted):
+        dialled.write(large(4), bulk=True)
+        dialled.write(large(5), bulk=True)
+        closing = await start(dialled.aclose(), "close")
+        assert [await accepted.recv(), await accepted.recv()] == [large(4), large(5)]
+        with pytest.raises(ConnectionClosed):
+            await accepted.recv()
+        await closing
+
+
+async def test_the_end_of_a_buffer_in_another_thread_is_heard_of() -> None:
+    async with neighbours() as (dialled, accepted):
+        held = [await carry(dialled, accepted, large(1))]
+        await asyncio.get_running_loop().run_in_executor(None, held.clear)
+        await given_back(dialled, accepted)
+
+
+@given(sizes=st.lists(st.sampled_from([0, 10, 5000, SHARE_FROM, 5 * SHARE_FROM]), max_size=8))
+def test_frames_come_in_the_order_in_which_they_were_written(sizes: list[int]) -> None:
+    frames = [Frame(b"%d" % number, (bytes(size),)) for number, size in enumerate(sizes)]
+
+    async def main() -> list[Frame]:
+        async with neighbours() as (dialled, accepted):
+            for frame in frames:
+                dialled.write(frame, bulk=True)
+            return [await accepted.recv() for _ in frames]
+
+    assert asyncio.run(main()) == frames
+
+
+async def test_both_ends_count_what_was_shared_as_if_it_had_been_sent() -> None:
+    async with neighbours() as (dialled, accepted):
+        sent, received = dialled.statistics(), accepted.statistics()
+        await carry(dialled, accepted, large(1))
+        more = dialled.statistics().bytes_sent - sent.bytes_sent
+        assert more > SHARE_FROM
+        assert dialled.statistics().frames_sent == sent.frames_sent + 1
+        assert accepted.statistics().frames_received == received.frames_received + 1
+        chunk_prefixes = 12
+        overhead = accepted.statistics().bytes_received - received.bytes_received - more
+        assert abs(overhead) <= chunk_prefixes
+
+
+async def test_what_the_reader_has_not_read_counts_as_unsent_and_holds_its_writer_up() -> None:
+    async with neighbours() as (dialled, accepted):
+        dialled.write(large(1, 8 * SHARE_FROM), bulk=True)
+        hearing = await start(dialled.recv(), "hear what was read")
+        assert dialled.unsent >= 8 * SHARE_FROM
+        assert dialled.congested
+        draining = await start(dialled.drain(), "drain")
+        kept = await accepted.recv()
+        await draining
+        assert dialled.unsent == 0
+        accepted.write(Frame(b"end"))
+        await hearing
+        del kept
+
+
+@pytest.mark.parametrize("end", ["abort", "aclose"])
+async def test_who_drains_hears_of_the_end(end: str) -> None:
+    async with neighbours() as (dialled, _):
+        dialled.write(large(1, 8 * SHARE_FROM), bulk=True)
+        draining = await start(dialled.drain(), "drain")
+        if end == "abort":
+            dialled.abort()
+        else:
+            await dialled.aclose(grace=0.1)
+        with pytest.raises(ConnectionClosed):
+            await draining
+
+
+# --- what speaks against it
+
+
+@asynccontextmanager
+async def over_tls(files: SecurityConfig) -> AsyncIterator[tuple[Connection, Connection]]:
+    """Yield both ends of an encrypted connection within this process."""
+    accepted: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
+    done = asyncio.Event()
+
+    async def hand_over(connection: Connection) -> None:
+        accepted.set_result(connection)
+        await done.wait()
+
+    here = replace(PS, pid=US)
+    async with await listen("tls://127.0.0.1:0", here, hand_over, security=files) as listener:
+        async with await connect(listener.address, here, security=files) as dialled:
+            yield dialled, await accepted
+        done.set()
+
+
+async def test_there_is_a_variable_that_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SHARED_VARIABLE, "0")
+    async with neighbours() as (dialled, accepted):
+        came = await carry(dialled, accepted, large(1))
+        assert came == large(1)
+        assert not was_shared(came.segments[0])
+
+
+@pytest.mark.parametrize("who", ["dialler", "listener"])
+async def test_one_end_that_shares_nothing_is_enough_for_everything_to_be_sent(
+    who: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = iter([who == "dialler", who == "listener"])  # the listener's end is made first
+    opened = shared.open_lane
+    monkeypatch.setattr(
+        stream, "open_lane", lambda pid, send: opened(pid, send) if next(asked) else None
+    )
+    async with neighbours() as (dialled, accepted):
+        for writer, reader in ((dialled, accepted), (accepted, dialled)):
+            came = await carry(writer, reader, large(1))
+            assert came == large(1)
+            assert not was_shared(came.segments[0])
+
+
+async def test_an_end_that_shares_nothing_is_told_of_nothing_but_offers() -> None:
+    async with raw_peer(LOOPBACK, shares=False) as (connection, _, writer):
+        writer.write(word(b"r"))
+        with pytest.raises(ProtocolError, match=r"about shared memory came, and none is shared"):
+            await connection.recv()
+
+
+async def test_what_is_to_be_encrypted_is_not_shared(files: SecurityConfig) -> None:
+    async with over_tls(files) as (dialled, accepted):
+        assert not was_shared((await carry(dialled, accepted, large(1))).segments[0])
+
+
+async def test_a_peer_elsewhere_is_not_found_and_is_sent_everything() -> None:
+    async with linked(LOOPBACK) as (dialled, accepted):  # its process ids are of another host
+        for _ in range(3):
+            came = await carry(dialled, accepted, large(3))
+            assert came == large(3)
+            assert not was_shared(came.segments[0])
+
+
+async def test_without_room_arrays_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arena, "ARENA_SIZE", 2 * SHARE_FROM)
+    async with neighbours() as (dialled, accepted):
+        held = [await carry(dialled, accepted, large(fill)) for fill in range(4)]
+        assert [was_shared(f.segments[0]) for f in held] == [True, True, False, False]
+        assert held == [large(fill) for fill in range(4)]
+
+
+async def test_parts_that_were_given_back_make_room_for_a_larger_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(arena, "ARENA_SIZE", 4 * SHARE_FROM)
+    async with neighbours() as (dialled, accepted):
+        held = [await carry(dialled, accepted, large(fill)) for fill in range(4)]
+        del held[::2], held[:]
+        await given_back(dialled, accepted)
+        came = await carry(dialled, accepted, large(2, 4 * SHARE_FROM))
+        assert was_shared(came.segments[0])
+        assert came == large(2, 4 * SHARE_FROM)
+
+
+async def test_memory_that_is_not_used_goes_back_to_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shared, "KEPT_FOR", 0.0)
+    async with neighbours() as (dialled, accepted):
+        kept = await carry(dialled, accepted, large(3))
+        await carry(dialled, accepted, large(1, 5 * SHARE_FROM))
+        assert pages(dialled) >= 6 * SHARE_FROM
+        reading = await start(dialled.recv(), "hear what is given back")
+        await until(lambda: pages(dialled) == SHARE_FROM)
+        accepted.write(Frame(b"end"))
+        await reading
+        assert kept == large(3)
+        assert await carry(dialled, accepted, large(2)) == large(2)
+
+
+@given(st.data())
+def test_parts_of_an_arena_never_overlap_and_come_together_again(source: st.DataObject) -> None:
+    page = 4096
+    with patch.object(arena, "ARENA_SIZE", 16 * page):
+        whole = arena.Arena()
+    taken: list[tuple[int, int]] = []
+    try:
+        for _ in range(source.draw(st.integers(0, 30))):
+            if len(taken) > 0 and source.draw(st.booleans()):
+                whole.put_back(*taken.pop(source.draw(st.integers(0, len(taken) - 1))))
+                continue
+            length = source.draw(st.integers(1, 6 * page))
+            part = whole.take(length)
+            used = sorted((at, at + -(-size // page) * page) for at, size in taken)
+            assert all(one[1] <= other[0] for one, other in pairwise(used))
+            edges = [0, *(edge for both in used for edge in both), 16 * page]
+            gaps = [end - begin for begin, end in zip(edges[::2], edges[1::2], strict=True)]
+            assert (part is None) == (max(gaps) < length)
+            if part is not None:
+                taken.append((part[0], length))
+        for part_taken in taken:
+            whole.put_back(*part_taken)
+        everything = whole.take(16 * page)
+        assert everything is not None
+        assert everything[0] == 0
+        everything[1].release()
+    finally:
+        whole.close()
+
+
+# --- peers that break the rules
+
+
+async def words(reader: ByteReader, decoder: FrameDecoder, count: int = 1) -> list[bytes]:
+    """Read what the lane at the other end says."""
+    found: list[bytes] = []
+    while len(found) < count:
+        frames = decoder.feed(await reader.read(2**16))
+        found += [bytes(frame.header) for frame in frames if isinstance(frame, SharedFrame)]
+    return found
+
+
+def word(header: bytes, *segments: bytes) -> bytes:
+    """Make a frame of the lane."""
+    return b"".join(map(bytes, encode_frame(Frame(header, segments), flags=SHARED_FLAG)))
+
+
+def offer(descriptor: int, token: bytes) -> bytes:
+    return word(b"o" + struct.pack("!I", descriptor) + token)
+
+
+def data(*places: tuple[int, int, int, int], count: int | None = None) -> bytes:
+    """Make a frame whose segments are at (position, number, offset in the arena, length)."""
+    count = len(places) if count is None else count
+    return word(
+        b"d" + struct.pack("!I", count) + b"".join(struct.pack("!IIQQ", *p) for p in places)
+    )
+
+
+TOKEN = bytes(range(arena.TOKEN_SIZE))
+
+
+@pytest.fixture
+def theirs() -> Iterator[int]:
+    """An arena as another end would make it, of the token above."""
+    descriptor = arena._make_file(TOKEN, SHARE_FROM)
+    yield descriptor
+    os.close(descriptor)
+
+
+async def test_an_offer_is_answered_by_whether_it_can_be_reached(theirs: int) -> None:
+    for descriptor, token, answer in (
+        (theirs, TOKEN, b"r"),
+        (theirs, bytes(16), b"n"),  # a file of somebody else
+        (0, TOKEN, b"n"),  # none of these files at all
+        (10**6, TOKEN, b"n"),
+    ):
+        async with raw_peer(LOOPBACK, shares=True) as (connection, reader, writer):
+            writer.write(offer(descriptor, token) + b"".join(map(bytes, encode_frame(Frame(b"x")))))
+            assert await connection.recv() == Frame(b"x")
+            assert (await words(reader, FrameDecoder(), 2))[1] == answer
+
+
+@pytest.mark.parametrize(
+    ("agreed", "spoilt"),
+    [
+        (False, data((0, 0, 0, SHARE_FROM))),
+        (True, data((1, 0, 0, 10))),
+        (True, data((0, 0, 0, SHARE_FROM + 1))),
+        (True, data((0, 0, SHARE_FROM, 1))),
+        (True, data((0, 0, 2**63, 10))),
+        (True, data((0, 0, 0, 0))),
+        (True, data((0, 0, 0, 2**40))),
+        (True, data((0, 0, 0, 10), count=2)),
+        (True, data((0, 0, 0, 10), count=2**32 - 1)),
+        (True, word(b"d")),
+        (True, word(b"")),
+        (True, word(b"?")),
+        (True, word(b"r", b"segment")),
+        (True, word(b"b" + struct.pack("!I", 0))),
+        (True, word(b"t" + struct.pack("!I", 0))),
+        (True, word(b"b\0")),
+        (True, offer(3, TOKEN)),
+    ],
+    ids=[
+        "nothing agreed", "no such position", "beyond the end", "at the end", "far beyond", "nothing",
+        "more than fits", "cut off", "cut off far", "no places", "empty", "unknown", "segments",
+        "not out", "not read", "half a number", "a second offer",
+    ],
+)  # fmt: skip
+async def test_what_makes_no_sense_ends_the_connection(
+    theirs: int, agreed: bool, spoilt: bytes
+) -> None:
+    async with raw_peer(LOOPBACK, shares=True) as (connection, _, writer):
+        if agreed:
+            writer.write(offer(theirs, TOKEN))
+        writer.write(spoilt)
+        with pytest.raises(ProtocolError):
+            await connection.recv()
+        assert connection.closed
+
+
+async def test_a_part_that_was_not_given_back_is_not_shared_again(theirs: int) -> None:
+    async with raw_peer(LOOPBACK, shares=True) as (connection, _, writer):
+        writer.write(offer(theirs, TOKEN) + data((0, 5, 0, 10)))
+        held = await connection.recv()
+        writer.write(data((0, 5, 100, 10)))
+        with pytest.raises(ProtocolError, match=r"part 5 .* was not given back"):
+            await connection.recv()
+        assert len(held.segments[0]) == 10
+        del held  # or it would hold a descriptor
+
+
+async def test_a_file_that_could_shrink_under_its_reader_is_not_mapped() -> None:
+    descriptor = os.memfd_create(arena._file_name(TOKEN))
+    try:
+        os.ftruncate(descriptor, SHARE_FROM)
+        async with raw_peer(LOOPBACK, shares=True) as (connection, reader, writer):
+            writer.write(offer(descriptor, TOKEN) + b"".join(map(bytes, encode_frame(Frame(b"x")))))
+            await connection.recv()
+            assert (await words(reader, FrameDecoder(), 2))[1] == b"n"
+    finally:
+        os.close(descriptor)
+
+
+# --- real processes
+
+_SENDER = """
+import asyncio, os, sys
+from transports import Frame, Hello, connect
+
+async def main():
+    hello = Hello(cluster_id="green", task="sender", incarnation=1, pid=os.getpid())
+    connection = await connect(sys.argv[1], hello)
+    connection.write(Frame(b"our answer to their offer comes after this"))
+    await connection.recv()
+    connection.write(Frame(b"and was sent before this"))
+    await connection.recv()  # so each has found the other
+    for fill in range(3):
+        connection.write(Frame(b"%d" % fill, (bytes([fill]) * 2**20,)), bulk=True)
+    connection.write(Frame(b"end"), bulk=True)
+    await connection.recv()
+
+asyncio.run(main())
+"""
+
+
+def is_whole(frame: Frame) -> bool:
+    """Whether a frame of the sender above has come as it was written."""
+    return all(
+        was_shared(segment) and set(memoryview(segment)) == {int(bytes(frame.header))}
+        for segment in frame.segments
+    )
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("reads", ["before", "after"])
+async def test_a_killed_sender_leaves_whole_arrays_or_none(reads: str) -> None:
+    result: asyncio.Future[tuple[list[Frame], ConnectionClosed]]
+    result = asyncio.get_running_loop().create_future()
+    came, killed = asyncio.Event(), asyncio.Event()
+
+    async def serve(connection: Connection) -> None:
+        frames: list[Frame] = []
+        try:
+            for _ in range(2):
+                await connection.recv()
+                connection.write(Frame(b"go on"))
+            if reads == "after":
+                came.set()
+                await killed.wait()
+            while True:
+                frames.append(await connection.recv())
+                came.set()
+        except ConnectionClosed as error:
+            result.set_result((frames, error))
+
+    async with await listen(LOOPBACK, replace(PS, pid=US), serve) as listener:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _SENDER, listener.address, cwd=Path(__file__).parents[2]
+        )
+        async with asyncio.timeout(30):
+            await came.wait()
+            child.send_signal(signal.SIGKILL)
+            await child.wait()
+            killed.set()
+            frames, error = await result
+    assert not error.by_us
+    assert all(is_whole(frame) for frame in frames)
+    frames.clear()  # or they would hold a descriptor
