@@ -13,10 +13,12 @@ ones does.
     taken      numbers of parts that were read of: until then they count as unsent
     returned   numbers of parts that nobody here looks at any more
 
-These travel in frames with flags 2, after the handshake. An arena is opened through its owner's own table of
-descriptors (`/proc/<pid>/fd`), so it has no name that could outlive it: when a process is killed, its memory
-goes with it. What is opened must be called by the token that was offered and be sealed against shrinking,
-whatever number came: nobody makes us read another file, and nobody takes pages away from under a reader.
+These travel in frames with flags 2, after the handshake. The first large segment is the occasion of the
+offer, and is sent: a connection without any costs no descriptors. An arena is opened through its owner's
+own table of descriptors (`/proc/<pid>/fd`), so it has no name that could outlive it: when a process is
+killed, its memory goes with it. What is opened must be called by the token that was offered and be sealed
+against shrinking, whatever number came: nobody makes us read another file, and nobody takes pages away from
+under a reader.
 
 Imports `arena`, `errors` and `frame`. Invariants: a part has one reader's buffer at most, and is not written
 to while the peer may look at it; what is never returned costs its writer room, not correctness: without room
@@ -68,10 +70,7 @@ def open_lane(peer_pid: int, send: Callable[[bytes], None]) -> SharedLane | None
     """
     if sys.platform != "linux" or os.environ.get(SHARED_VARIABLE) == "0":
         return None
-    try:
-        return SharedLane(peer_pid, send)
-    except (OSError, AttributeError):  # no descriptors left; a kernel or libc without such files
-        return None
+    return SharedLane(peer_pid, send)
 
 
 def decline(frame: Frame, send: Callable[[bytes], None]) -> None:
@@ -126,12 +125,9 @@ class SharedLane:
     """
 
     def __init__(self, peer_pid: int, send: Callable[[bytes], None]) -> None:
-        """Make a lane that nobody has agreed to; arguments are those of `open_lane`.
-
-        Raises:
-            OSError: There is no memory to be shared.
-        """
-        self._arena: Arena | None = Arena()
+        """Make a lane that nobody has agreed to; arguments are those of `open_lane`."""
+        self._arena: Arena | None = None
+        self._has_offered = False
         self._peer_pid = peer_pid
         self._send = send
         self._loop = asyncio.get_running_loop()
@@ -167,9 +163,11 @@ class SharedLane:
             self._read.clear()
             await self._read.wait()
 
-    def offer(self) -> None:
-        """Tell the peer where to look for our arena."""
-        if self._arena is not None:
+    def _offer(self) -> None:
+        """Make our arena, if there is memory to be shared, and tell the peer where to look for it."""
+        self._has_offered = True
+        with suppress(OSError, AttributeError):  # no descriptors left; a kernel without such files
+            self._arena = Arena()
             self._send(_OFFER + _COUNT.pack(self._arena.descriptor) + self._arena.token)
 
     # -- what goes out -----------------------------------------------------------------------------
@@ -184,6 +182,8 @@ class SharedLane:
             A frame to be sent with flags 2 when the copies are done, and the copies; or None if it is to
             be sent as it is: nothing in it is large, the peer does not reach us, or there is no room.
         """
+        if not self._has_offered and any(len(flat(s)) >= SHARE_FROM for s in frame.segments):
+            self._offer()
         if not self._writes or self._arena is None:
             return None
         places: list[bytes] = []
@@ -254,7 +254,7 @@ class SharedLane:
             kind = b""
         if kind == _OFFER and len(body) == _COUNT.size + TOKEN_SIZE and not self._offered:
             self._take_offer(_COUNT.unpack_from(body)[0], bytes(body[_COUNT.size :]))
-        elif kind == _READY and not body:
+        elif kind == _READY and not body and self._arena is not None:
             self._writes = True
         elif kind == _REFUSED and not body and not self._out:
             self._close_arena()

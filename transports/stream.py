@@ -95,8 +95,6 @@ class StreamConnection(Connection):
         self._frames_sent = self._bytes_sent = 0
         self._frames_received = self._bytes_received = 0
         self._shared = open_lane(peer.pid, self._write_shared) if shares else None
-        if self._shared is not None:
-            self._shared.offer()
 
     @property
     def closed(self) -> bool:
