@@ -13,7 +13,7 @@ never replaces a real one.
 from __future__ import annotations
 
 import reprlib
-from typing import Any, ClassVar
+from typing import Any
 
 __all__ = [
     "AbortedError",
@@ -48,8 +48,15 @@ __all__ = [
 class OpError(Exception):
     """Root of all errors of the runtime: a canonical code, a message and where it happened.
 
+    ``OpError(message)`` is the usual form; ``OpError(node_def, op, message)``, TensorFlow's, is taken too.
+
     Args:
-        message: what was asked, what was found and what would have been valid.
+        said: the message, what was asked, what was found and what would have been valid; or TensorFlow's
+            three arguments, and the code for an error of no class of its own.
+        message: the message by name.
+        op: the operation that failed, as an object of the user's graph; sessions fill it in.
+        node_def: its description.
+        error_code: the number of the code, if it is not that of the class.
         node: name of the operation that failed, if one did.
         device: full device name where it ran.
         task: cluster task that raised it, ``/job:worker/replica:0/task:0``.
@@ -57,21 +64,33 @@ class OpError(Exception):
         derived: whether this is only the consequence of another error of the same step.
     """
 
-    error_code: ClassVar[int] = 2
+    error_code: int = 2
 
     def __init__(
         self,
-        message: str,
-        *,
+        *said: Any,
+        message: str = "",
+        op: Any = None,
+        node_def: Any = None,
+        error_code: int | None = None,
         node: str | None = None,
         device: str | None = None,
         task: str | None = None,
         source: str | None = None,
         derived: bool = False,
     ) -> None:
+        if len(said) == 1:
+            (message,) = said
+        elif said:
+            node_def, op, message = (*said, message)[:3]
+            error_code = said[3] if len(said) > 3 and isinstance(said[3], int) else error_code
+        if error_code is not None:
+            self.error_code = error_code
         super().__init__(message)
         self.message = message
-        self.node = node
+        self.op = op
+        self._node_def = node_def
+        self.node = node if op is None else node or op.name
         self.device = device
         self.task = task
         self.source = source
@@ -89,6 +108,11 @@ class OpError(Exception):
             if value
         ]
         return f"{self.message} [{', '.join(where)}]" if where else self.message
+
+    @property
+    def node_def(self) -> Any:
+        """The description of the operation that failed, if that is known."""
+        return self._node_def if self.op is None else self.op.node_def
 
     def locate(
         self,

@@ -27,7 +27,7 @@ from scripts.benchmarks.side_actorsession import LOCAL
 
 ROOT = Path(__file__).resolve().parent.parent
 BENCHMARKS = ROOT / "scripts" / "benchmarks"
-TIMED = {row.name for row in ROWS if not row.lacks and row.group != "install"}
+TIMED = {row.name for row in ROWS if row.group != "install"}
 
 # The design's rule for Ctrl-C is one second; a loaded machine gets another.
 ENDS_WITHIN_SECONDS = 2.0
@@ -232,12 +232,9 @@ def test_a_quick_run_measures_every_row_of_a_group_and_says_on_what(
         if row.group != group:
             continue
         assert row.name in run.stdout
-        if row.lacks:
-            assert (rows[row.name]["status"], rows[row.name]["ours"]) == ("not yet", None)
-        else:
-            ours = rows[row.name]["ours"]
-            assert rows[row.name]["status"] == "measured"
-            assert 0 < ours["median_us"] <= ours["p99_us"]
+        ours = rows[row.name]["ours"]
+        assert rows[row.name]["status"] == "measured"
+        assert 0 < ours["median_us"] <= ours["p99_us"]
 
 
 @pytest.mark.process

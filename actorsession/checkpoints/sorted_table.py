@@ -14,17 +14,17 @@ from actorsession.checkpoints.crc32c import crc32c, masked
 from actorsession.checkpoints.protobuf import read_varint
 from actorsession.errors import DataLossError
 
-__all__ = ["is_table", "read_table"]
+__all__ = ["MAGIC", "is_table", "read_table"]
 
 _FOOTER = 48
-_MAGIC = bytes.fromhex("57fb808b247547db")
+MAGIC = bytes.fromhex("57fb808b247547db")
 _TRAILER = 5
 _NONE, _SNAPPY = 0, 1
 
 
 def is_table(data: bytes) -> bool:
     """Whether bytes end as a table does."""
-    return len(data) >= _FOOTER and data.endswith(_MAGIC)
+    return len(data) >= _FOOTER and data.endswith(MAGIC)
 
 
 def read_table(data: bytes, path: str) -> dict[bytes, bytes]:

@@ -27,6 +27,9 @@ _DEVICE = re.compile(r"device:([A-Za-z][A-Za-z0-9_]*|\*)(?::([0-9]+|\*))?")
 _SHORT = re.compile(r"(cpu|gpu|tpu)(?::([0-9]+|\*))?", re.IGNORECASE)
 
 
+_PARTS = ("job", "replica", "task", "device_type", "device_index")
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceSpec:
     """A device name of which any part may be left open.
@@ -71,7 +74,7 @@ class DeviceSpec:
 
     def merge(self, inner: DeviceSpec) -> DeviceSpec:
         """This spec with the parts that ``inner`` names put in place of its own."""
-        given = {f: v for f in self.__slots__ if (v := getattr(inner, f)) is not None}
+        given = {f: v for f in _PARTS if (v := getattr(inner, f)) is not None}
         return replace(self, **given)
 
     def fill(self, outer: DeviceSpec) -> DeviceSpec:
@@ -82,7 +85,7 @@ class DeviceSpec:
         """Whether every part named here is the same in ``full``."""
         return all(
             mine is None or mine == getattr(full, f)
-            for f in self.__slots__
+            for f in _PARTS
             if (mine := getattr(self, f)) is not None
         )
 
@@ -92,13 +95,13 @@ class DeviceSpec:
             getattr(self, f) is None
             or getattr(other, f) is None
             or getattr(self, f) == getattr(other, f)
-            for f in self.__slots__
+            for f in _PARTS
         )
 
     @property
     def is_full(self) -> bool:
         """Whether every part is named, so that one device is meant."""
-        return all(getattr(self, f) is not None for f in self.__slots__)
+        return all(getattr(self, f) is not None for f in _PARTS)
 
     @property
     def task_spec(self) -> DeviceSpec:

@@ -1,8 +1,9 @@
 """How operations and shapes are told in TensorFlow's messages, which a higher room knows.
 
-``Operation.node_def``, ``Operation.get_attr`` and ``TensorShape.as_proto`` answer as TensorFlow's do, in
-messages of ``interop``, which stands above graphs and registers here how it makes them. Everything else
-reads ``Operation.plain`` and ``Operation.attrs``.
+``Operation.node_def``, ``Operation.get_attr``, what ``Operation.op_def`` says of inputs, outputs and
+attributes, and ``TensorShape.as_proto`` answer as TensorFlow's do, in messages of ``interop``, which stands
+above graphs and registers here how it makes them. Everything else reads ``Operation.plain`` and
+``Operation.attrs``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from actorsession.graph.operation import Operation
+    from actorsession.graph.registry import OpDef
     from actorsession.graph.shape import TensorShape
 
 __all__ = ["Forms", "forms", "register_forms"]
@@ -32,6 +34,9 @@ class Forms(Protocol):
         Raises:
             ValueError: if the operation has no such attribute.
         """
+
+    def definition(self, op_def: OpDef) -> Any:
+        """An operation type as TensorFlow's ``OpDef``."""
 
     def shape(self, shape: TensorShape) -> Any:
         """A shape as ``TensorShapeProto``."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ARGUMENT", "CALL", "CALLS", "CONSTRUCTS", "IF", "MAX_LOOPS", "MAX_NESTING", "REMOTE_CALL",
-    "STATEFUL_CALL", "SYMBOLIC_GRADIENT", "WHILE", "FunctionBody", "FunctionDef", "brought_in",
+    "STANDS_FOR", "STATEFUL_CALL", "SYMBOLIC_GRADIENT", "WHILE", "FunctionBody", "FunctionDef", "brought_in",
     "check_reach", "entering", "function_fault", "functions_of", "nodes_inside",
 ]  # fmt: skip
 
@@ -47,6 +47,9 @@ CALLS: Mapping[str, int] = {CALL: 0, STATEFUL_CALL: 0, REMOTE_CALL: 1, SYMBOLIC_
 _FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     WHILE: ("cond", "body"), IF: ("then_branch", "else_branch"), **dict.fromkeys(CALLS, ("f",)),
 }  # fmt: skip
+# The attribute of a loop that stands for one of single operations, when a gradient needs that: for each
+# Exit, the number of the variable and the name.
+STANDS_FOR = "_stands_for"
 # Every operation type with functions of its own: loops, branches and calls.
 CONSTRUCTS = frozenset(_FUNCTIONS)
 # CPython compiles 20 nested loops and 100 levels of indentation at most.

@@ -46,6 +46,7 @@ class Graph(Elements, Scoped, Collected):
         seed: graph-level random seed; ``None`` for a new sequence in every session.
         library: its named functions.
         constructs: what each loop and branch is made of, for ``ops/constructs``.
+        stand_ins: what gradients read in the place of an Exit, for ``ops/flow/stand_ins``.
         gradient_functions: gradients that single operations have, by name; see ``ops/custom_gradients``.
     """
 
@@ -61,6 +62,7 @@ class Graph(Elements, Scoped, Collected):
         self._bodies: dict[Operation, FunctionBody] = {}  # of operations in loops and branches
         self._extended: list[Operation] = []
         self.constructs: dict[Operation, Any] = {}
+        self.stand_ins: dict[Operation, Tensor] = {}
         self.gradient_functions: dict[str, registry.Gradient] = {}
         self.seed: int | None = None
         self.library = FunctionLibrary()

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from actorsession.graph.forms import forms
 from actorsession.graph.node import TensorSpec
 
 if TYPE_CHECKING:
@@ -183,6 +184,14 @@ class OpDef:
         emit: optional Python expression for the node given its argument expressions, for ops that
             are cheaper inline than as a call; ``None`` from it means "call the kernel". It is run
             as it stands, so nothing in it may come from a string that a peer can choose.
+        into: optional second form of the kernel, for an op of one output that works element by element: makes
+            ``function(*inputs, out)``, which writes to ``out``, bit for bit, what the kernel would return.
+            It is called with arrays of rank 1 and more of the result's shape, and with scalars beside
+            them. A numpy ufunc may be given one of its inputs as ``out``; any other function is given
+            an array that is none of them, and is called for large arrays only, part by part. ``None``
+            from it: not for these types.
+        joins: optional function of two arrays and ``out``, for an op whose result is that of its inputs
+            joined one after the other, from the first to the last; shapes and dtype are all the same.
         cost: optional estimate in microseconds from input and output types, unknown dimensions
             given as 1; without it the estimate follows the output's size.
         static_value: optional evaluation of the only output while the graph is built.
@@ -200,8 +209,35 @@ class OpDef:
     blocks: bool = False
     suspends: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
+    into: Callable[[KernelContext], Kernel | None] | None = None
+    joins: Kernel | None = None
     cost: Callable[[Sequence[TensorSpec], Sequence[TensorSpec]], float] | None = None
     static_value: Callable[[InferContext], Array | None] | None = None
+
+    # What TensorFlow's message of the same name has, for programs that look at ``op.op_def``.
+
+    @property
+    def input_arg(self) -> Sequence[Any]:
+        """Names and types of the inputs as TensorFlow declares them."""
+        found: Sequence[Any] = forms().definition(self).input_arg
+        return found
+
+    @property
+    def output_arg(self) -> Sequence[Any]:
+        """Names and types of the outputs as TensorFlow declares them."""
+        found: Sequence[Any] = forms().definition(self).output_arg
+        return found
+
+    @property
+    def attr(self) -> Sequence[Any]:
+        """Names, types and defaults of the attributes as TensorFlow declares them."""
+        found: Sequence[Any] = forms().definition(self).attr
+        return found
+
+    @property
+    def is_stateful(self) -> bool:
+        """As ``stateful``."""
+        return self.stateful
 
 
 _OPS: dict[str, OpDef] = {}

@@ -42,6 +42,10 @@ class Scoped:
         """
         return NameScope(_graph(self), name)
 
+    def get_name_scope(self) -> str:
+        """The full name of the innermost name scope, without a slash at its end; empty for the root."""
+        return scope_of(_graph(self)).name
+
     @contextlib.contextmanager
     def device(self, device: str | DeviceSpec | DeviceFunction | None) -> Iterator[None]:
         """Asks for a device for operations built in the block; inner blocks win part by part.

@@ -7,14 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.graph.dtypes import int32, string
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef as PlainGraphDef
+from actorsession.graph.operation import Operation
+from actorsession.graph.shape import TensorShape
 from actorsession.interop.exporting import graph_def_of
 from actorsession.interop.planned import split_input
 from actorsession.interop.protos import AttrValue, GraphDef, NodeDef
 from actorsession.interop.tensors import make_tensor_proto
 
-__all__ = ["convert_variables_to_constants", "extract_sub_graph", "remove_training_nodes"]
+__all__ = [
+    "convert_variables_to_constants", "extract_sub_graph", "must_run_on_cpu", "remove_training_nodes",
+    "tensor_shape_from_node_def_name",
+]  # fmt: skip
 
 
 def _message(graph_def: Any) -> GraphDef:
@@ -262,3 +268,50 @@ def _keep_attrs(node: NodeDef, attrs: Mapping[str, AttrValue]) -> None:
     }
     node.attr.clear()
     node.attr.update({**kept, **attrs})
+
+
+# -- questions about nodes -------------------------------------------------------------------------
+
+_OF_VARIABLES = frozenset({
+    "Assign", "AssignAdd", "AssignSub", "Queue", "ScatterAdd", "ScatterSub", "ScatterUpdate",
+    "TruncatedNormal", "Variable", "VariableV2",
+})  # fmt: skip
+
+
+def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
+    """Whether TensorFlow has a node's kernel for processors alone: strings and int32 of a few operations.
+
+    Args:
+        node: an operation, or its description.
+        pin_variables_on_cpu: whether whatever is about variables counts as well.
+
+    Raises:
+        AssertionError: for anything else.
+    """
+    described = node.node_def if isinstance(node, Operation) else node
+    assert isinstance(described, NodeDef)
+    if pin_variables_on_cpu and described.op in _OF_VARIABLES:
+        return True
+    decides = {
+        "Const": ("dtype", (int32, string)), "DynamicStitch": ("T", (int32,)),
+        "ParallelDynamicStitch": ("T", (int32,)), "Cast": ("SrcT", (int32,)),
+    }.get(described.op)  # fmt: skip
+    if decides is None:
+        return False
+    key, kinds = decides
+    return described.attr[key].type in [kind.as_datatype_enum for kind in kinds]
+
+
+def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShape:
+    """The static shape of a tensor by the name that a node's input has in a description.
+
+    Args:
+        graph: where it is.
+        input_name: the name of the tensor, or of the operation whose first output it is.
+
+    Raises:
+        KeyError: if there is none.
+        ValueError: for what is no such name.
+    """
+    name = input_name if ":" in input_name else f"{input_name}:0"
+    return graph.get_tensor_by_name(name).shape

@@ -7,7 +7,7 @@ be imported leaves nothing behind. ``node_builder`` builds them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from actorsession.graph.dtypes import resource
@@ -60,8 +60,8 @@ def import_graph_def(
         ValueError: for anything else that makes it no graph, and names that are not in it.
         TypeError: for arguments of other types.
     """
-    planned, library = _planned(graph_def, producer_op_list)
     mapped_values = _checked_map(input_map)
+    planned, library = _planned(graph_def, producer_op_list, mapped_values)
     wanted = _checked_elements(return_elements)
     _check_mapped_names(mapped_values, planned)
     planned, values = without_references(planned, wanted or ())
@@ -88,7 +88,7 @@ def _of_value(
 
 
 def _planned(
-    graph_def: Any, producer: protos.OpList | None
+    graph_def: Any, producer: protos.OpList | None, mapped: Container[tuple[str, int]]
 ) -> tuple[list[Planned], Mapping[str, PlannedFunction]]:
     """The nodes, and the functions that loops and branches among them name."""
     if isinstance(graph_def, PlainGraphDef):
@@ -98,7 +98,7 @@ def _planned(
             raise TypeError(f"graph_def is a GraphDef, got {type(graph_def).__name__}")
         graph_def = protos.GraphDef.FromString(graph_def.SerializeToString())
     graph_def = with_reads(spelled_out(graph_def))
-    planned = plan_message(graph_def, producer)
+    planned = plan_message(graph_def, producer, mapped)
     functions = {function.signature.name: function for function in graph_def.library.function}
     return planned, {
         name: plan_function(functions[name]) for name in functions_used(graph_def.node, functions)

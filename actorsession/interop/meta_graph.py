@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from actorsession.interop.collections import (
 )
 from actorsession.interop.exporting import graph_def_of
 from actorsession.interop.importing import import_graph_def
+from actorsession.interop.meta_scope import UNBOUND, bound_map, scoped_graph_def
 from actorsession.ops import GraphKeys, Variable
 
 __all__ = ["ImportedMetaGraph", "export_meta_graph", "import_meta_graph", "read_meta_graph"]
@@ -44,6 +46,7 @@ def export_meta_graph(
     as_text: bool = False,
     graph: Graph | None = None,
     clear_devices: bool = False,
+    export_scope: str | None = None,
 ) -> protos.MetaGraphDef:
     """A graph with its collections as a message, and in a file if one is named.
 
@@ -56,6 +59,7 @@ def export_meta_graph(
         as_text: whether the file has the text form.
         graph: the graph; the default graph if left out.
         clear_devices: whether nodes forget the devices that were asked for.
+        export_scope: a name scope: only what is below it is written, and without it in the names.
 
     Raises:
         ValueError: for a graph that has no such form.
@@ -65,9 +69,14 @@ def export_meta_graph(
     if meta_info_def is not None:
         made.meta_info_def.CopyFrom(meta_info_def)
     made.meta_info_def.tensorflow_version = _VERSION
-    made.graph_def.CopyFrom(
-        graph_def_of(graph, add_shapes=True) if graph_def is None else graph_def
-    )
+    if graph_def is None:
+        graph_def = graph_def_of(graph, add_shapes=True)
+    if export_scope:
+        graph_def, unbound = scoped_graph_def(graph_def, export_scope)
+        if unbound:
+            listed = made.collection_def[UNBOUND].bytes_list.value
+            listed.extend([name.encode() for name in unbound])
+    made.graph_def.CopyFrom(graph_def)
     if clear_devices:
         _clear_devices(made.graph_def)
     _list_ops(made)
@@ -75,16 +84,21 @@ def export_meta_graph(
         made.saver_def.CopyFrom(saver_def)
     keys = graph.get_all_collection_keys() if collection_list is None else collection_list
     for key in keys:
-        values = graph.get_collection(key)
+        values = graph.get_collection(key, _below(export_scope))
         try:
             if values:
-                made.collection_def[key].CopyFrom(collection_proto(key, values, None))
+                made.collection_def[key].CopyFrom(collection_proto(key, values, export_scope))
         except (TypeError, ValueError) as exc:
             made.collection_def.pop(key, None)
             _log.warning("collection %r is not written: %s", key, exc)
     if filename is not None:
         _write(made, Path(filename), as_text)
     return made
+
+
+def _below(scope: str | None) -> str | None:
+    """The pattern of names below a scope."""
+    return f"{re.escape(scope.rstrip('/'))}/" if scope else None
 
 
 def _clear_devices(graph_def: protos.GraphDef) -> None:
@@ -150,7 +164,10 @@ def read_meta_graph(filename: str | os.PathLike[str]) -> protos.MetaGraphDef:
 
 
 def import_meta_graph(
-    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
+    input_map: Mapping[Any, Any] | None = None,
 ) -> ImportedMetaGraph:
     """Builds a meta graph in the default graph, with its collections.
 
@@ -158,6 +175,7 @@ def import_meta_graph(
         meta_graph_or_file: the message, or the path of a file.
         clear_devices: whether the devices that were asked for are left out.
         import_scope: a name scope to build it in.
+        input_map: tensors to read instead of outputs of the graph, as for ``import_graph_def``.
 
     Returns:
         What was restored; whoever has savers makes one of its ``saver_def``.
@@ -176,9 +194,11 @@ def import_meta_graph(
     graph = get_default_graph()
     scope = graph.unique_name(import_scope, mark_as_used=False) if import_scope else ""
     producer = message.meta_info_def.stripped_op_list
-    import_graph_def(graph_def, name=scope, producer_op_list=producer)
+    mapped = bound_map(message, input_map)
+    import_graph_def(graph_def, mapped, name=scope, producer_op_list=producer)
     # Variables first: other collections may hold them by name.
     keys = sorted(message.collection_def, key=lambda key: (not is_restored_by_function(key), key))
+    keys = [key for key in keys if key != UNBOUND]
     before = {id(v) for v in graph.get_collection(GraphKeys.GLOBAL_VARIABLES)}
     for key in keys:
         restore_collection(key, message.collection_def[key], graph, scope)

@@ -79,6 +79,8 @@ class CollectionDef(Message):
 class SaverDef(Message):
     """Where a saver's operations are."""
 
+    LEGACY, V1, V2 = 0, 1, 2  # of the field ``version``
+
     SCHEMA = """
         1 filename_tensor_name string
         2 save_tensor_name string

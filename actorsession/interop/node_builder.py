@@ -66,7 +66,7 @@ class NodeBuilder:
         Raises:
             ValueError: naming the node that does not fit.
         """
-        self._names = {node.name: self._free_name(node.name) for node in ordered}
+        self._names = self._free_names([node.name for node in ordered])
         for node in ordered:
             try:
                 self.built[node.name] = self._build(node)
@@ -91,14 +91,22 @@ class NodeBuilder:
         """What stands for an operation of the file, or for an output of one."""
         return self.built[name] if index is None else self._tensor(name, index)
 
-    def _free_name(self, name: str) -> str:
-        """The full name for a node: TensorFlow's rule, by which names that differ in case are two."""
-        full = wanted = self._scope + name
-        count = 0
-        while self._is_taken(full):
-            count += 1
-            full = f"{wanted}_{count}"
-        return full
+    def _free_names(self, names: Sequence[str]) -> dict[str, str]:
+        """The full names for nodes: TensorFlow's rule, by which names that differ in case are two.
+
+        A node whose name is taken gets one that no other node of the file has or gets.
+        """
+        given = {self._scope + name for name in names}
+        found = {}
+        for name in names:
+            full = wanted = self._scope + name
+            count = 0
+            while self._is_taken(full) or (count and full in given):
+                count += 1
+                full = f"{wanted}_{count}"
+            given.add(full)
+            found[name] = full
+        return found
 
     def _is_taken(self, full: str) -> bool:
         try:

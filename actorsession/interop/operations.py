@@ -1,4 +1,4 @@
-"""Operations as programs of TensorFlow look at them: ``op.node_def`` and ``op.get_attr``.
+"""Operations as programs of TensorFlow look at them: ``op.node_def``, ``op.op_def`` and ``op.get_attr``.
 
 Registers with ``graph.forms`` when it is imported. An attribute is given as TensorFlow gives it: strings as
 bytes, lists as lists, element types as ``DType``, shapes and tensors as messages; and those are there as
@@ -7,16 +7,21 @@ well that an operation here does not keep, because they follow from its inputs, 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.forms import register_forms
 from actorsession.graph.operation import Operation
+from actorsession.graph.registry import OpDef
 from actorsession.graph.shape import TensorShape
 from actorsession.interop import protos
+from actorsession.interop.attributes import attr_proto
+from actorsession.interop.enums import DATA_TYPES, dtype_number
 from actorsession.interop.exporting import attributes_of, node_of
-from actorsession.interop.signatures import signature_of
+from actorsession.interop.signatures import REQUIRED, Arg, signature_of
 from actorsession.interop.tensors import make_tensor_proto, shape_proto
 
 __all__: list[str] = []
@@ -46,8 +51,42 @@ class _Forms:
             )
         return _shown(value, kind)
 
+    def definition(self, op_def: OpDef) -> protos.OpDef:
+        return _definition(op_def.name, op_def.stateful)
+
     def shape(self, shape: TensorShape) -> protos.TensorShapeProto:
         return shape_proto(shape)
+
+
+@functools.cache
+def _definition(name: str, stateful: bool) -> protos.OpDef:
+    """A type as TensorFlow declares it; one that only this library has is a name."""
+    made = protos.OpDef(name=name, is_stateful=stateful)
+    signature = signature_of(name)
+    if signature is None:
+        return made
+    for args, field in ((signature.inputs, made.input_arg), (signature.outputs, made.output_arg)):
+        for arg in args:
+            field.add().CopyFrom(_argument(arg, arg.type in signature.attrs))
+    for attr in signature.attrs.values():
+        said = made.attr.add(name=attr.name, type=attr.type)
+        if attr.default is not REQUIRED and not (
+            attr.type == "type" and isinstance(attr.default, str)
+        ):
+            said.default_value.CopyFrom(attr_proto(attr.default, attr.type))
+    return made
+
+
+def _argument(arg: Arg, is_attr: bool) -> protos.OpDef.ArgDef:
+    made = protos.OpDef.ArgDef(name=arg.name, number_attr=arg.number, is_ref=arg.is_ref)
+    if arg.is_list:
+        made.type_list_attr = arg.type
+    elif is_attr:
+        made.type_attr = arg.type
+    else:
+        # Types are named as in Python, and ``half`` and its like as in C++.
+        made.type = DATA_TYPES.get(f"DT_{arg.type.upper()}") or dtype_number(as_dtype(arg.type))
+    return made
 
 
 def _inputs(op: Operation) -> Any:

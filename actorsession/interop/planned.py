@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,7 +115,9 @@ def plan_plain(graph_def: PlainGraphDef) -> list[Planned]:
 
 
 def plan_message(
-    graph_def: protos.GraphDef, producer_ops: protos.OpList | None = None
+    graph_def: protos.GraphDef,
+    producer_ops: protos.OpList | None = None,
+    mapped: Container[tuple[str, int]] = (),
 ) -> list[Planned]:
     """The nodes of a graph in TensorFlow's form; see ``plan_plain``.
 
@@ -123,6 +125,7 @@ def plan_message(
         graph_def: the graph.
         producer_ops: signatures of who wrote it: attributes that are unknown here and at their default
             there are left out without a word.
+        mapped: outputs instead of which others are read; their nodes need not be there.
     """
     check_versions(graph_def.versions)
     functions = {function.signature.name: function for function in graph_def.library.function}
@@ -132,7 +135,7 @@ def plan_message(
     _check_size(graph_def)
     defaults = _defaults_of(producer_ops)
     planned = [plan_node(node, defaults.get(node.op, {})) for node in graph_def.node]
-    _check_names(planned)
+    _check_names(planned, mapped)
     return planned
 
 
@@ -211,7 +214,7 @@ def _type_here(op: str) -> str:
     return op if is_registered(op) else resource_type(op) or ALIASES.get(op, op)
 
 
-def _check_names(planned: Sequence[Planned]) -> None:
+def _check_names(planned: Sequence[Planned], mapped: Container[tuple[str, int]] = ()) -> None:
     counted = Counter(node.name for node in planned)
     twice = sorted(name for name, count in counted.items() if count > 1)
     if twice:
@@ -221,8 +224,8 @@ def _check_names(planned: Sequence[Planned]) -> None:
     for node in planned:
         if not _NAME.fullmatch(node.name):
             raise ValueError(f"node {node.name!r}: a name must match {_NAME.pattern}")
-        for producer, _ in node.inputs:
-            if producer not in counted:
+        for producer, index in node.inputs:
+            if producer not in counted and (producer, index) not in mapped:
                 raise ValueError(f"node {node.name!r}: unknown input node {producer!r}")
         for before in node.control:
             if before not in counted:

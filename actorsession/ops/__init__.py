@@ -9,6 +9,7 @@ this file, and so do the namespaces (``math``, ``nn``, ``linalg``, ...), which o
 from __future__ import annotations
 
 from actorsession.ops import image, lookup, linalg, random, manip, math, nn, strings  # fmt: skip
+from actorsession.ops import sets, signal, spectral  # fmt: skip
 from actorsession.ops.elements import bitwise  # fmt: skip
 from actorsession.ops.neural import losses  # fmt: skip
 from actorsession.ops.variables import initializers  # fmt: skip
@@ -156,7 +157,13 @@ from actorsession.ops.random import (
     get_seed, random_normal, random_uniform, set_random_seed, truncated_normal,
 )  # fmt: skip
 from actorsession.ops.elements.recast import bitcast, saturate_cast
+from actorsession.ops.neural.fake_quantisation import (
+    fake_quant_with_min_max_args, fake_quant_with_min_max_args_gradient,
+    fake_quant_with_min_max_vars, fake_quant_with_min_max_vars_gradient,
+    fake_quant_with_min_max_vars_per_channel, fake_quant_with_min_max_vars_per_channel_gradient,
+)  # fmt: skip
 from actorsession.ops.neural.rectifiers import log_sigmoid
+from actorsession.ops.signals.transforms import fft, fft2d, fft3d, ifft, ifft2d, ifft3d
 from actorsession.ops.randomness.samples import (
     multinomial, random_gamma, random_poisson, random_shuffle,
 )  # fmt: skip
@@ -165,6 +172,8 @@ from actorsession.ops.reductions.reduction import (
     reduce_sum,
 )  # fmt: skip
 from actorsession.ops.arrays.reversal import reverse, reverse_sequence, reverse_v2, roll
+from actorsession.ops.flow.numeric_checks import add_check_numerics_ops
+from actorsession.ops.flow.numpy_functions import numpy_function
 from actorsession.ops.flow.script import async_py_func, py_func
 from actorsession.ops.reductions.searching import argsort, searchsorted, sort
 from actorsession.ops.reductions.segments import (
@@ -198,8 +207,14 @@ from actorsession.ops.sparse_tensors.functions import (
     sparse_reshape, sparse_retain, sparse_slice, sparse_softmax, sparse_transpose,
 )  # fmt: skip
 from actorsession.ops.sparse_tensors.makers import sparse_merge, sparse_to_indicator
+from actorsession.ops.sparse_tensors.pieces import (
+    sparse_maximum, sparse_minimum, sparse_reduce_max_sparse, sparse_reduce_sum_sparse, sparse_split,
+)  # fmt: skip
 from actorsession.ops.sparse_tensors.segments import (
     sparse_segment_mean, sparse_segment_sqrt_n, sparse_segment_sum,
+)  # fmt: skip
+from actorsession.ops.sparse_tensors.serialising import (
+    deserialize_many_sparse, serialize_many_sparse, serialize_sparse,
 )  # fmt: skip
 from actorsession.ops.linear.spectra import self_adjoint_eig, self_adjoint_eigvals, svd
 from actorsession.ops.reductions.spread import (
@@ -236,6 +251,7 @@ from actorsession.ops.elements.trigonometry import (
     sinh,
 )
 from actorsession.ops.reductions.unique import setdiff1d, unique, unique_with_counts
+from actorsession.ops.arrays.unravelling import unravel_index
 from actorsession.ops.variables.creation import (
     VariableAggregation, VariableSynchronization, variable_creator_scope,
 )  # fmt: skip
@@ -258,42 +274,47 @@ __all__ = [
     "QueueBase", "RandomShuffleQueue", "RegisterGradient", "SparseConditionalAccumulator",
     "SparseFeature", "SparseTensor", "SparseTensorValue", "StagingArea", "TensorArray",
     "UnconnectedGradients", "VarLenFeature", "Variable", "VariableAggregation", "VariableScope",
-    "VariableSynchronization", "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "all_variables",
-    "angle", "arg_max", "arg_min", "argmax", "argmin", "argsort", "as_string", "asin", "asinh",
-    "assert_equal", "assert_greater", "assert_greater_equal", "assert_integer", "assert_less",
-    "assert_less_equal", "assert_near", "assert_negative", "assert_non_negative", "assert_non_positive",
-    "assert_none_equal", "assert_positive", "assert_rank", "assert_rank_at_least", "assert_rank_in",
-    "assert_scalar", "assert_type", "assert_variables_initialized", "assign", "assign_add",
-    "assign_sub", "async_py_func", "atan", "atan2", "atanh", "batch_gather", "batch_scatter_update",
-    "batch_to_space", "batch_to_space_nd", "betainc", "bincount", "bitcast", "bitwise", "boolean_mask",
-    "broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil",
-    "check_numerics", "cholesky", "cholesky_solve", "clip_by_average_norm", "clip_by_global_norm",
-    "clip_by_norm", "clip_by_value", "complex", "concat", "cond", "confusion_matrix", "conj",
-    "constant", "constant_initializer", "convert_to_tensor", "cos", "cosh", "count_nonzero",
-    "count_up_to", "cross", "cumprod", "cumsum", "custom_gradient", "decode_base64",
-    "decode_compressed", "decode_csv", "decode_json_example", "decode_raw", "delete_session_tensor",
-    "depth_to_space", "diag", "diag_part", "digamma", "div", "div_no_nan", "divide",
-    "dynamic_partition", "dynamic_stitch", "edit_distance", "einsum", "encode_base64", "ensure_shape",
-    "equal", "erf", "erfc", "exp", "expand_dims", "expm1", "extract_image_patches", "eye", "fill",
+    "VariableSynchronization", "abs", "accumulate_n", "acos", "acosh", "add", "add_check_numerics_ops",
+    "add_n", "all_variables", "angle", "arg_max", "arg_min", "argmax", "argmin", "argsort",
+    "as_string", "asin", "asinh", "assert_equal", "assert_greater", "assert_greater_equal",
+    "assert_integer", "assert_less", "assert_less_equal", "assert_near", "assert_negative",
+    "assert_non_negative", "assert_non_positive", "assert_none_equal", "assert_positive",
+    "assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_scalar", "assert_type",
+    "assert_variables_initialized", "assign", "assign_add", "assign_sub", "async_py_func", "atan",
+    "atan2", "atanh", "batch_gather", "batch_scatter_update", "batch_to_space", "batch_to_space_nd",
+    "betainc", "bincount", "bitcast", "bitwise", "boolean_mask", "broadcast_dynamic_shape",
+    "broadcast_static_shape", "broadcast_to", "case", "cast", "ceil", "check_numerics", "cholesky",
+    "cholesky_solve", "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value",
+    "complex", "concat", "cond", "confusion_matrix", "conj", "constant", "constant_initializer",
+    "convert_to_tensor", "cos", "cosh", "count_nonzero", "count_up_to", "cross", "cumprod", "cumsum",
+    "custom_gradient", "decode_base64", "decode_compressed", "decode_csv", "decode_json_example",
+    "decode_raw", "delete_session_tensor", "depth_to_space", "deserialize_many_sparse", "diag",
+    "diag_part", "digamma", "div", "div_no_nan", "divide", "dynamic_partition", "dynamic_stitch",
+    "edit_distance", "einsum", "encode_base64", "ensure_shape", "equal", "erf", "erfc", "exp",
+    "expand_dims", "expm1", "extract_image_patches", "eye", "fake_quant_with_min_max_args",
+    "fake_quant_with_min_max_args_gradient", "fake_quant_with_min_max_vars",
+    "fake_quant_with_min_max_vars_gradient", "fake_quant_with_min_max_vars_per_channel",
+    "fake_quant_with_min_max_vars_per_channel_gradient", "fft", "fft2d", "fft3d", "fill",
     "fingerprint", "fixed_size_partitioner", "floor", "floor_div", "floordiv", "floormod", "foldl",
     "foldr", "gather", "gather_nd", "get_local_variable", "get_seed", "get_session_handle",
     "get_session_tensor", "get_variable", "get_variable_scope", "global_norm", "global_variables",
     "global_variables_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
     "grad_pass_through", "gradients", "greater", "greater_equal", "group", "guarantee_const",
     "he_normal_initializer", "he_uniform_initializer", "hessians", "histogram_fixed_width",
-    "histogram_fixed_width_bins", "identity", "identity_initializer", "identity_n", "igamma", "igammac",
-    "imag", "image", "initialize_all_tables", "initialize_all_variables", "initialize_local_variables",
-    "initialize_variables", "initializers", "invert_permutation", "is_finite", "is_inf", "is_nan",
-    "is_non_decreasing", "is_strictly_increasing", "is_variable_initialized", "lbeta",
-    "lecun_normal_initializer", "lecun_uniform_initializer", "less", "less_equal", "lgamma",
-    "lin_space", "linalg", "linspace", "local_variables", "local_variables_initializer", "log", "log1p",
-    "log_sigmoid", "logical_and", "logical_not", "logical_or", "logical_xor", "lookup", "losses",
-    "manip", "map_fn", "matching_files", "math", "matmul", "matrix_band_part", "matrix_determinant",
-    "matrix_diag", "matrix_diag_part", "matrix_inverse", "matrix_set_diag", "matrix_solve",
-    "matrix_solve_ls", "matrix_square_root", "matrix_transpose", "matrix_triangular_solve", "maximum",
-    "meshgrid", "min_max_variable_partitioner", "minimum", "mod", "model_variables",
-    "moving_average_variables", "multinomial", "multiply", "negative", "nn", "no_op", "no_regularizer",
-    "norm", "not_equal", "one_hot", "ones", "ones_initializer", "ones_like", "orthogonal_initializer",
+    "histogram_fixed_width_bins", "identity", "identity_initializer", "identity_n", "ifft", "ifft2d",
+    "ifft3d", "igamma", "igammac", "imag", "image", "initialize_all_tables",
+    "initialize_all_variables", "initialize_local_variables", "initialize_variables", "initializers",
+    "invert_permutation", "is_finite", "is_inf", "is_nan", "is_non_decreasing",
+    "is_strictly_increasing", "is_variable_initialized", "lbeta", "lecun_normal_initializer",
+    "lecun_uniform_initializer", "less", "less_equal", "lgamma", "lin_space", "linalg", "linspace",
+    "local_variables", "local_variables_initializer", "log", "log1p", "log_sigmoid", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "lookup", "losses", "manip", "map_fn",
+    "matching_files", "math", "matmul", "matrix_band_part", "matrix_determinant", "matrix_diag",
+    "matrix_diag_part", "matrix_inverse", "matrix_set_diag", "matrix_solve", "matrix_solve_ls",
+    "matrix_square_root", "matrix_transpose", "matrix_triangular_solve", "maximum", "meshgrid",
+    "min_max_variable_partitioner", "minimum", "mod", "model_variables", "moving_average_variables",
+    "multinomial", "multiply", "negative", "nn", "no_op", "no_regularizer", "norm", "not_equal",
+    "numpy_function", "one_hot", "ones", "ones_initializer", "ones_like", "orthogonal_initializer",
     "pad", "parallel_stack", "parse_example", "parse_sequence_example", "parse_single_example",
     "parse_single_sequence_example", "parse_tensor", "placeholder", "placeholder_with_default",
     "polygamma", "pow", "py_func", "qr", "random", "random_crop", "random_gamma", "random_normal",
@@ -306,26 +327,29 @@ __all__ = [
     "scan", "scatter_add", "scatter_div", "scatter_max", "scatter_min", "scatter_mul", "scatter_nd",
     "scatter_nd_add", "scatter_nd_sub", "scatter_nd_update", "scatter_sub", "scatter_update",
     "searchsorted", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum",
-    "self_adjoint_eig", "self_adjoint_eigvals", "sequence_mask", "serialize_tensor", "set_random_seed",
-    "setdiff1d", "shape", "shape_n", "sigmoid", "sign", "sin", "sinh", "size", "slice", "sort",
-    "space_to_batch", "space_to_batch_nd", "space_to_depth", "sparse", "sparse_add", "sparse_concat",
-    "sparse_fill_empty_rows", "sparse_mask", "sparse_merge", "sparse_placeholder", "sparse_reduce_max",
-    "sparse_reduce_sum", "sparse_reorder", "sparse_reset_shape", "sparse_reshape", "sparse_retain",
-    "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum", "sparse_slice",
-    "sparse_softmax", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
-    "sparse_to_indicator", "sparse_transpose", "split", "sqrt", "square", "squared_difference",
-    "squeeze", "stack", "stop_gradient", "strided_slice", "string_join", "string_split", "string_strip",
-    "string_to_hash_bucket", "string_to_hash_bucket_fast", "string_to_hash_bucket_strong",
-    "string_to_number", "strings", "substr", "subtract", "svd", "switch_case", "tables_initializer",
-    "tan", "tanh", "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_max",
-    "tensor_scatter_nd_min", "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensor_scatter_sub",
-    "tensor_scatter_update", "tensordot", "tile", "to_bfloat16", "to_complex64", "to_complex128",
-    "to_double", "to_float", "to_int32", "to_int64", "trace", "trainable_variables", "transpose",
-    "truediv", "truncated_normal", "truncated_normal_initializer", "truncatediv", "truncatemod",
-    "tuple", "uniform_unit_scaling_initializer", "unique", "unique_with_counts", "unsorted_segment_max",
-    "unsorted_segment_mean", "unsorted_segment_min", "unsorted_segment_prod", "unsorted_segment_sqrt_n",
-    "unsorted_segment_sum", "unstack", "variable_axis_size_partitioner", "variable_creator_scope",
-    "variable_op_scope", "variable_scope", "variables_initializer", "variance_scaling_initializer",
-    "verify_tensor_all_finite", "where", "where_v2", "while_loop", "write_file", "zeros",
-    "zeros_initializer", "zeros_like", "zeta",
+    "self_adjoint_eig", "self_adjoint_eigvals", "sequence_mask", "serialize_many_sparse",
+    "serialize_sparse", "serialize_tensor", "set_random_seed", "setdiff1d", "sets", "shape", "shape_n",
+    "sigmoid", "sign", "signal", "sin", "sinh", "size", "slice", "sort", "space_to_batch",
+    "space_to_batch_nd", "space_to_depth", "sparse", "sparse_add", "sparse_concat",
+    "sparse_fill_empty_rows", "sparse_mask", "sparse_maximum", "sparse_merge", "sparse_minimum",
+    "sparse_placeholder", "sparse_reduce_max", "sparse_reduce_max_sparse", "sparse_reduce_sum",
+    "sparse_reduce_sum_sparse", "sparse_reorder", "sparse_reset_shape", "sparse_reshape",
+    "sparse_retain", "sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum",
+    "sparse_slice", "sparse_softmax", "sparse_split", "sparse_tensor_dense_matmul",
+    "sparse_tensor_to_dense", "sparse_to_dense", "sparse_to_indicator", "sparse_transpose", "spectral",
+    "split", "sqrt", "square", "squared_difference", "squeeze", "stack", "stop_gradient",
+    "strided_slice", "string_join", "string_split", "string_strip", "string_to_hash_bucket",
+    "string_to_hash_bucket_fast", "string_to_hash_bucket_strong", "string_to_number", "strings",
+    "substr", "subtract", "svd", "switch_case", "tables_initializer", "tan", "tanh",
+    "tensor_scatter_add", "tensor_scatter_nd_add", "tensor_scatter_nd_max", "tensor_scatter_nd_min",
+    "tensor_scatter_nd_sub", "tensor_scatter_nd_update", "tensor_scatter_sub", "tensor_scatter_update",
+    "tensordot", "tile", "to_bfloat16", "to_complex64", "to_complex128", "to_double", "to_float",
+    "to_int32", "to_int64", "trace", "trainable_variables", "transpose", "truediv", "truncated_normal",
+    "truncated_normal_initializer", "truncatediv", "truncatemod", "tuple",
+    "uniform_unit_scaling_initializer", "unique", "unique_with_counts", "unravel_index",
+    "unsorted_segment_max", "unsorted_segment_mean", "unsorted_segment_min", "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n", "unsorted_segment_sum", "unstack", "variable_axis_size_partitioner",
+    "variable_creator_scope", "variable_op_scope", "variable_scope", "variables_initializer",
+    "variance_scaling_initializer", "verify_tensor_all_finite", "where", "where_v2", "while_loop",
+    "write_file", "zeros", "zeros_initializer", "zeros_like", "zeta",
 ]  # fmt: skip

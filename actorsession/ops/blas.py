@@ -25,7 +25,9 @@ from typing import TypeVar
 
 import numpy as np
 
-__all__ = ["BlasLibrary", "in_shares", "loaded_libraries", "lock", "single_threaded"]
+__all__ = [
+    "BlasLibrary", "in_shares", "loaded_libraries", "lock", "single_threaded", "usual_threads",
+]  # fmt: skip
 
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -128,6 +130,11 @@ def _open(path: str) -> BlasLibrary | None:
 def _of_numpy() -> tuple[BlasLibrary, ...]:
     """Those that numpy's products go to: looking for them takes a millisecond, so it is done once."""
     return tuple(loaded_libraries())
+
+
+def usual_threads() -> int:
+    """How many threads a product takes that nobody keeps to one; 1 where the library is not known."""
+    return max((library.get() for library in _of_numpy()), default=1)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from actorsession.ops.linear.solving import (
 )
 from actorsession.ops.linear.spectra import self_adjoint_eig, self_adjoint_eigvals, svd
 from actorsession.ops.linear.transposition import matrix_transpose
+from actorsession.ops.linear.tridiagonal import tridiagonal_matmul, tridiagonal_solve
 from actorsession.ops.reductions.spread import l2_normalize
 
 __all__ = [
@@ -34,7 +35,7 @@ __all__ = [
     "lstsq", "lu", "lu_matrix_inverse", "lu_reconstruct", "lu_solve", "matmul", "matrix_rank",
     "matrix_transpose", "matvec", "norm", "normalize", "pinv", "qr", "set_diag", "slogdet", "solve",
     "sqrtm", "svd", "tensor_diag", "tensor_diag_part", "tensordot", "trace", "transpose",
-    "triangular_solve",
+    "triangular_solve", "tridiagonal_matmul", "tridiagonal_solve",
 ]  # fmt: skip
 
 band_part = matrix_band_part

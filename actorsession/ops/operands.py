@@ -36,6 +36,7 @@ __all__ = [
     "merged_shape",
     "register_binary", "scalar_like",
     "unary",
+    "writes",
 ]  # fmt: skip
 
 Infer: TypeAlias = Callable[[InferContext], Sequence[TensorSpec]]
@@ -205,6 +206,21 @@ def by_rank(ctx: KernelContext, scalar: Kernel, array: Kernel, index: int = 0) -
     return lambda *args: array(*args) if args[index].ndim else scalar(*args)
 
 
+def writes(function: Kernel) -> Callable[[KernelContext], Kernel | None]:
+    """The ``into`` of an op, see ``OpDef``: ``function`` for the types that numpy itself knows.
+
+    Not for complex numbers: numpy multiplies those at the end of an array with other roundings than those
+    in the middle, and so the parts of an array otherwise than the whole.
+    """
+
+    def into(ctx: KernelContext) -> Kernel | None:
+        dtypes = [spec.dtype for spec in (*ctx.inputs, *ctx.outputs)]
+        plain = all(d.kind in "biuf" and d.np_dtype.isbuiltin == 1 for d in dtypes)
+        return function if plain else None
+
+    return into
+
+
 # -- registration --------------------------------------------------------------------------------
 
 
@@ -214,6 +230,7 @@ def register_binary(
     kernel: Callable[[KernelContext], Kernel],
     gradient: Gradient,
     emit: str | None = None,
+    into: Kernel | None = None,
 ) -> None:
     """Registers an op of two inputs of one dtype that broadcast.
 
@@ -223,6 +240,7 @@ def register_binary(
         kernel: makes the function that computes it.
         gradient: its gradient.
         emit: format of an inline expression.
+        into: computes it into an array.
     """
     register(
         OpDef(
@@ -231,5 +249,6 @@ def register_binary(
             kernel=kernel,
             gradient=gradient,
             emit=None if emit is None else lambda ctx, args: emit.format(*args),
+            into=None if into is None else writes(into),
         )
     )

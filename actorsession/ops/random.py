@@ -11,6 +11,7 @@ from actorsession.ops.neural.candidate_sampling import (
     log_uniform_candidate_sampler,
     uniform_candidate_sampler,
 )
+from actorsession.ops.neural.learned_sampling import learned_unigram_candidate_sampler
 from actorsession.ops.randomness.numbers import (
     get_seed,
     random_normal,
@@ -37,11 +38,11 @@ from actorsession.ops.randomness.stateless import (
 
 __all__ = [
     "all_candidate_sampler", "categorical", "fixed_unigram_candidate_sampler", "gamma", "get_seed",
-    "log_uniform_candidate_sampler", "multinomial", "normal", "poisson", "random_gamma",
-    "random_normal", "random_poisson", "random_shuffle", "random_uniform", "set_random_seed",
-    "shuffle", "stateless_categorical", "stateless_gamma", "stateless_multinomial",
-    "stateless_normal", "stateless_poisson", "stateless_truncated_normal", "stateless_uniform",
-    "truncated_normal", "uniform", "uniform_candidate_sampler",
+    "learned_unigram_candidate_sampler", "log_uniform_candidate_sampler", "multinomial", "normal",
+    "poisson", "random_gamma", "random_normal", "random_poisson", "random_shuffle",
+    "random_uniform", "set_random_seed", "shuffle", "stateless_categorical", "stateless_gamma",
+    "stateless_multinomial", "stateless_normal", "stateless_poisson", "stateless_truncated_normal",
+    "stateless_uniform", "truncated_normal", "uniform", "uniform_candidate_sampler",
 ]  # fmt: skip
 
 gamma = random_gamma

@@ -28,15 +28,21 @@ from actorsession.ops.sparse_tensors.makers import sparse_eye as eye
 from actorsession.ops.sparse_tensors.makers import sparse_from_dense as from_dense
 from actorsession.ops.sparse_tensors.makers import sparse_merge as merge
 from actorsession.ops.sparse_tensors.makers import sparse_to_indicator as to_indicator
+from actorsession.ops.sparse_tensors.pieces import sparse_maximum as maximum
+from actorsession.ops.sparse_tensors.pieces import sparse_minimum as minimum
+from actorsession.ops.sparse_tensors.pieces import sparse_reduce_max_sparse as reduce_max_sparse
+from actorsession.ops.sparse_tensors.pieces import sparse_reduce_sum_sparse as reduce_sum_sparse
+from actorsession.ops.sparse_tensors.pieces import sparse_split as split
 from actorsession.ops.sparse_tensors.segments import sparse_segment_mean as segment_mean
 from actorsession.ops.sparse_tensors.segments import sparse_segment_sqrt_n as segment_sqrt_n
 from actorsession.ops.sparse_tensors.segments import sparse_segment_sum as segment_sum
 
 __all__ = [
     "SparseConditionalAccumulator", "SparseTensor", "add", "concat", "eye", "fill_empty_rows",
-    "from_dense", "mask", "matmul", "merge", "placeholder", "reduce_max", "reduce_sum", "reorder",
-    "reset_shape", "reshape", "retain", "segment_mean", "segment_sqrt_n", "segment_sum", "slice",
-    "softmax", "sparse_dense_matmul", "to_dense", "to_indicator", "transpose",
+    "from_dense", "mask", "matmul", "maximum", "merge", "minimum", "placeholder", "reduce_max",
+    "reduce_max_sparse", "reduce_sum", "reduce_sum_sparse", "reorder", "reset_shape", "reshape",
+    "retain", "segment_mean", "segment_sqrt_n", "segment_sum", "slice", "softmax",
+    "sparse_dense_matmul", "split", "to_dense", "to_indicator", "transpose",
 ]  # fmt: skip
 
 # TensorFlow has two names of it.

@@ -19,10 +19,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from actorsession.graph.node import NodeDef
-from actorsession.graph.registry import OpDef
+from actorsession.graph.registry import Kernel, OpDef
 from actorsession.plan.context import NodeContext
 from actorsession.plan.cost import node_cost
 from actorsession.plan.flow import Flow, Ref
+from actorsession.plan.fusion import Run, fused, write_run
+from actorsession.plan.in_place import Join, joins_among, overwritten
 from actorsession.plan.partition import SEND
 from actorsession.plan.segment import Line
 
@@ -52,6 +54,7 @@ class Text:
         steady: whether no branch is so much dearer than its other that a run that took one says nothing.
         unchecked: microseconds of cheap nodes since the code last looked for a cancellation.
         suspensions: the nodes of the partition that the step goes on without, with what the code calls each.
+        functions: lines of the functions that the code calls, before its own.
     """
 
     device: str
@@ -65,6 +68,7 @@ class Text:
     steady: bool = True
     unchecked: float = 0.0
     suspensions: Mapping[int, int] = field(default_factory=dict)
+    functions: list[Line] = field(default_factory=list)
 
 
 class Block:
@@ -85,16 +89,40 @@ class Block:
         self.indent = indent
         self._base = flow.base
         self._left: dict[Ref, int] = {}  # uses of each value in this block, yet to come
+        self._over: dict[Ref, str] = {}  # the locals of values that were written over others
+        self._gone: set[Ref] = set()  # those others
+        self._joins: dict[int, list[Join]] = {}  # sums by what is yet to be added
+        self._joined: set[int] = set()
 
-    def nodes(self, nodes: Iterable[int]) -> None:
+    def nodes(self, nodes: Sequence[int]) -> None:
         """Writes nodes, producers first."""
-        for i in nodes:
-            write = CONSTRUCT_WRITERS.get(self.flow.nodes[i].op)
-            if write is not None:
-                write(self, i)
+        self._joins = joins_among(self.flow, nodes)
+        self._joined = {join.node for joins in self._joins.values() for join in joins}
+        for unit in fused(self.flow, nodes):
+            if isinstance(unit, int):
+                self._write(unit)
+                self._join(unit)
             else:
-                self._node(i)
-                self.release(self.flow.inputs[i], None if self._goes_on_without(i) else i)
+                self._run(unit)
+
+    def _write(self, i: int) -> None:
+        write = CONSTRUCT_WRITERS.get(self.flow.nodes[i].op)
+        if write is not None:
+            write(self, i)
+        elif i in self._joined:
+            self._check(i)
+        else:
+            self._node(i)
+            self.release(self.flow.inputs[i], None if self._goes_on_without(i) else i)
+
+    def _run(self, run: Run) -> None:
+        def one_by_one() -> None:
+            for i in run:
+                self._write(i)
+
+        write_run(self, run, one_by_one)
+        for i in run:
+            self._join(i)
 
     def count_uses(self, nodes: Iterable[int], results: Iterable[Ref]) -> None:
         """Counts who reads each value; what leaves the block is read by someone for ever."""
@@ -123,23 +151,17 @@ class Block:
             self.line(f"C.send({len(text.sends)}, {value}){comment}", number, "None")
             text.sends.append(node.attrs["key"])
             return
-        context = flow.context(i)
-        cost, known = node_cost(node, context.inputs)
-        text.cost += cost
-        text.cost_known &= known
-        dear = cost > _CHECK_ABOVE or (op.cost is not None and not known)
-        if dear or text.unchecked > CHECK_EVERY:
-            self.line(f"C.check(){comment}", number)
-            text.unchecked = 0.0
-        text.unchecked += 0.0 if dear else cost
+        context = self._check(i)
+        over = overwritten(flow, i, context, self.is_free)
+        if over is not None:
+            self._write_over(i, arguments, over)
+            return
         for k in op.keeps:
             if k < len(arguments) and not self._gives_away(flow.inputs[i][k]):
                 arguments[k] = f"own({arguments[k]})"
         expression = _expression(op, context, arguments)
         if expression is None:
-            text.bindings[f"k{number}"] = number
-            text.contexts[number] = context
-            expression = f"k{number}({', '.join(arguments)})"
+            expression = f"{self._bound('k', i, context)}({', '.join(arguments)})"
         if self._goes_on_without(i):
             self.line(f"C.begin({text.suspensions[i]}, {expression}){comment}", number)
             return
@@ -150,6 +172,88 @@ class Block:
         self.line(
             f"{value} = {expression}{comment}" if made else expression + comment, number, value
         )
+
+    def _check(self, i: int) -> NodeContext:
+        """Counts a node's cost, and looks for a cancellation before it if it is time."""
+        flow, text, op = self.flow, self.text, self.flow.ops[i]
+        context = flow.context(i)
+        cost, known = node_cost(flow.nodes[i], context.inputs)
+        text.cost += cost
+        text.cost_known &= known
+        dear = cost > _CHECK_ABOVE or (op is not None and op.cost is not None and not known)
+        if dear or text.unchecked > CHECK_EVERY:
+            self.line(f"C.check(){self.comment(i)}", self.number(i))
+            text.unchecked = 0.0
+        text.unchecked += 0.0 if dear else cost
+        return context
+
+    def _bound(self, letter: str, i: int, context: NodeContext | None = None) -> str:
+        """The global name of something that belongs to a node; see ``Segment.bindings``."""
+        number = self._base + i
+        name = f"{letter}{number}"
+        if name not in self.text.bindings:
+            self.text.bindings[name] = number
+            self.text.contexts[number] = context or self.flow.context(i)
+        return name
+
+    # -- arrays that are there already -----------------------------------------------------------
+
+    def is_free(self, ref: Ref) -> bool:
+        """Whether a single read of an array is left, and nobody else can hold it."""
+        return self._left[ref] == 1 and self._gives_away(ref)
+
+    def _write_over(self, i: int, arguments: Sequence[str], over: int) -> None:
+        """Writes a node whose result takes the place of one of its inputs."""
+        target = self._over[i, 0] = arguments[over]
+        self._gone.add(self.flow.inputs[i][over])
+        call = f"{self.bind_into(i)[0]}({', '.join(arguments)}, {target})"
+        self.line(call + self.comment(i), self.number(i), target)
+
+    def _join(self, i: int) -> None:
+        """Adds what a node made to the sums that wait for it."""
+        for join in self._joins.get(i, ()):
+            join.missing -= {(i, k) for k in range(len(self.flow.nodes[i].outputs))}
+            self._add_up(join)
+
+    def _add_up(self, join: Join) -> None:
+        inputs, total = self.flow.inputs[join.node], (join.node, 0)
+        number, comment = self.number(join.node), self.comment(join.node)
+        add = self._bound("j", join.node)
+        for k in join.ready(inputs):
+            if not k:
+                continue
+            value, last = self.value(inputs[k]), k == len(inputs) - 1
+            first = self.local(total) if k > 1 else self.value(inputs[0])
+            if k == 1 and self.is_free(inputs[0]):
+                self._over[total] = first
+                self._gone.add(inputs[0])
+            target = self.local(total)
+            call = f"{add}({first}, {value}, {target})"
+            if first != target:
+                call = f"{target} = {add}({first}, {value})"
+            self.line(call + comment, number, target if last else None)
+            self.release(inputs[:2] if k == 1 else inputs[k : k + 1], join.node if last else None)
+
+    # -- values ----------------------------------------------------------------------------------
+
+    def bind_into(self, i: int) -> tuple[str, Kernel]:
+        """The global name of a node's function that writes to an array, and the function."""
+        context, op = self.flow.context(i), self.flow.ops[i]
+        function = None if op is None or op.into is None else op.into(context)
+        assert function is not None, f"node {i} writes to no array"
+        return self._bound("o", i, context), function
+
+    def number(self, i: int) -> int:
+        """What the code calls a node."""
+        return self._base + i
+
+    def uses_left(self, ref: Ref) -> int:
+        """How many will still read a value in this block; what leaves it is read for ever."""
+        return self._left.get(ref, 0)
+
+    def has_ended(self, ref: Ref) -> bool:
+        """Whether a value was read for the last time, and its local is gone."""
+        return not self._left[ref] and self._may_drop(ref)
 
     def _goes_on_without(self, i: int) -> bool:
         """Whether what follows a node here is not to wait for its values: they come by the step."""
@@ -166,26 +270,26 @@ class Block:
     def value(self, ref: Ref) -> str:
         """The expression by which a value is read."""
         i = ref[0]
-        if not self.flow.once[i]:
-            return self.local(ref)
-        number = self._base + i
-        name = f"c{number}"
-        if name not in self.text.bindings:
-            self.text.bindings[name] = number
-            self.text.contexts[number] = self.flow.context(i)
-        return name
+        return self._bound("c", i) if self.flow.once[i] else self.local(ref)
 
     def local(self, ref: Ref) -> str:
         """The local variable of a value that is made here or comes in."""
         i, output = ref
         number = self._base + i
-        return f"v{number}_{output}" if output else f"v{number}"
+        return self._over.get(ref) or (f"v{number}_{output}" if output else f"v{number}")
 
     # -- lines ---------------------------------------------------------------------------------
 
-    def line(self, text: str, number: int | None = None, value: str | None = None) -> None:
-        """Adds a line."""
-        self.text.code.append(Line(self.indent + text, number, value))
+    def line(
+        self,
+        text: str,
+        number: int | None = None,
+        value: str | None = None,
+        traced: str | None = None,
+    ) -> None:
+        """Adds a line; see ``Line``."""
+        traced = None if traced is None else self.indent + traced
+        self.text.code.append(Line(self.indent + text, number, value, traced))
 
     def comment(self, i: int) -> str:
         """What stands behind a node's line: who it is and where it was built."""
@@ -200,7 +304,7 @@ class Block:
         dead = []
         for ref in refs:
             left[ref] -= 1
-            if not left[ref] and self._may_drop(ref):
+            if not left[ref] and self._may_drop(ref) and ref not in self._gone:
                 dead.append(self.local(ref))
         if made_by is not None:
             made = [(made_by, o) for o in range(len(flow.nodes[made_by].outputs))]

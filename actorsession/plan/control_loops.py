@@ -19,10 +19,10 @@ import numpy as np
 
 from actorsession.errors import UnimplementedError
 from actorsession.graph import dtypes
+from actorsession.graph.frames import ROOT, Frame, frames_of
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.primitives import ENTERS, LOOP_COND, NEXT_ITERATIONS, PRIMITIVES
 from actorsession.graph.shape import TensorShape
-from actorsession.plan.frames import ROOT, Frame, frames_of
 from actorsession.plan.prune import StepGraph
 
 __all__ = ["ControlLoops", "has_primitives", "with_control_loops"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from actorsession.graph.frames import ROOT, Frame, frames_of
 from actorsession.graph.function import CONSTRUCTS
 from actorsession.graph.node import NodeDef
 from actorsession.graph.primitives import (
@@ -28,7 +29,6 @@ from actorsession.plan.compile import compile_partition
 from actorsession.plan.context import NodeContext
 from actorsession.plan.cost import node_cost
 from actorsession.plan.flow import Flow
-from actorsession.plan.frames import ROOT, Frame, frames_of
 from actorsession.plan.link import LinkedPartition, LinkedSegment, kernel_of
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
@@ -92,6 +92,7 @@ class NodePlan:
         index: position of a feed, or rendezvous key without frame and iteration.
         suspends: its number among the nodes that suspend; -1 for others.
         blocks: whether it may take any time.
+        varies: whether it is a loop that may run any number of times, whatever it took before.
         dear: seconds that it is expected to take, and later measured to take; 0 if nobody knows.
     """
 
@@ -118,6 +119,7 @@ class NodePlan:
     index: Any = None
     suspends: int = -1
     blocks: bool = False
+    varies: bool = False
     dear: float = 0.0
 
 
@@ -245,6 +247,7 @@ class LinkedDataflow(LinkedPartition):
         compiled = compile_partition(Partition(self.device, (*arguments, node), fetches))
         plan.linked = LinkedPartition(compiled, host, states)
         plan.segment = plan.linked.segments[0]
+        plan.varies = plan.segment.unpredictable
         position_of = dict(compiled.feeds)
         order = [position_of[slot] for slot in plan.segment.segment.arguments]
         slots = list(plan.segment.segment.results)

@@ -19,6 +19,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import KernelContext, ResourceHost, lookup
+from actorsession.ops.blockwise import Blockwise
 from actorsession.ops.lists.values import empty_list
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.plan.segment import CompiledPartition, Segment
@@ -48,7 +49,7 @@ def _predicate(value: Any) -> bool:
     """Whether a predicate whose rank was not known before holds."""
     if np.ndim(value):
         raise InvalidArgumentError(
-            f"a condition is a bool scalar; got one of shape {list(np.shape(value))}"
+            f"a predicate is a scalar, but it has shape {list(np.shape(value))}"
         )
     return bool(value)
 
@@ -138,13 +139,12 @@ class LinkedPartition:
     def _bind(self, host: ResourceHost, states: dict[str, Any]) -> dict[str, Any]:
         namespace: dict[str, Any] = {
             "own": own, "out": _out, "clock": time.perf_counter_ns, "TOKEN": CONTROL_TOKEN,
-            "predicate": _predicate, "NO_ITEMS": _NO_ITEMS, "ZERO": _ZERO,
+            "predicate": _predicate, "NO_ITEMS": _NO_ITEMS, "ZERO": _ZERO, "Blockwise": Blockwise,
         }  # fmt: skip
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():
             context = self.compiled.contexts[number].bound(host, states)
-            kernel = kernel_of(context)
-            namespace[name] = kernel() if name.startswith("c") else kernel
+            namespace[name] = _BINDERS[name[0]](context)
         return namespace
 
     def _blocks(self, segment: Segment) -> bool:
@@ -179,6 +179,21 @@ def kernel_of(context: KernelContext) -> Callable[..., Any]:
         if definition.stateful:
             raise  # what it found on its device may be otherwise the next time
         return lambda *values: definition.kernel(context)(*values)
+
+
+def _into(context: KernelContext) -> Callable[..., Any] | None:
+    """The function of an elementwise node that writes to an array, which code asks for if there is one."""
+    into = lookup(context.op).into
+    return None if into is None else into(context)
+
+
+# What a global name of the generated code stands for, by its first letter; see ``Segment.bindings``.
+_BINDERS: dict[str, Callable[[KernelContext], Any]] = {
+    "c": lambda context: kernel_of(context)(),
+    "k": kernel_of,
+    "o": _into,
+    "j": lambda context: lookup(context.op).joins,
+}
 
 
 def _forget(names: list[str]) -> None:

@@ -52,11 +52,13 @@ class OptimiserSettings:
         do_common_subexpression_elimination: whether equal nodes become one.
         do_constant_folding: whether nodes that read only constants become constants.
         max_folded_constant_in_bytes: largest constant that folding makes; 0 for 10 MiB.
+        do_control_flow_lifting: whether loops and conditionals of single operations are compiled.
     """
 
     do_common_subexpression_elimination: bool = True
     do_constant_folding: bool = True
     max_folded_constant_in_bytes: int = 0
+    do_control_flow_lifting: bool = True
 
 
 def optimiser_settings(options: OptimizerOptions) -> OptimiserSettings:
@@ -71,6 +73,7 @@ def optimiser_settings(options: OptimizerOptions) -> OptimiserSettings:
         ),
         do_constant_folding=everything or options.do_constant_folding,
         max_folded_constant_in_bytes=options.max_folded_constant_in_bytes,
+        do_control_flow_lifting=everything,
     )
 
 

@@ -5,8 +5,8 @@ at its place, in the order of their phases:
 
 - ``PRE_PLACEMENT``: nodes that were added to the graph, before they are placed.
 - ``POST_PLACEMENT``: what one run signature needs, placed.
-- ``POST_REWRITE_FOR_EXEC``: the same again, in runs whose nodes nobody looks at one by one. The built-in pass
-  ``optimise`` is here, in phase 0.
+- ``POST_REWRITE_FOR_EXEC``: the same again, in runs whose nodes nobody looks at one by one. The built-in
+  passes ``lift`` and ``optimise`` are here, in phase 0.
 - ``POST_PARTITIONING``: the partitions of the step.
 
 Register with ``register_pass``, or as an entry point of group ``actorsession.graph_passes`` that gives a
@@ -29,6 +29,7 @@ from typing import Any, TypeVar
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import NodeDef
 from actorsession.plan.device_set import DeviceSet
+from actorsession.plan.lift import lift
 from actorsession.plan.optimise import OptimiserSettings, optimise
 from actorsession.plan.partition import Partition
 from actorsession.plan.pass_checks import check_partitions, checked_nodes, checked_step
@@ -130,7 +131,17 @@ def _optimise(placed: PlacedGraph, context: PassContext) -> PlacedGraph:
     return placed if graph is placed.graph else PlacedGraph(graph, device_of)
 
 
-_BUILT_IN = (GraphPass("optimise", PassGroup.POST_REWRITE_FOR_EXEC, 0, _optimise),)
+def _lift(placed: PlacedGraph, context: PassContext) -> PlacedGraph:
+    if not context.settings.do_control_flow_lifting:
+        return placed
+    graph, device_of = lift(placed.graph, placed.device_of)
+    return placed if graph is placed.graph else PlacedGraph(graph, device_of)
+
+
+_BUILT_IN = (
+    GraphPass("lift", PassGroup.POST_REWRITE_FOR_EXEC, 0, _lift),
+    GraphPass("optimise", PassGroup.POST_REWRITE_FOR_EXEC, 0, _optimise),
+)
 _LOCK = threading.Lock()
 _PASSES: dict[str, GraphPass] = {made.name: made for made in _BUILT_IN}
 
@@ -142,7 +153,7 @@ def register_pass(
 
     Args:
         group: when it runs.
-        phase: its place in the group; the built-in ``optimise`` has 0.
+        phase: its place in the group; the built-in ``lift`` and ``optimise`` have 0.
         name: its name; the function's if left out.
 
     Raises:

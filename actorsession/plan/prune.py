@@ -12,14 +12,23 @@ from elsewhere is checked: behind it every name, output and operation type is kn
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.function import CONSTRUCTS, IF, WHILE, function_fault, nodes_inside
+from actorsession.graph.function import (
+    CONSTRUCTS,
+    IF,
+    STANDS_FOR,
+    WHILE,
+    function_fault,
+    nodes_inside,
+)
 from actorsession.graph.node import NodeDef
 from actorsession.graph.primitives import MERGES, is_back_edge
-from actorsession.graph.registry import is_registered
+from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.signature import RunSignature
 
 __all__ = ["ARG", "GraphView", "StepGraph", "arg_name", "prune", "split_name"]
@@ -158,7 +167,11 @@ def prune(view: GraphView, signature: RunSignature) -> StepGraph:
         raise InvalidArgumentError(f"tensor {twice!r} is fed more than once")
     _check_targets(view, signature.targets, fed)
     roots = [fed.get(f, f[0]) for f in fetches] + list(signature.targets)
-    needed = _collect(view, roots, fed)
+    needed = _collect(view, roots, fed, {})
+    stood_for = _stood_for(view, needed)
+    if stood_for:
+        needed = _collect(view, roots, fed, stood_for)
+        _check_once(view, needed, stood_for)
     _check_placeholders(needed)
     return StepGraph(
         _in_order(view, needed),
@@ -189,7 +202,9 @@ def _check_targets(view: GraphView, targets: Iterable[str], fed: Mapping[Ref, st
             )
 
 
-def _collect(view: GraphView, roots: Iterable[str], fed: Mapping[Ref, str]) -> dict[str, NodeDef]:
+def _collect(
+    view: GraphView, roots: Iterable[str], fed: Mapping[Ref, str], stood_for: Mapping[str, Ref]
+) -> dict[str, NodeDef]:
     """Everything that the roots need, in the order in which it is met."""
     needed: dict[str, NodeDef] = {}
     args = {name: _arg_node(view, feed, i) for i, (feed, name) in enumerate(fed.items())}
@@ -200,10 +215,54 @@ def _collect(view: GraphView, roots: Iterable[str], fed: Mapping[Ref, str]) -> d
             continue
         node = args.get(name)
         if node is None:
-            node = _cut(view, view[name], fed)
+            node = view[name]
+            if name in stood_for:
+                node = replace(node, op="Identity", inputs=(stood_for[name],))
+            node = _cut(view, node, fed)
         needed[name] = node
         stack.extend(_producers(node))
     return needed
+
+
+# -- loops that stand for others ---------------------------------------------------------------------
+
+
+def _stood_for(view: GraphView, needed: Mapping[str, NodeDef]) -> dict[str, Ref]:
+    """The Exits of loops of single operations for which another loop runs in this step, with its outputs."""
+    found = {}
+    for node in needed.values():
+        for text in node.attrs.get(STANDS_FOR, ()) if node.op == WHILE else ():
+            name, index = _stands_for(text)
+            exit_ = view.get(name)
+            if exit_ is None or exit_.op != "Exit" or index >= len(node.outputs):
+                raise _bad_node(node, f"stands for {text!r:.100}, which is no loop of the graph")
+            if exit_.outputs[0].dtype is not node.outputs[index].dtype:
+                raise _bad_node(node, f"stands for {text!r:.100}, which has another dtype")
+            found[name] = node.name, index
+    return found
+
+
+def _stands_for(text: Any) -> Ref:
+    """The Exit that an output of a loop stands for, and which output."""
+    index, _, name = text.partition(":") if isinstance(text, str) else ("", "", "")
+    return name, int(index) if index.isascii() and index.isdigit() else sys.maxsize
+
+
+def _check_once(
+    view: GraphView, needed: Mapping[str, NodeDef], stood_for: Mapping[str, Ref]
+) -> None:
+    """Refuses a step in which a loop that changes state would run a second time for its gradient."""
+    for name, (loop, _) in stood_for.items():
+        if view[name].inputs[0][0] not in needed:
+            continue
+        for inner, _ in nodes_inside(needed[loop]):
+            if inner.op not in (IF, WHILE) and lookup(inner.op).stateful:
+                raise InvalidArgumentError(
+                    f"the step needs the gradient of the loop that {name!r} leaves, and also what is "
+                    f"inside that loop; its {inner.name!r} ({inner.op}) would run twice. Run two steps",
+                    node=name,
+                    source=view[name].source,
+                )
 
 
 def _arg_node(view: GraphView, feed: Ref, index: int) -> NodeDef:

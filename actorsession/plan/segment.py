@@ -32,11 +32,13 @@ class Line(NamedTuple):
         node: number of the node that it belongs to; see ``CompiledPartition.nodes``.
         value: expression for the value that the node makes here; ``None`` for lines that are no
             node's own work.
+        traced: what stands there in its place when each node is watched; ``None`` for the same.
     """
 
     text: str
     node: int | None = None
     value: str | None = None
+    traced: str | None = None
 
 
 class Suspension(NamedTuple):
@@ -60,8 +62,8 @@ class Segment:
     Attributes:
         name: of the function.
         code: its text, line by line.
-        bindings: global names in the text, with the number of the node whose kernel (``k``) or value
-            (``c``) each is.
+        bindings: global names in the text, with the number of the node whose kernel (``k``), value
+            (``c``) or other function (``o``: ``OpDef.into``, ``j``: ``OpDef.joins``) each is.
         arguments: slots of its parameters.
         results: slots of its results.
         waits: slots of the arrivals that it waits for.
@@ -105,7 +107,7 @@ class Segment:
     def _traced(self) -> Iterator[tuple[str, int | None]]:
         for line in self.code:
             if line.value is None:
-                yield line.text, line.node
+                yield line.traced or line.text, line.node
                 continue
             indent = line.text[: -len(line.text.lstrip())]
             yield f"{indent}t = clock()", line.node

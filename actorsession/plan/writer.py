@@ -76,7 +76,7 @@ class SegmentWriter(Block):
         tail = Line(f"{INDENT}return ({''.join([e + ', ' for _, e in self._results])})")
         return Segment(
             name=name,
-            code=(head, *text.code, tail),
+            code=(*text.functions, head, *text.code, tail),
             bindings=text.bindings,
             arguments=tuple([self._slots[ref] for ref in self._parameters]),
             results=tuple([slot for slot, _ in self._results]),

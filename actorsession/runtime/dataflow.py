@@ -252,7 +252,7 @@ class DataflowRun(PartitionRun):
     def _call(self, plan: NodePlan, iteration: Iteration, values: Sequence[Any]) -> None:
         step = self.step
         pooled = step.has_pool
-        if pooled and (plan.blocks or plan.dear > OFFLOAD_ABOVE):
+        if pooled and (plan.blocks or plan.varies or plan.dear > OFFLOAD_ABOVE):
             step.offload(HeldNode(self, plan, iteration, values), blocks=plan.blocks)
             return
         if plan.suspends >= 0:

@@ -50,8 +50,8 @@ __all__ = ["BeginRun", "ContinueRun", "GiveUpAll", "GiveUpRun", "PartialStep", "
 class PartialStep:
     """A partial run: its state, its step, and what carries out the instructions.
 
-    Everything but ``enter``, ``leave``, ``end`` and ``end_if_idle`` belongs to the thread of the step:
-    that of its event loop, or whichever has entered it.
+    Everything but ``enter``, ``enter_nowait``, ``leave``, ``end`` and ``end_if_idle`` belongs to the thread
+    of the step: that of its event loop, or whichever has entered it.
 
     Args:
         state: the bookkeeping.
@@ -136,6 +136,13 @@ class PartialStep:
 
     # -- from threads ----------------------------------------------------------------------------
 
+    def enter_nowait(self) -> bool:
+        """Enters if no thread is in the run; whether it did."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        self._holder = threading.get_ident()
+        return True
+
     def enter(self, deadline: Deadline = NEVER) -> None:
         """Waits until no other thread is in the run.
 
@@ -196,11 +203,12 @@ class PartialStep:
 
     def _perform(self, instructions: Sequence[Instruction]) -> None:
         for instruction in instructions:
-            if isinstance(instruction, Receive):
+            # A third of the time of isinstance, and a run has a dozen of them.
+            if type(instruction) is Receive:
                 self._receive(instruction.call)
-            elif isinstance(instruction, Send):
+            elif type(instruction) is Send:
                 self._send(instruction.call)
-            elif isinstance(instruction, Answer):
+            elif type(instruction) is Answer:
                 instruction.call.end(None)
             elif isinstance(instruction, Refuse):
                 instruction.call.end(instruction.error)

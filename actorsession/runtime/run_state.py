@@ -239,7 +239,9 @@ class RunState:
 
     def _arrivals(self, call: Call) -> list[Instruction]:
         call.left -= 1
-        return [] if call.left or call not in self._calls else self._answer([call])
+        if call.left or (call.last and not self._ended) or call not in self._calls:
+            return []
+        return self._answer([call])
 
     def _answer(self, ready: list[Call]) -> list[Instruction]:
         """Answers calls that have all they asked for; the last ones wait for the step too."""

@@ -116,6 +116,8 @@ def acquire(lock: threading.Lock, seconds: float | None) -> bool:
     Returns:
         Whether it was taken.
     """
+    if lock.acquire(blocking=False):
+        return True
     if not _is_main():
         return lock.acquire(timeout=-1 if seconds is None else seconds)
     end = None if seconds is None else time.monotonic() + seconds

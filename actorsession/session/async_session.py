@@ -106,16 +106,18 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             check_run_arguments(options, run_metadata)
         plan = request.plan
         if plan is None and request.needs_step:
-            plan = await self._session.prepare(request.signature)
+            with self._naming_operations():
+                plan = await self._session.prepare(request.signature)
             request.bind(plan)
         feeds = request.feeds(values)
         if plan is None:
             if run_metadata is not None:
                 run_metadata.clear()
             return request.result(feeds, ())
-        fetched = await self._session.run(
-            plan, feeds, self._timeout(options), options, run_metadata
-        )
+        with self._naming_operations():
+            fetched = await self._session.run(
+                plan, feeds, self._timeout(options), options, run_metadata
+            )
         return request.result(feeds, fetched)
 
     def make_callable(

@@ -6,15 +6,16 @@ graphs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats
-from actorsession.errors import CancelledError, InvalidArgumentError, UnimplementedError
+from actorsession.errors import CancelledError, InvalidArgumentError, OpError, UnimplementedError
 from actorsession.graph.evaluation import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.operation import Tensor
@@ -185,6 +186,21 @@ class BaseSession:
         """
         self._check_local("keeps no timelines")
         return self._session.timelines() if isinstance(self._session, ObservedSession) else []
+
+    def _name_operation(self, error: OpError) -> None:
+        """Gives an error the operation of the graph that failed, as ``op``."""
+        if error.op is None and error.node:
+            with contextlib.suppress(KeyError, ValueError):
+                error.op = self._graph.get_operation_by_name(error.node)
+
+    @contextlib.contextmanager
+    def _naming_operations(self) -> Iterator[None]:
+        """A block whose errors are given their operations."""
+        try:
+            yield
+        except OpError as error:
+            self._name_operation(error)
+            raise
 
     def _placement(self) -> dict[str, Placed]:
         self._check_usable()

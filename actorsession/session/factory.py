@@ -131,7 +131,8 @@ def get_factory(options: SessionOptions) -> SessionFactory:
         )
     told = f" Could not be asked: {'; '.join(dict.fromkeys(problems))}" if problems else ""
     raise NotFoundError(
-        f"no session factory accepts target {options.target!r}; registered: {registered}. Targets are '' "
+        f"No session factory registered for the given session options: target {options.target!r}; "
+        f"registered: {registered}. Targets are '' "
         "for this process, or tcp://host:port, tls://host:port, unix:///path, inproc://name of a master."
         f"{told}"
     )

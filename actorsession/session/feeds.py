@@ -43,18 +43,18 @@ def feed_tensor(graph: Graph, key: Any) -> Tensor:
         element = graph.as_graph_element(name_or_key, allow_operation=False)
     except (KeyError, ValueError, TypeError) as exc:
         text = exc.args[0] if exc.args else exc
-        raise TypeError(f"cannot interpret feed_dict key as Tensor: {text}") from None
+        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {text}") from None
     assert isinstance(element, Tensor)
     if element.dtype.kind == "r":
         reading = reading_of(element)
         if reading is None:
             raise TypeError(
-                f"cannot interpret feed_dict key as Tensor: {element.name!r} is a resource handle"
+                f"Cannot interpret feed_dict key as Tensor: {element.name!r} is a resource handle"
             )
         element = reading
     if element.dtype.kind == "v":
         raise TypeError(
-            f"cannot interpret feed_dict key as Tensor: {element.name!r} is a variant, which nothing outside "
+            f"Cannot interpret feed_dict key as Tensor: {element.name!r} is a variant, which nothing outside "
             "the graph is a value of"
         )
     construct = graph.construct_of(element)
@@ -153,6 +153,7 @@ def converter(tensor: Tensor, owner: Any = None) -> Converter:
     np_dtype = dtype.np_dtype
     scalar_type = np_dtype.type
     is_scalar = shape.rank == 0 and dtype.kind in "bf"
+    is_number = shape.rank == 0 and dtype.kind in "biufc"
     low, high = _exact_ints(dtype) if shape.rank == 0 else (1, 0)
     anything = shape.rank is None
     dims = shape.sizes
@@ -165,6 +166,8 @@ def converter(tensor: Tensor, owner: Any = None) -> Converter:
             return scalar_type(value)
         if kind is int and low <= value <= high:
             return scalar_type(value)
+        if kind is scalar_type and is_number:
+            return value
         if kind is not by_reference or value.dtype != np_dtype:
             value = _convert(value, tensor, owner)
         if anything or value.shape == dims:
@@ -178,7 +181,7 @@ def converter(tensor: Tensor, owner: Any = None) -> Converter:
 def _check_shape(given: tuple[int, ...], shape: TensorShape, name: str) -> None:
     if not shape.is_compatible_with(given):
         raise ValueError(
-            f"cannot feed value of shape {given} for tensor {name!r}, which has shape {shape}"
+            f"Cannot feed value of shape {given} for tensor {name!r}, which has shape {shape}"
         )
 
 
@@ -203,15 +206,17 @@ def _convert(value: Any, tensor: Tensor, owner: Any) -> Any:
             value = value._feed_value(tensor, owner)
         if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
             raise TypeError(
-                f"the value fed for {tensor.name!r} is a tensor or operation, {value!r:.80}; feed Python "
+                f"the value fed for {tensor.name!r} cannot be a tf.Tensor object: {value!r:.80}; feed Python "
                 "scalars, strings, lists or numpy arrays: run the tensor first"
             )
     if isinstance(value, int):
         _check_int(value, tensor)
     try:
         array = _as_array(value, tensor.dtype.np_dtype)
-    except (TypeError, ValueError, OverflowError) as exc:
-        kind = next(k for k in (TypeError, OverflowError, ValueError) if isinstance(exc, k))
+    except (TypeError, ValueError, OverflowError, NotImplementedError) as exc:
+        # What is symbolic says that it is not implemented as an array.
+        kinds = (TypeError, OverflowError, ValueError)
+        kind = next((k for k in kinds if isinstance(exc, k)), TypeError)
         raise kind(
             f"cannot feed {value!r:.80} for {tensor.name!r} of {tensor.dtype.name}: {exc}"
         ) from None

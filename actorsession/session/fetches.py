@@ -51,7 +51,7 @@ def check_not_empty(graph: Graph) -> None:
         RuntimeError: if the graph has none.
     """
     if not graph.version:
-        raise RuntimeError("the session graph is empty: add operations to the graph before run()")
+        raise RuntimeError("The Session graph is empty: add operations to the graph before run()")
 
 
 def map_fetches(graph: Graph, fetches: Any, wrap: Wrap | None = None) -> FetchPlan:

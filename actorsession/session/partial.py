@@ -178,8 +178,9 @@ class PartialRuns:
         """
         run = self._find(handle)
         deadline = NEVER if limit is None else Deadline.after(limit)
-        # Other threads may wait for this one, by functions in their steps: not even that is for ever.
-        run.enter(Deadline.after(DEFAULT_STEP_TIMEOUT) if limit is None else deadline)
+        if not run.enter_nowait():
+            # Other threads may wait for this one, by functions in their steps: not even that is for ever.
+            run.enter(Deadline.after(DEFAULT_STEP_TIMEOUT) if limit is None else deadline)
         try:
             call = run.call(run.shape(feeds, fetches), values, self.clock.now(), deadline)
         except OpError:  # a wrong call

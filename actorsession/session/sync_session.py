@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from actorsession.actors.loops import new_event_loop
 from actorsession.config import ConfigProto, RunMetadata, RunOptions
-from actorsession.errors import CancelledError
+from actorsession.errors import CancelledError, OpError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
@@ -120,17 +120,22 @@ class Session(SyncPartialRuns, BaseSession):
             check_run_arguments(options, run_metadata)
         plan = request.plan
         if plan is None and request.needs_step:
-            plan = self._prepare(request)
+            with self._naming_operations():
+                plan = self._prepare(request)
             request.bind(plan)
         feeds = request.feeds(values)
         if plan is None:
             if run_metadata is not None:
                 run_metadata.clear()
             return request.result(feeds, ())
-        if options is None and self._plain is not None and not plan.graph.suspends:
-            fetched = self._plain.run_here(plan, feeds, None, run_metadata)
-        else:
-            fetched = self._run_as_asked(plan, feeds, options, run_metadata)
+        try:
+            if options is None and self._plain is not None and not plan.graph.suspends:
+                fetched = self._plain.run_here(plan, feeds, None, run_metadata)
+            else:
+                fetched = self._run_as_asked(plan, feeds, options, run_metadata)
+        except OpError as error:
+            self._name_operation(error)
+            raise
         return request.result(feeds, fetched)
 
     def _run_as_asked(

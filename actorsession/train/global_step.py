@@ -71,7 +71,7 @@ def create_global_step(graph: Graph | None = None) -> Variable:
     """
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
-        raise ValueError(f"the graph has a global step: {get_global_step(graph)!r}")
+        raise ValueError(f"'global_step' already exists: {get_global_step(graph)!r}")
     with graph.as_default(), graph.name_scope(None):
         made: Variable = get_variable(
             GraphKeys.GLOBAL_STEP,

@@ -30,15 +30,16 @@ from actorsession.ops.variables.scope import variable_scope
 from actorsession.ops.variables.settings import VariableScope
 from actorsession.ops.variables.variable import Variable
 from actorsession.train.slot_names import name_beside
+from actorsession.train.subclassing import Subclassing
 
 __all__ = ["Optimizer"]
 
 
-class Optimizer:
+class Optimizer(Subclassing):
     """Base class of optimisers.
 
     A subclass overrides ``_apply_dense`` and, where it needs them, ``_prepare``, ``_create_slots``,
-    ``_apply_sparse`` and ``_finish``.
+    ``_apply_sparse``, which is given each row once, and ``_finish``.
 
     Args:
         use_locking: accepted for TensorFlow's sake; updates are atomic anyway.
@@ -222,7 +223,7 @@ class Optimizer:
     def _update(self, graph: Graph, grad: SparseGradient, variable: Variable) -> Operation:
         with graph.colocate_with(variable.op), graph.name_scope(f"update_{variable.op.name}"):
             if isinstance(grad, IndexedSlices):
-                update = self._apply_sparse(grad, variable)
+                update = self._update_of_rows(grad, variable)
             else:
                 update = self._apply_dense(grad, variable)
             constraint = getattr(variable, "constraint", None)
@@ -255,7 +256,8 @@ class Optimizer:
 
     def _apply_dense(self, grad: Tensor, var: Variable) -> Operation:
         """Builds the update of one variable, colocated with it."""
-        raise NotImplementedError(f"{type(self).__name__} must override _apply_dense")
+        made: Operation = self._resource_apply_dense(grad, var)
+        return made
 
     def _apply_sparse(self, grad: IndexedSlices, var: Variable) -> Operation:
         """Builds the update for a gradient of some rows; by default the gradient is made dense."""

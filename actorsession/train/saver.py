@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
 import os
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,8 @@ from actorsession.train.saver_arguments import check_session, is_symbolic, step_
 from actorsession.train.saver_graph import SaverDef, build_saver
 
 __all__ = ["Saver"]
+
+_log = logging.getLogger("actorsession.train")
 
 _UNBUILT = "call build() first: this Saver was made with defer_build=True"
 
@@ -76,7 +79,7 @@ class Saver:
         builder: must be ``None``.
         defer_build: whether nodes are added by ``build`` only.
         allow_empty: whether there may be nothing to save; ``save`` and ``restore`` then do nothing.
-        write_version: must be 2; only the format of TensorFlow's that is called so has a counterpart.
+        write_version: 2; or 1, TensorFlow's older format, instead of which 2 is written.
         pad_step_number: whether step numbers have eight digits at least, so that names sort.
         save_relative_paths: whether the ``checkpoint`` file has paths relative to its folder.
         filename: prefix for whoever runs the nodes without feeding one.
@@ -110,7 +113,9 @@ class Saver:
             )
         if builder is not None:
             raise ValueError("Saver builds its own nodes: builder must be None")
-        if write_version != SaverDef.V2:
+        if write_version == SaverDef.V1:
+            _log.warning("checkpoints of version 1 are not written: this saver writes version 2")
+        elif write_version != SaverDef.V2:
             raise ValueError(f"write_version is {SaverDef.V2}, got {write_version!r}")
         self._var_list = var_list
         self._reshape = reshape
@@ -144,9 +149,7 @@ class Saver:
         saveables = saveables_of(self._var_list)
         if not saveables:
             if not self._allow_empty:
-                raise ValueError(
-                    "there are no variables to save: make some first, or give allow_empty=True"
-                )
+                raise ValueError("No variables to save: make some first, or give allow_empty=True")
             self._is_empty = True
             return
         self._def = replace(

@@ -7,11 +7,13 @@ are timed inside the loop, so no step pays for a change of threads.
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 import actorsession as acts
 from actorsession.actors.loops import new_event_loop
@@ -103,33 +105,40 @@ class AsyncCase:
 
 
 class ClusterRows:
-    """The rows on a cluster; they share one of 1 ps and 2 workers, started for the first of them."""
+    """The rows on a cluster; they share one of 1 ps and 2 workers, started for the first of them.
+
+    The row that is about the wire has another one, whose processes share no memory.
+    """
 
     def __init__(self) -> None:
         self._loop = Loop()
-        self._cluster: acts.LocalCluster | None = None
+        self._clusters: dict[bool, acts.LocalCluster] = {}
         self.builders: dict[str, Callable[[Question], Case]] = {
             "remote-step": self._remote_step,
             "two-workers": self._two_workers,
             "hops": self._hops,
-            "push-64mb": self._push,
+            "push-64mb-host": self._push,
+            "push-64mb": lambda question: self._push(question, shared=False),
             "fetch-64mb": self._fetch,
             "ps-sgd": self._ps_sgd,
             "cluster-start": self._start,
         }
 
     def close(self) -> None:
-        """Ends cluster and loop."""
-        if self._cluster is not None:
-            self._loop.run(self._cluster.stop())
-            self._cluster = None
+        """Ends clusters and loop."""
+        for cluster in self._clusters.values():
+            self._loop.run(cluster.stop())
+        self._clusters.clear()
         self._loop.close()
 
-    def _running(self) -> acts.LocalCluster:
-        if self._cluster is None:
-            self._cluster = acts.LocalCluster(_JOBS)
-            self._loop.run(self._cluster.start())
-        return self._cluster
+    def _running(self, shared: bool = True) -> acts.LocalCluster:
+        """The cluster whose processes share memory, as they do by default, or the other one."""
+        if shared not in self._clusters:
+            cluster = acts.LocalCluster(_JOBS)
+            with patch.dict(os.environ, {} if shared else {"ACTORSESSION_SHARED_MEMORY": "0"}):
+                self._loop.run(cluster.start())
+            self._clusters[shared] = cluster
+        return self._clusters[shared]
 
     def _case(
         self,
@@ -139,9 +148,10 @@ class ClusterRows:
         *,
         answers: Callable[[acts.AsyncSession], Coroutine[Any, Any, Sequence[Any]]] | None = None,
         first: Any = None,
+        shared: bool = True,
     ) -> Case:
         """The case that runs ``fetches`` with ``feeds`` in each step, after ``first`` once."""
-        session = acts.AsyncSession(self._running().target("worker", 0), graph=graph)
+        session = acts.AsyncSession(self._running(shared).target("worker", 0), graph=graph)
         if first is not None:
             self._loop.run(session.run(first))
 
@@ -181,14 +191,14 @@ class ClusterRows:
             initialize = acts.global_variables_initializer()
         return self._case(graph, y, {x: question.given["x"]}, first=initialize)
 
-    def _push(self, question: Question) -> Case:
+    def _push(self, question: Question, shared: bool = True) -> Case:
         with acts.Graph().as_default() as graph:
             with acts.device(_WORKERS[1]):
                 big = _big(question)
                 read = big.value()
             with acts.device(_WORKERS[0]):
                 few = read[:: question.given["stride"]]
-        return self._case(graph, few, first=big.initializer)
+        return self._case(graph, few, first=big.initializer, shared=shared)
 
     def _fetch(self, question: Question) -> Case:
         with _on(_WORKERS[0]) as graph:

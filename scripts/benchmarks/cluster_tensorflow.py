@@ -77,6 +77,7 @@ class ClusterRows:
             "remote-step": self._remote_step,
             "two-workers": self._two_workers,
             "hops": self._hops,
+            "push-64mb-host": self._push,
             "push-64mb": self._push,
             "fetch-64mb": self._fetch,
             "ps-sgd": self._ps_sgd,

@@ -179,9 +179,8 @@ def _measured(
 ) -> Iterator[Result]:
     for row in rows:
         result = Result(row)
-        if not row.lacks:
-            measure = _measure_size if row.group == "install" else _measure_times
-            measure(result, sides, rounds)
+        measure = _measure_size if row.group == "install" else _measure_times
+        measure(result, sides, rounds)
         yield result
 
 

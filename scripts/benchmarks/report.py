@@ -68,8 +68,6 @@ def head(whole: Mapping[str, Any]) -> str:
 def line(result: Result) -> str:
     """One row of the table."""
     name, budget = f"{result.row.name:{_NAME}}", f"{_budget(result.row.budget):>7}"
-    if result.row.lacks:
-        return f"{name}  {'not yet: needs ' + result.row.lacks:54}  {budget}"
     show = _bytes if result.sizes else _seconds
     (ours, peer), ratio = result.values, result.ratio
     tails = [times.p99 if times.rounds else None for times in (result.ours, result.peer)]
@@ -83,11 +81,7 @@ def line(result: Result) -> str:
 
 def list_rows() -> str:
     """Every row with its group and what it asks."""
-    return "\n".join(
-        f"{row.name:{_NAME}}  {row.group:8} {row.title}"
-        + (f" (not yet: needs {row.lacks})" if row.lacks else "")
-        for row in ROWS
-    )
+    return "\n".join(f"{row.name:{_NAME}}  {row.group:8} {row.title}" for row in ROWS)
 
 
 def _budget(budget: Budget) -> str:

@@ -66,9 +66,7 @@ class Result:
 
     @property
     def status(self) -> str:
-        """``measured``, ``not yet`` or ``failed``."""
-        if self.row.lacks:
-            return "not yet"
+        """``measured`` or ``failed``."""
         return "failed" if self.errors else "measured"
 
     @property
@@ -116,7 +114,6 @@ class Result:
             "group": row.group,
             "title": row.title,
             "status": self.status,
-            "lacks": row.lacks,
             "ours": sides[0],
             "peer": sides[1] if len(sides) > 1 else None,
             "ratio": self.ratio,

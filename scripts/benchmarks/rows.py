@@ -38,7 +38,6 @@ class Row:
         budget: what it may cost.
         whole: whether a step starts from nothing and is long: then a round is one step, nothing is
             warmed up, and garbage collection stays on, as in a program that does it once.
-        lacks: what the library lacks for it; empty where the row runs.
     """
 
     name: str
@@ -46,7 +45,6 @@ class Row:
     title: str
     budget: Budget
     whole: bool = False
-    lacks: str = ""
 
 
 ROWS = (
@@ -63,14 +61,14 @@ ROWS = (
     Row("mlp-adam", "local", "MLP 784-256-10, batch 128, Adam step", Budget(0.9)),
     Row("cnn-sgd", "local", "two 5x5 convolutions, batch 32, SGD step", Budget(2.0)),
     Row("while-loop", "local", "while_loop of 1,000 iterations", Budget(0.2)),
+    Row("raw-loop", "local", "the same of Switch, Merge, Enter and Exit", Budget(0.2)),
     Row("partial-run", "local", "partial run in two stages", Budget(0.2)),
     Row("graph-20000", "graph", "build a graph of 20,000 nodes, first run", Budget(0.15),
         whole=True),
     Row("remote-step", "remote", "feed two scalars, add, fetch, on one worker", Budget(0.3)),
     Row("two-workers", "remote", "a step over two workers", Budget(0.12)),
     Row("hops", "remote", "20 hops between two workers", Budget(0.15)),
-    Row("push-64mb-host", "remote", "64 MB worker to worker, shared memory", Budget(0.05),
-        lacks="the shared-memory lane"),
+    Row("push-64mb-host", "remote", "64 MB worker to worker, shared memory", Budget(0.05)),
     Row("push-64mb", "remote", "64 MB worker to worker over tcp", Budget(0.8)),
     Row("fetch-64mb", "remote", "64 MB fetched by a client", Budget(0.1)),
     Row("ps-sgd", "remote", "1 ps + 1 worker: 784-256-10, batch 64, SGD step", Budget(0.35)),

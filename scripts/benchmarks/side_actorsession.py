@@ -16,6 +16,7 @@ import numpy as np
 
 import actorsession as acts
 from actorsession.actors.loops import new_event_loop
+from actorsession.ops import dataflow
 
 from . import cluster_actorsession as cluster
 from .blas_kernel import blas_kernel
@@ -169,6 +170,26 @@ def _loop(question: Question) -> Case:
     return _case(graph, result, {x: question.given["x"]})
 
 
+def _raw_loop(question: Question) -> Case:
+    """As a graph of TensorFlow 1 holds the loop."""
+    with acts.Graph().as_default() as graph:
+        x = acts.placeholder(acts.float32, [])
+        entered = [dataflow.enter(first, "loop") for first in (acts.constant(0), x)]
+        end, factor, term = (
+            dataflow.enter(acts.constant(value), "loop", is_constant=True)
+            for value in (ITERATIONS, question.given["factor"], question.given["term"])
+        )
+        i, value = (dataflow.merge([first, first]).output for first in entered)
+        goes_on = dataflow.loop_cond(i < end)
+        ways = [dataflow.switch(variable, goes_on) for variable in (i, value)]
+        with acts.control_dependencies([ways[0].output_true]):
+            following = ways[0].output_true + 1, ways[1].output_true * factor + term
+        for variable, after in zip((i, value), following, strict=True):
+            dataflow.close_loop(variable, dataflow.next_iteration(after))
+        result = dataflow.exit_(ways[1].output_false)
+    return _case(graph, result, {x: question.given["x"]})
+
+
 def _partial(question: Question) -> Case:
     with acts.Graph().as_default() as graph:
         a, b = (acts.placeholder(acts.float32, []) for _ in range(2))
@@ -226,6 +247,7 @@ LOCAL: dict[str, Callable[[Question], Case]] = {
     "mlp-adam": _train,
     "cnn-sgd": lambda question: _train(question, build_cnn),
     "while-loop": _loop,
+    "raw-loop": _raw_loop,
     "partial-run": _partial,
     "graph-20000": _big_graph,
 }

@@ -214,6 +214,7 @@ LOCAL: dict[str, Callable[[Question], Case]] = {
     "mlp-adam": _train,
     "cnn-sgd": lambda question: _train(question, build_cnn),
     "while-loop": _loop,
+    "raw-loop": _loop,  # of such operations anyway
     "partial-run": _partial,
     "graph-20000": _big_graph,
 }

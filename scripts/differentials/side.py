@@ -58,6 +58,8 @@ def face(library: str) -> Any:
     tf: Any = import_module("tensorflow.compat.v1")
     tf.disable_eager_execution()
     tf.logging.set_verbosity(tf.logging.ERROR)
+    # Under ``tf.nn`` the cells are there only beside a Keras of the same age; here they are without one.
+    tf.nn.rnn_cell = import_module("tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl")
     return tf
 
 

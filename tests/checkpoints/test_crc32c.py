@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from actorsession.checkpoints.crc32c import crc32c, masked, unmasked
+from actorsession.checkpoints.crc32c import crc32c, crc32c_each, masked, unmasked
 
 
 def by_bits(data: bytes) -> int:
@@ -42,6 +42,45 @@ def test_long_inputs_are_what_a_loop_over_bits_gives(size: int) -> None:
 def test_a_checksum_goes_on_where_another_ended(cut: int) -> None:
     data = np.random.default_rng(0).bytes(700_001)
     assert crc32c(data[cut:], crc32c(data[:cut])) == crc32c(data)
+
+
+def test_what_is_folded_is_a_multiple_of_the_polynomial() -> None:
+    """x^6777 + x^484 + x^100 + 1, which long inputs are made shorter with, leaves nothing over."""
+    sums = 0
+    for exponent in (6777, 484, 100, 0):
+        power = 1
+        for _ in range(exponent):
+            power = power << 1 ^ (0x11EDC6F41 if power >> 31 else 0)
+        sums ^= power
+    assert sums == 0
+
+
+@pytest.mark.parametrize(
+    "size", [6777, 9000, 9001, 13554, 54217, 216_864, 1_048_575, 1_048_600, 2_500_001]
+)
+def test_inputs_that_are_folded_are_what_their_short_pieces_give(size: int) -> None:
+    data, crc = np.random.default_rng(size).bytes(size), 0x12345678
+    wanted = crc
+    for start in range(0, size, 4096):
+        wanted = crc32c(data[start : start + 4096], wanted)
+    assert crc32c(data, crc) == wanted
+
+
+@pytest.mark.parametrize("most", [0, 1, 7, 100, 511, 513, 3000, 20_000])
+def test_parts_of_a_buffer_have_the_checksums_that_they_have_alone(most: int) -> None:
+    rng = np.random.default_rng(most)
+    sizes = rng.integers(0, most + 1, 50)
+    data = np.frombuffer(rng.bytes(int(sizes.sum()) + 10), np.uint8)
+    starts = np.cumsum(sizes) - sizes
+    wanted = [crc32c(data[a : a + n]) for a, n in zip(starts, sizes, strict=True)]
+    assert crc32c_each(data, starts, sizes).tolist() == wanted
+    found = masked(np.array(wanted, np.uint32))
+    assert found.tolist() == [masked(each) for each in wanted]
+
+
+def test_no_parts_have_no_checksums() -> None:
+    nothing = np.zeros(0, np.int64)
+    assert crc32c_each(np.zeros(9, np.uint8), nothing, nothing).tolist() == []
 
 
 def test_rows_that_begin_elsewhere_give_the_same() -> None:

@@ -13,6 +13,7 @@ from actorsession.checkpoints.protobuf import (
     length_field,
     read_varint,
     signed,
+    single_integers,
     varints,
     write_tag,
     write_varint,
@@ -40,6 +41,32 @@ def test_negative_numbers_are_their_twos_complement(values: list[int]) -> None:
     data = write_varints(np.array(values, np.int64))
     assert varints(data).view(np.int64).tolist() == values
     assert [signed(int(word)) for word in varints(data)] == values
+
+
+@given(st.lists(WORDS, max_size=9))
+def test_numbers_that_stand_apart_are_read_at_once(values: list[int]) -> None:
+    each = [write_varint(value) for value in values]
+    sizes = np.array(list(map(len, each)), np.int64)
+    starts = np.cumsum(sizes + 1) - sizes
+    data = b"".join(b"\xff" + one for one in each) + bytes(16)
+    found = single_integers(data, starts, sizes)
+    assert found is not None
+    assert found.tolist() == [signed(value) for value in values]
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x80", b"\x01\x02", b"\x81\x01\x01", b"\x80" * 11, b"\x80" * 8 + b"\x01\x01"]
+)
+def test_more_or_less_than_one_number_is_none(data: bytes) -> None:
+    assert single_integers(data + bytes(16), np.array([0]), np.array([len(data)])) is None
+
+
+def test_a_long_row_of_numbers_is_read_in_blocks() -> None:
+    values = [(i * 0x9E3779B97F4A7C15 & 2**64 - 1) >> (i * 7 % 64) for i in range(9000)]
+    data = b"".join(map(write_varint, values))
+    assert varints(data).tolist() == values
+    with pytest.raises(WireError, match="ten bytes"):
+        varints(data + b"\x80" * 20_000 + b"\x01")
 
 
 @given(st.binary(max_size=60))

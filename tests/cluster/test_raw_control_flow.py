@@ -45,6 +45,21 @@ async def test_a_loop_goes_round_on_both_tasks_as_often_as_its_predicate_says(
     await cluster.until_idle()
 
 
+async def test_a_loop_on_one_task_has_result_and_gradient_in_one_step(
+    cluster: InProcess, way: str, graph: Graph
+) -> None:
+    x, w = ops.placeholder("float32", []), ops.placeholder("float32", [])
+    with on(W1):
+        start = [acts.constant(0), x]
+        _, y = raw_while(
+            lambda v, _: v[0] < 3, lambda v, c: [v[0] + 1, v[1] * c[0]], start, [w]
+        )  # fmt: skip
+        slopes = ops.gradients(y, [x, w])
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+        assert await soon(session.run([y, *slopes], {x: 3.0, w: 2.0})) == [24.0, 8.0, 36.0]
+    await cluster.until_idle()
+
+
 @pytest.mark.parametrize("seed", [3, 11, 17])
 async def test_a_random_program_gives_what_python_gives(
     cluster: InProcess, graph: Graph, seed: int

@@ -25,8 +25,8 @@ SKIPPED = {
     "autodiff", "autograph", "data", "debugging", "distribute", "estimator", "experimental",
     "feature_column", "keras", "layers", "lite", "lookup", "mixed_precision", "mlir", "profiler",
     "quantization", "ragged", "raw_ops", "resource_loader", "summary", "sysconfig", "tpu", "types",
-    "user_ops", "xla", "signal", "audio", "config", "saved_model", "compat", "io", "python_io",
-    "version", "spectral", "flags", "app",
+    "user_ops", "xla", "audio", "config", "saved_model", "compat", "io", "python_io",
+    "version", "flags", "app",
 }  # fmt: skip
 
 
@@ -61,6 +61,19 @@ def parameters(found: Any) -> list[list[str]] | None:
     return listed
 
 
+def cells() -> types.ModuleType:
+    """``tf.nn.rnn_cell``, which ``tf`` itself has only beside a Keras of the same age."""
+    room = types.ModuleType("rnn_cell")
+    within = "tensorflow.python.keras.layers.legacy_rnn"
+    found = importlib.import_module(f"{within}.rnn_cell_impl")
+    bases = importlib.import_module(f"{within}.rnn_cell_wrapper_impl")
+    for name in dir(found):
+        if name.endswith(("Cell", "Wrapper", "StateTuple")) and name != "LayerRNNCell":
+            # The arguments of a wrapper stand in the class that it is made of.
+            setattr(room, name, getattr(bases, f"{name}Base", getattr(found, name)))
+    return room
+
+
 def collect(room: types.ModuleType, prefix: str, depth: int) -> dict[str, Any]:
     """All names of a room."""
     out: dict[str, Any] = {}
@@ -72,7 +85,7 @@ def collect(room: types.ModuleType, prefix: str, depth: int) -> dict[str, Any]:
         except Exception:
             continue
         if inspect.ismodule(found):
-            if depth and name != "experimental":
+            if (depth and name != "experimental") or name == "rnn_cell":
                 out |= collect(found, f"{prefix}{name}.", depth - 1)
         elif callable(found) and not isinstance(found, tf.DType):
             out[prefix + name] = parameters(found)
@@ -83,6 +96,7 @@ def collect(room: types.ModuleType, prefix: str, depth: int) -> dict[str, Any]:
 
 def main() -> None:
     """Prints them, a name a line."""
+    tf.nn.rnn_cell = cells()
     lines = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in collect(tf, "", 1).items()]
     sys.stdout.write("{\n" + ",\n".join(lines) + "\n}\n")
 

@@ -97,3 +97,15 @@ def test_a_variable_without_value_cannot_become_a_constant() -> None:
         acts.identity(acts.Variable(1.0, name="v").value(), name="y")
         with pytest.raises(FailedPreconditionError):
             graph_util.convert_variables_to_constants(session, graph, ["y"])
+
+
+def test_strings_and_small_integers_stay_with_the_processor() -> None:
+    with acts.Graph().as_default() as graph:
+        texts, whole, real = acts.constant("a"), acts.constant([1, 2]), acts.constant(1.0)
+        wide, narrow = acts.cast(whole, acts.float32), acts.cast(real, acts.int32)
+        found = [graph_util.must_run_on_cpu(t.op) for t in (texts, whole, real, wide, narrow)]
+        assert found == [True, True, False, True, False]
+        shape = graph_util.tensor_shape_from_node_def_name(graph, whole.op.name)
+        assert shape.as_list() == [2]
+    [node] = graph_def("node { name: 'v' op: 'VariableV2' }").node
+    assert [graph_util.must_run_on_cpu(node, pins) for pins in (False, True)] == [False, True]

@@ -13,6 +13,7 @@ from actorsession.graph import forms as graph_forms
 from actorsession.graph.dtypes import float32, int32, string
 from actorsession.graph.forms import forms
 from actorsession.graph.graph import Graph
+from actorsession.graph.registry import lookup, registered_ops
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.interop import graph_def_of, make_ndarray
 
@@ -75,3 +76,26 @@ def test_messages_need_somebody_who_makes_them(monkeypatch: pytest.MonkeyPatch) 
         forms()
     with pytest.raises(RuntimeError):
         unknown_shape.as_proto()
+
+
+def test_a_type_says_its_inputs_outputs_and_attributes() -> None:
+    product = ops.matmul([[1.0]], [[2.0]]).op.op_def
+    assert [(arg.name, arg.type_attr) for arg in product.input_arg] == [("a", "T"), ("b", "T")]
+    assert [arg.name for arg in product.output_arg] == ["product"]
+    attrs = {attr.name: attr for attr in product.attr}
+    assert (attrs["transpose_a"].type, attrs["transpose_a"].default_value.b) == ("bool", False)
+    assert not attrs["T"].HasField("default_value")
+    (inputs,) = ops.add_n([1.0, 2.0]).op.op_def.input_arg
+    assert (inputs.type_attr, inputs.number_attr) == ("T", "N")
+    queue = ops.FIFOQueue(3, [float32]).enqueue([1.0]).op_def
+    assert (queue.name, queue.is_stateful) == ("QueueEnqueueV2", True)
+    assert [(a.name, a.type, a.type_list_attr) for a in queue.input_arg] == [
+        ("handle", 20, ""), ("components", 0, "Tcomponents"),
+    ]  # fmt: skip
+
+
+def test_every_type_can_be_asked_for_what_it_takes() -> None:
+    for name in registered_ops():
+        op_def = lookup(name)
+        assert all(arg.name for arg in [*op_def.input_arg, *op_def.output_arg]), name
+        assert len({attr.name for attr in op_def.attr}) == len(op_def.attr), name

@@ -40,7 +40,7 @@ _MODULES = (
 )  # fmt: skip
 
 # Protobuf's own, which TensorFlow's Python module does not hold, and what TensorBoard has no copy of.
-_ELSEWHERE = {"Any", "QueueRunnerDef", "ServerDef", *example_protos.__all__}
+_ELSEWHERE = {"Any", "QueueRunnerDef", "SavedModel", "ServerDef", *example_protos.__all__}
 # Younger than TensorBoard's copy of the messages.
 _YOUNGER = {"SignatureDef.defaults"}
 

@@ -3,7 +3,8 @@
 Owns no semantics of its own: it walks a graph in building order and calls each kernel, so that op
 tests need neither plans nor sessions. It is strict where an executor trusts: values must have the
 static dtype and a shape that fits the static one, kernels see read-only inputs, an output shares
-memory with an input only where the op says so, and an inline expression must agree with the kernel.
+memory with an input only where the op says so, and the inline expression and the form that writes into
+an array must agree with the kernel.
 """
 
 from __future__ import annotations
@@ -130,11 +131,12 @@ class Program:
         self.fetches = [f._as_graph_element() for f in fetches]
         self.fed = frozenset(f._as_graph_element() for f in fed)
         resources = variables if variables is not None else Variables()
-        self._steps: list[tuple[Operation, Callable[..., Any], Any]] = []
+        self._steps: list[tuple[Operation, Callable[..., Any], Any, Any]] = []
         for op in _needed(self.fetches, self.fed):
             context: Any = _Context(op, self.fed, resources)
             _check_cost(op)
-            self._steps.append((op, op.op_def.kernel(context), _inline(op, context)))
+            forms = _inline(op, context), _into(op, context)
+            self._steps.append((op, op.op_def.kernel(context), *forms))
 
     def run(self, feeds: Mapping[Any, Any] | None = None) -> list[Any]:
         """Values of the fetches, ``None`` for operations."""
@@ -144,7 +146,7 @@ class Program:
             assert element in self.fed, f"{element!r} was not announced as fed"
             values[element] = _checked(element, _as_fed(value, element))
         with np.errstate(all="ignore"):
-            for op, function, inline in self._steps:
+            for op, function, inline, into in self._steps:
                 inputs = [values[t] for t in op.inputs]
                 result = function(*inputs)
                 results = result if len(op.outputs) > 1 else (result,) * len(op.outputs)
@@ -155,6 +157,10 @@ class Program:
                     _check_alias(op, inputs, value)
                 if inline is not None:
                     _check_inline(op, inline(*inputs), result)
+                if into is not None:
+                    _check_into(op, into, inputs, result)
+                if op.op_def.joins is not None:
+                    _check_joins(op, op.op_def.joins, inputs, result)
         return [values[f] if isinstance(f, Tensor) else None for f in self.fetches]
 
     def run_on(self, tensors: Sequence[Tensor], values: Sequence[Any]) -> list[Any]:
@@ -216,6 +222,8 @@ def _check_alias(op: Operation, inputs: Sequence[Any], value: Any) -> None:
     for i, given in enumerate(inputs):
         shared = isinstance(given, np.ndarray) and np.may_share_memory(given, value)
         assert not shared, f"an output of {op!r} shares memory with input {i}: set aliases=True"
+    # Whoever reads it last may write over it.
+    assert value.flags.writeable or not value.ndim, f"an output of {op!r} is read-only"
 
 
 def _check_cost(op: Operation) -> None:
@@ -246,6 +254,40 @@ def _inline(op: Operation, context: Any) -> Callable[..., Any] | None:
 def _check_inline(op: Operation, value: Any, expected: Any) -> None:
     assert _checked(op.outputs[0], value) is not None
     np.testing.assert_array_equal(value, expected, err_msg=f"inline form of {op!r}")
+
+
+def _into(op: Operation, context: Any) -> Callable[..., Any] | None:
+    return None if op.op_def.into is None else op.op_def.into(context)
+
+
+def _check_into(
+    op: Operation, function: Callable[..., Any], inputs: Sequence[Any], expected: Any
+) -> None:
+    """What an op writes into an array, over an input if it may, is what its kernel gives."""
+    if not isinstance(expected, np.ndarray) or not expected.ndim:
+        return
+    full = all(v.shape in (expected.shape, ()) for v in inputs)
+    if not (full or isinstance(function, np.ufunc)):
+        return  # nobody asks that of it
+    places = [np.empty_like(expected, order="C")]
+    if isinstance(function, np.ufunc):
+        like = expected.shape, expected.dtype
+        places += [v for v in inputs if (v.shape, v.dtype) == like]
+    for place in places:
+        arrays = [np.array(v) if v is place else v for v in inputs]
+        out = next((a for a, v in zip(arrays, inputs, strict=True) if v is place), place)
+        function(*arrays, out)
+        np.testing.assert_array_equal(out, expected, err_msg=f"{op!r} into an array")
+
+
+def _check_joins(
+    op: Operation, function: Callable[..., Any], inputs: Sequence[Any], expected: Any
+) -> None:
+    if len(inputs) > 1 and expected.ndim:
+        total = function(*inputs[:2])
+        for value in inputs[2:]:
+            function(total, value, total)
+        np.testing.assert_array_equal(total, expected, err_msg=f"{op!r} one by one")
 
 
 # -- gradients -----------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ def lines(made: Made) -> list[str]:
 
     code = made.linked[0].compiled.segments[0].lines
     plain = [line.partition("  #")[0].rstrip() for line in code]
-    return [re.sub(r"\b([vkc])\d+(_\d+)?\b", short, line) for line in plain]
+    return [re.sub(r"\b([vkco])\d+(_\d+)?\b", short, line) for line in plain]
 
 
 # -- what is written -------------------------------------------------------------------------------
@@ -82,10 +82,9 @@ def test_a_branch_is_an_if_and_drops_what_it_made(graph: Graph, x: Tensor) -> No
         "def segment_0(C, v0, v1):",
         "    if v0:",
         "        v2 = (-v1)",
-        "        v3 = (v2 * c4)",
+        "        o3(v2, c4, v2)",
+        "        v5 = v2",
         "        del v2",
-        "        v5 = v3",
-        "        del v3",
         "    else:",
         "        v5 = v1",
         "    del v1",

@@ -10,12 +10,12 @@ import pytest
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError, ProtocolError, UnimplementedError
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
+from actorsession.graph.frames import ROOT, Frame, frames_of, input_frame
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.ops.flow import dataflow
 from actorsession.plan.control_loops import with_control_loops
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.frames import ROOT, Frame, frames_of, input_frame
 from actorsession.plan.keys import parse_key
 from actorsession.plan.optimise import OptimiserSettings, optimise
 from actorsession.plan.partition import RECV, SEND, Partition, partition

@@ -304,6 +304,16 @@ def test_a_thread_that_is_in_a_run_may_not_enter_it_again(two_stages: Loaded) ->
     two_stages.run.leave()
 
 
+def test_a_run_is_entered_without_waiting_only_while_nobody_is_in_it(two_stages: Loaded) -> None:
+    assert two_stages.run.enter_nowait()
+    assert not two_stages.run.enter_nowait()
+    with pytest.raises(FailedPreconditionError, match="inside partial run 'h' continues that very"):
+        two_stages.run.enter()
+    two_stages.run.leave()
+    assert two_stages.run.enter_nowait()
+    two_stages.run.leave()
+
+
 def test_waiting_for_another_thread_has_a_limit(two_stages: Loaded) -> None:
     two_stages.run.enter()
     raised = in_thread(two_stages.run.enter, Deadline.after(0.01))

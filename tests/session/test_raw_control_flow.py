@@ -340,6 +340,23 @@ async def test_an_endless_loop_leaves_the_event_loop_to_others_and_can_be_cancel
         assert await session.run(one) == 1
 
 
+async def test_an_endless_loop_that_is_compiled_within_others_leaves_the_event_loop_too(
+    graph: Graph,
+) -> None:
+    """It stands on a way that nobody merges, so the engine runs what is around it."""
+    start = dataflow.switch(acts.constant(0), acts.placeholder("bool", [], name="p")).output_true
+    (loop,) = raw_while(lambda v, _: v[0] < 1, lambda v, _: [v[0] * 1], [start])
+    one = acts.constant(1)
+    async with acts.AsyncSession(graph=graph) as session:
+        task = asyncio.create_task(session.run(loop, {"p:0": True}))
+        for _ in range(20):
+            await asyncio.sleep(0)
+            assert await session.run(one) == 1
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
 async def test_closing_the_session_ends_an_endless_loop(graph: Graph) -> None:
     loop = endless()
     async with acts.AsyncSession(graph=graph) as session:

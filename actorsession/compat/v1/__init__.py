@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession import ops
 from actorsession.compat.v1 import (
     app,
     contrib,
@@ -22,13 +21,17 @@ from actorsession.compat.v1 import (
     io,
     logging,
     metrics,
+    nn,
+    operations,
     python,
     python_io,
     queue,
+    saved_model,
     test,
     train,
 )
 from actorsession.compat.v1 import text as compat
+from actorsession.compat.v1.devices import DeviceSpec
 from actorsession.compat.v1.former import batch_matmul, mul, neg, pack, sub, unpack
 from actorsession.compat.v1.forms import (
     as_dtype,
@@ -39,7 +42,9 @@ from actorsession.compat.v1.forms import (
     op_scope,
 )
 from actorsession.compat.v1.graphs import Graph, get_default_graph
+from actorsession.compat.v1.operations import *  # noqa: F403 - its __all__ is the list
 from actorsession.compat.v1.python.client import timeline as _timeline  # noqa: F401 - tf.python.client.timeline
+from actorsession.compat.v1.runs import RunMetadata, RunOptions
 from actorsession.compat.v1.sessions import InteractiveSession, Session
 from actorsession.compat.v1.settings import ConfigProto, GPUOptions, GraphOptions, OptimizerOptions
 from actorsession.compat.v1.template import make_template
@@ -54,7 +59,6 @@ from actorsession.compat.v1.tensors import (
     newaxis,
 )
 from actorsession.compat.v1.text import as_bytes, as_str, as_str_any, as_text
-from actorsession.config import RunMetadata, RunOptions
 from actorsession.errors import OpError, UnimplementedError
 from actorsession.graph.defaults import (
     add_to_collection,
@@ -63,7 +67,6 @@ from actorsession.graph.defaults import (
     get_collection,
     get_collection_ref,
 )
-from actorsession.graph.device import DeviceSpec
 from actorsession.graph.dimension import Dimension, dimension_value
 from actorsession.graph.dtypes import (
     QUANTISED,
@@ -102,7 +105,6 @@ from actorsession.interop import (
     make_ndarray,
     make_tensor_proto,
 )
-from actorsession.ops import *  # noqa: F403 - its __all__ is the list
 
 __all__ = [
     "VERSION", "AttrValue", "ConfigProto", "DType", "DeviceSpec", "Dimension", "GPUOptions", "Graph",
@@ -119,9 +121,10 @@ __all__ = [
     "get_collection", "get_collection_ref", "get_default_graph", "get_default_session",
     "get_static_value", "gfile", "graph_util", "half", "import_graph_def", "int8", "int16", "int32",
     "int64", "io", "is_numeric_tensor", "is_symbolic_tensor", "is_tensor", "logging", "make_ndarray",
-    "make_template", "make_tensor_proto", "metrics", "mul", "name_scope", "neg", "newaxis", "op_scope",
-    "pack", "python", "python_io", "queue", "reset_default_graph", "resource", "string", "sub", "test",
-    "train", "uint8", "uint16", "uint32", "uint64", "unpack", "variant", *ops.__all__,
+    "make_template", "make_tensor_proto", "metrics", "mul", "name_scope", "neg", "newaxis", "nn", "op_scope",
+    "pack", "python", "python_io", "queue", "reset_default_graph", "resource", "saved_model", "string",
+    "sub", "test", "train", "uint8", "uint16", "uint32", "uint64", "unpack", "variant",
+    *operations.__all__,
 ]  # fmt: skip
 
 __version__ = VERSION = "1.15.0"

@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Self
 
 from actorsession.errors import AlreadyExistsError, NotFoundError
 
@@ -28,14 +28,47 @@ def _known_errors(path: Any) -> Iterator[None]:
         raise AlreadyExistsError(f"{path}; File exists") from exc
 
 
-def GFile(name: str, mode: str = "r") -> IO[Any]:
+def GFile(name: str, mode: str = "r") -> _File:
     """Opens a file.
 
     Raises:
         NotFoundError: if it does not exist.
     """
     with _known_errors(name):
-        return open(name, mode, encoding=None if "b" in mode else "utf-8")
+        opened = open(name, mode, encoding=None if "b" in mode else "utf-8")  # noqa: SIM115
+    return _File(opened, name, mode)
+
+
+class _File:
+    """An open file: all that Python's has, and what TensorFlow's has beside."""
+
+    def __init__(self, opened: IO[Any], name: str, mode: str) -> None:
+        self._opened = opened
+        self.name = name
+        self.mode = mode
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._opened, name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._opened.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._opened)
+
+    next = __next__
+
+    def size(self) -> int:
+        """The length of the file in bytes."""
+        if not self._opened.closed and self._opened.writable():
+            self._opened.flush()
+        return os.path.getsize(self.name)
 
 
 FastGFile = GFile

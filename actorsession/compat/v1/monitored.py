@@ -8,8 +8,9 @@ checkpoint, and the step is run again. ``hooks`` has the hooks,
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,13 +21,14 @@ from actorsession.compat.v1.hooks import (
     SessionRunHook,
     SessionRunValues,
 )
+from actorsession.compat.v1.runs import RunMetadata
 from actorsession.compat.v1.session_creators import (
     ChiefSessionCreator,
     Scaffold,
     WorkerSessionCreator,
 )
 from actorsession.compat.v1.step_hooks import StepCounterHook
-from actorsession.config import RunMetadata, RunOptions
+from actorsession.config import RunOptions
 from actorsession.errors import AbortedError, OutOfRangeError, UnavailableError
 from actorsession.train import Coordinator, start_queue_runners
 
@@ -40,6 +42,36 @@ _LOST = (AbortedError, UnavailableError)
 _USE_DEFAULT = object()
 
 
+class _StepContext:
+    """What a function that ``MonitoredSession.run_step_fn`` calls is given.
+
+    Args:
+        session: the session itself, whose ``run`` calls no hooks.
+        run_with_hooks_fn: runs a step with all hooks.
+    """
+
+    def __init__(self, session: Any, run_with_hooks_fn: Callable[..., Any]) -> None:
+        self._session = session
+        self._run = run_with_hooks_fn
+
+    @property
+    def session(self) -> Any:
+        """The session without hooks."""
+        return self._session
+
+    def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
+        """As ``MonitoredSession.run``."""
+        return self._run(*args, **kwargs)
+
+    def request_stop(self) -> None:
+        """Ends the function and the training.
+
+        Raises:
+            StopIteration: always, for the block of the session.
+        """
+        raise StopIteration("step_fn has requested the iterations to stop.")
+
+
 class MonitoredSession:
     """A session with hooks, which is made anew when it is lost.
 
@@ -49,6 +81,7 @@ class MonitoredSession:
         stop_grace_period_secs: how long threads may take to end.
     """
 
+    StepContext = _StepContext
     _recovers = True
 
     def __init__(
@@ -103,11 +136,53 @@ class MonitoredSession:
         Raises:
             RuntimeError: if the session is closed, or two feed the same.
         """
+        return self._recovering(
+            lambda: self._run(SessionRunArgs(fetches, feed_dict, options), run_metadata)
+        )
+
+    def run_step_fn(self, step_fn: Callable[[_StepContext], Any]) -> Any:
+        """Calls a function that may run several steps, some of them without hooks.
+
+        A session that is lost is made anew, and the function called again.
+
+        Args:
+            step_fn: takes ``step_context``, and ``self`` before it if it is a method.
+
+        Returns:
+            What the function returns.
+
+        Raises:
+            TypeError: if it is no function.
+            ValueError: for one of other arguments.
+            RuntimeError: if the session is closed.
+            StopIteration: if it called ``request_stop``.
+        """
+        if not callable(step_fn):
+            raise TypeError(f"step_fn is a function, got {step_fn!r:.100}")
+        names = tuple(inspect.signature(step_fn).parameters)
+        if names not in {("step_context",), ("self", "step_context")}:
+            raise ValueError(
+                "step_fn may either have one step_context argument, or self and step_context; got "
+                f"{names}"
+            )
+        return self._recovering(
+            lambda: step_fn(
+                _StepContext(
+                    self._session,
+                    lambda fetches, feed_dict=None, options=None, run_metadata=None: self._run(
+                        SessionRunArgs(fetches, feed_dict, options), run_metadata
+                    ),
+                )
+            )
+        )
+
+    def _recovering(self, act: Callable[[], Any]) -> Any:
+        """Acts on the session, once more on a new one where it is lost."""
         if self._closed:
             raise RuntimeError("Run called even after should_stop requested.")
         while True:
             try:
-                return self._run(SessionRunArgs(fetches, feed_dict, options), run_metadata)
+                return act()
             except _LOST as exc:
                 if not self._recovers:
                     raise

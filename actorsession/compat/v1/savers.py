@@ -11,7 +11,6 @@ from typing import Any
 
 from actorsession import interop, train
 from actorsession.compat.v1.graphs import Graph, get_default_graph
-from actorsession.errors import UnimplementedError
 from actorsession.interop.training_protos import within_scope
 from actorsession.ops import GraphKeys
 
@@ -100,7 +99,7 @@ def export_meta_graph(
         collection_list: names of the collections to write, all if left out.
         as_text: whether the file has the text form.
         graph: the graph; the default graph if left out.
-        export_scope: must be left out: whole graphs are written.
+        export_scope: a name scope: only what is below it is written, and without it in the names.
         clear_devices: whether nodes forget the devices that were asked for.
         clear_extraneous_savers: accepted for TensorFlow's sake.
         strip_default_attrs: accepted for TensorFlow's sake.
@@ -108,15 +107,12 @@ def export_meta_graph(
         kwargs: accepted for TensorFlow's sake.
 
     Raises:
-        UnimplementedError: with an ``export_scope``.
         ValueError: for a graph that has no such form.
     """
-    if export_scope:
-        raise UnimplementedError(f"whole graphs are exported, not a scope such as {export_scope!r}")
     said = interop.saver_to_proto(saver_def)
     return interop.export_meta_graph(
         filename, meta_info_def, graph_def, said, collection_list, as_text,
-        graph if graph is not None else get_default_graph(), clear_devices,
+        graph if graph is not None else get_default_graph(), clear_devices, export_scope,
     )  # fmt: skip
 
 
@@ -132,7 +128,8 @@ def import_meta_graph(
         meta_graph_or_file: a ``MetaGraphDef``, or the path of a ``.meta`` file.
         clear_devices: whether the devices that were asked for are left out.
         import_scope: a name scope to build it in.
-        kwargs: accepted for TensorFlow's sake.
+        kwargs: ``input_map``, tensors to read instead of outputs of the graph, as for ``import_graph_def``;
+            any others are accepted for TensorFlow's sake.
 
     Returns:
         A saver for its variables: that of the file, else a new one; nothing without variables.
@@ -142,7 +139,9 @@ def import_meta_graph(
         ValueError: if the graph cannot be imported.
         NotFoundError: for operation types that are not registered.
     """
-    found = interop.import_meta_graph(meta_graph_or_file, clear_devices, import_scope)
+    found = interop.import_meta_graph(
+        meta_graph_or_file, clear_devices, import_scope, kwargs.get("input_map")
+    )
     if found.saver_def is not None:
         return Saver(saver_def=within_scope(found.saver_def, found.import_scope))
     graph: Graph = get_default_graph()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import actorsession.session as ours
 from actorsession import interop
 from actorsession.compat.v1.graphs import adopted, get_default_graph
 from actorsession.compat.v1.settings import as_settings
+from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph
 
 __all__ = ["InteractiveSession", "Session"]
@@ -28,12 +30,14 @@ class Session(ours.Session):
 
     @property
     def graph_def(self) -> interop.GraphDef:
-        """The graph as TensorFlow's message."""
-        return interop.graph_def_of(self.graph, add_shapes=True)
+        """The graph as TensorFlow's message, with shapes if ``graph_options.infer_shapes`` is set."""
+        return _graph_def(self)
 
 
 class InteractiveSession(ours.InteractiveSession):
     """``actorsession.InteractiveSession`` with settings that may have been filled in.
+
+    As in TensorFlow, only what a run needs is placed, so a bad device elsewhere in a notebook is no matter.
 
     Args:
         target: as for ``Session``.
@@ -42,10 +46,22 @@ class InteractiveSession(ours.InteractiveSession):
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
-        graph = get_default_graph() if graph is None else adopted(graph)
-        super().__init__(target, graph, as_settings(config))
+        get_default_graph()  # which becomes one of TensorFlow's language, if the session takes it
+        settings = as_settings(config)
+        if not target and (settings is None or isinstance(settings, ConfigProto)):
+            settings = _placing_what_runs(settings or ConfigProto())
+        super().__init__(target, None if graph is None else adopted(graph), settings)
 
     @property
     def graph_def(self) -> interop.GraphDef:
-        """The graph as TensorFlow's message."""
-        return interop.graph_def_of(self.graph, add_shapes=True)
+        """The graph as TensorFlow's message, with shapes if ``graph_options.infer_shapes`` is set."""
+        return _graph_def(self)
+
+
+def _placing_what_runs(config: ConfigProto) -> ConfigProto:
+    return replace(config, graph_options=replace(config.graph_options, place_pruned_graph=True))
+
+
+def _graph_def(session: Any) -> interop.GraphDef:
+    shapes = session._config.graph_options.infer_shapes
+    return interop.graph_def_of(session.graph, add_shapes=shapes)

@@ -8,7 +8,7 @@ is made of it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, ClassVar
 
@@ -30,7 +30,7 @@ class Message:
 
     _made_of: ClassVar[Any]
     _messages: ClassVar[Mapping[str, type[Message]]] = {}
-    _constants: ClassVar[Mapping[str, Any]] = {}
+    _lists: ClassVar[Mapping[str, type[Message]]] = {}
 
     def __init__(self, **values: Any) -> None:
         object.__setattr__(self, "_values", {})
@@ -43,12 +43,17 @@ class Message:
         values: dict[str, Any] = self.__dict__["_values"]
         self._check(name)
         if name not in values:
-            kind = self._messages.get(name)
-            values[name] = kind() if kind is not None else _default(self._made_of, name)
+            if name in self._lists:
+                values[name] = Repeated(self._lists[name])
+            else:
+                kind = self._messages.get(name)
+                values[name] = kind() if kind is not None else _default(self._made_of, name)
         return values[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
         self._check(name)
+        if name in self._lists:
+            value = Repeated(self._lists[name], value)
         self.__dict__["_values"][name] = value
 
     def _check(self, name: str) -> None:
@@ -60,8 +65,26 @@ class Message:
             )
 
     def CopyFrom(self, other: Message) -> None:
-        """Takes over all that another message of this kind says."""
-        self.__dict__["_values"] = dict(other.__dict__["_values"])
+        """Takes over all that another message of this kind says, and nothing else."""
+        self.__dict__["_values"] = {}
+        self.MergeFrom(other)
+
+    def MergeFrom(self, other: Message) -> None:
+        """Takes over what another message of this kind says: lists are appended, maps and messages merged."""
+        for name, value in other.__dict__["_values"].items():
+            if isinstance(value, Message):
+                getattr(self, name).MergeFrom(value)
+            elif isinstance(value, list):
+                getattr(self, name).extend(value)
+            elif isinstance(value, dict):
+                getattr(self, name).update(value)
+            else:
+                setattr(self, name, value)
+
+    def ClearField(self, name: str) -> None:
+        """Gives a field its default again."""
+        self._check(name)
+        self.__dict__["_values"].pop(name, None)
 
     def HasField(self, name: str) -> bool:
         """Whether a field was filled in."""
@@ -73,9 +96,33 @@ class Message:
         values = self.__dict__["_values"].items()
         return self._made_of(**{name: as_settings(value) for name, value in values})
 
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other.frozen() == self.frozen()
+
+    __hash__ = None  # type: ignore[assignment]  # what may change is no key
+
     def __repr__(self) -> str:
         said = ", ".join(f"{k}={v!r}" for k, v in self.__dict__["_values"].items())
         return f"{type(self).__name__}({said})"
+
+
+class Repeated(list[Any]):
+    """A list of messages, which makes them too.
+
+    Args:
+        kind: class of the messages.
+        messages: what it begins with.
+    """
+
+    def __init__(self, kind: type[Message], messages: Iterable[Any] = ()) -> None:
+        super().__init__(messages)
+        self._kind = kind
+
+    def add(self, **values: Any) -> Any:
+        """Appends a message and returns it, to be filled in."""
+        made = self._kind(**values)
+        self.append(made)
+        return made
 
 
 def _default(kind: Any, name: str) -> Any:
@@ -91,7 +138,9 @@ def _default(kind: Any, name: str) -> Any:
 
 
 def as_settings(value: Any) -> Any:
-    """A message as our settings; anything else as it is."""
+    """A message as our settings, and a list of messages as a list of those; anything else as it is."""
+    if isinstance(value, Repeated):
+        return [as_settings(item) for item in value]
     return value.frozen() if isinstance(value, Message) else value
 
 
@@ -121,11 +170,20 @@ class GraphOptions(Message):
     _messages: ClassVar[Mapping[str, type[Message]]] = {"optimizer_options": OptimizerOptions}
 
 
+class ThreadPoolOptionProto(Message):
+    """A pool of threads; fields of ``actorsession.ThreadPoolOptionProto``."""
+
+    _made_of = settings.ThreadPoolOptionProto
+
+
 class ConfigProto(Message):
     """How a session is set up; fields of ``actorsession.ConfigProto``."""
 
     _made_of = settings.ConfigProto
     _messages: ClassVar[Mapping[str, type[Message]]] = {"graph_options": GraphOptions}
+    _lists: ClassVar[Mapping[str, type[Message]]] = {
+        "session_inter_op_thread_pool": ThreadPoolOptionProto
+    }
 
     def __getattr__(self, name: str) -> Any:
         if name == "gpu_options":

@@ -15,11 +15,14 @@ import tempfile
 import unittest
 from collections.abc import Iterator, Mapping
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from actorsession import ops
+from actorsession.compat.v1.assertions import Assertions
 from actorsession.compat.v1.graphs import get_default_graph
+from actorsession.compat.v1.local_clusters import create_local_cluster
 from actorsession.compat.v1.sessions import Session
 from actorsession.errors import OpError
 from actorsession.graph.evaluation import get_default_session
@@ -27,9 +30,10 @@ from actorsession.graph.graph import reset_default_graph
 from actorsession.graph.operation import Tensor
 
 __all__ = [
-    "TestCase", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name",
+    "TestCase", "assert_equal_graph_def", "compute_gradient", "compute_gradient_error",
+    "create_local_cluster", "get_temp_dir", "gpu_device_name",
     "is_built_with_cuda", "is_built_with_gpu_support", "is_built_with_rocm", "is_built_with_xla",
-    "is_gpu_available", "main",
+    "is_gpu_available", "main", "mock",
 ]  # fmt: skip
 
 _SEED = 87654321  # of graphs in tests, as in TensorFlow
@@ -77,14 +81,34 @@ def is_built_with_cuda() -> bool:
 is_built_with_gpu_support = is_built_with_rocm = is_built_with_xla = is_built_with_cuda
 
 
-class TestCase(unittest.TestCase):
+def assert_equal_graph_def(
+    actual: Any, expected: Any, checkpoint_v2: bool = False, hash_table_shared_name: bool = False
+) -> None:
+    """That two graphs as messages have equal nodes, in whatever order.
+
+    Args:
+        actual: one.
+        expected: the other.
+        checkpoint_v2: accepted for TensorFlow's sake.
+        hash_table_shared_name: likewise.
+
+    Raises:
+        AssertionError: saying what differs.
+    """
+    found, wanted = ({node.name: str(node) for node in g.node} for g in (actual, expected))
+    unittest.TestCase().assertEqual(found, wanted)
+
+
+class TestCase(Assertions):
     """A test with sessions; every test starts with an empty default graph and fixed seeds."""
+
+    # Here, for cases whose own ``setUp`` does not call this one.
+    _cached: Session | None = None
+    _folder: str | None = None
 
     def setUp(self) -> None:
         """Empties the default graph, and sets seeds."""
         super().setUp()
-        self._cached: Session | None = None
-        self._folder: str | None = None
         random.seed(_SEED)
         np.random.seed(_SEED)
         with contextlib.suppress(AssertionError):  # inside a block that set the default graph
@@ -216,66 +240,6 @@ class TestCase(unittest.TestCase):
         one, other = _comparable(self._value(a)), _comparable(self._value(b))
         self.assertEqual(one.shape, other.shape, msg)
         np.testing.assert_array_equal(one, other, err_msg=str(msg or ""))
-
-    def assertNotAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:
-        """That two arrays or tensors differ somewhere."""
-        self.assertFalse(np.array_equal(self._value(a), self._value(b)), msg)
-
-    def assertNotAllClose(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: Any = None
-    ) -> None:
-        """That two arrays or tensors differ somewhere by more than is allowed."""
-        self.assertFalse(np.allclose(self._value(a), self._value(b), rtol, atol), msg)
-
-    def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
-        """That all elements are greater than a number."""
-        self.assertTrue(np.all(np.asarray(self._value(a)) > comparison_target))
-
-    def assertAllLess(self, a: Any, comparison_target: Any) -> None:
-        """That all elements are less than a number."""
-        self.assertTrue(np.all(np.asarray(self._value(a)) < comparison_target))
-
-    def assertAllInRange(
-        self,
-        target: Any,
-        lower_bound: Any,
-        upper_bound: Any,
-        open_lower_bound: bool = False,
-        open_upper_bound: bool = False,
-    ) -> None:
-        """That all elements lie between two numbers."""
-        found = np.asarray(self._value(target))
-        above = found > lower_bound if open_lower_bound else found >= lower_bound
-        below = found < upper_bound if open_upper_bound else found <= upper_bound
-        self.assertTrue(np.all(above & below), f"not in range: {found!r}")
-
-    def assertNear(self, f1: float, f2: float, err: float, msg: Any = None) -> None:
-        """That two numbers are as near as ``err``."""
-        self.assertLessEqual(abs(f1 - f2), err, msg)
-
-    def assertArrayNear(self, farray1: Any, farray2: Any, err: float, msg: Any = None) -> None:
-        """That numbers of two sequences are as near as ``err``, each to its own."""
-        self.assertEqual(len(farray1), len(farray2), msg)
-        for one, other in zip(farray1, farray2, strict=True):
-            self.assertNear(float(one), float(other), err, msg)
-
-    def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: float, msg: Any = None) -> None:
-        """That two arrays are as near as ``err`` by the norm of their difference."""
-        one, other = np.asarray(ndarray1), np.asarray(ndarray2)
-        self.assertEqual(one.shape, other.shape, msg)
-        self.assertLess(float(np.linalg.norm(one - other)), err, msg)
-
-    def assertShapeEqual(self, np_array: Any, tf_tensor: Tensor, msg: Any = None) -> None:
-        """That a tensor has the static shape of an array."""
-        self.assertEqual(list(np_array.shape), tf_tensor.shape.as_list(), msg)
-
-    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
-        """That an array or tensor has elements of a type."""
-        self.assertEqual(np.asarray(self._value(target)).dtype, np.dtype(expected_dtype))
-
-    def assertStartsWith(self, actual: str, expected_start: str, msg: Any = None) -> None:
-        """That a text begins with another."""
-        self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r:.200}")
 
     @contextlib.contextmanager
     def assertRaisesWithPredicateMatch(

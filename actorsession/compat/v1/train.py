@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from actorsession.compat.v1 import queue_runner
 from actorsession.compat.v1.checkpoint_hooks import CheckpointSaverHook, CheckpointSaverListener
+from actorsession.compat.v1.checkpoint_waits import checkpoints_iterator
 from actorsession.compat.v1.clusters import ClusterSpec
 from actorsession.compat.v1.hooks import (
     FeedFnHook,
@@ -185,6 +186,7 @@ __all__ = [
     "batch",
     "batch_join",
     "checkpoint_exists",
+    "checkpoints_iterator",
     "cosine_decay",
     "cosine_decay_restarts",
     "create_global_step",

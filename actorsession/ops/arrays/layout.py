@@ -23,9 +23,9 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import Dim, TensorShape
-from actorsession.graph.static import get_static_value
 from actorsession.ops.arrays.dimensions import rank, shape, shape_tensor
 from actorsession.ops.build import constant, convert_to_tensor, make_of, make_one
+from actorsession.ops.partial import refine_padded, refine_tiled
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
@@ -200,7 +200,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
         if isinstance(multiples, (list, tuple)) and not len(multiples):
             multiples = np.zeros(0, np.int32)  # alone it would be floats
         times = convert_to_tensor(multiples, name="multiples", graph=value.graph)
-        return make_one("Tile", [value, times], None, scope)
+        return refine_tiled(make_one("Tile", [value, times], None, scope))
 
 
 def _infer_tile(ctx: InferContext) -> list[TensorSpec]:
@@ -291,16 +291,16 @@ def pad(
     kind = mode.upper()
     if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
         raise ValueError(f"pad: mode is CONSTANT, REFLECT or SYMMETRIC, got {mode!r}")
-    # As in TensorFlow, which gives the result its shape by it.
-    get_static_value(paddings, partial=True)
     with value.graph.name_scope(name or "Pad") as scope:
         margins = convert_to_tensor(paddings, name="paddings", graph=value.graph)
         if kind != "CONSTANT":
-            return make_one("MirrorPad", [value, margins], {"mode": kind}, scope)
-        if not hasattr(constant_values, "_as_graph_element") and constant_values == 0:
-            return make_one("Pad", [value, margins], None, scope)
-        filler = convert_to_tensor(constant_values, value.dtype, graph=value.graph)
-        return make_one("PadV2", [value, margins, filler], None, scope)
+            made = make_one("MirrorPad", [value, margins], {"mode": kind}, scope)
+        elif not hasattr(constant_values, "_as_graph_element") and constant_values == 0:
+            made = make_one("Pad", [value, margins], None, scope)
+        else:
+            filler = convert_to_tensor(constant_values, value.dtype, graph=value.graph)
+            made = make_one("PadV2", [value, margins, filler], None, scope)
+    return refine_padded(made, paddings)
 
 
 def margins_of(value: Any) -> list[tuple[int, int]]:

@@ -26,6 +26,7 @@ from actorsession.graph.registry import (
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one, to_array
+from actorsession.ops.partial import refine
 from actorsession.ops.shape_operands import (
     constant_ints,
     ints,
@@ -218,7 +219,7 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         index = convert_to_tensor(indices, name="indices", graph=graph)
         dims = convert_to_tensor(shape, index.dtype, "shape", graph=graph)
         values = convert_to_tensor(updates, name="updates", graph=graph)
-        return make_one("ScatterNd", [index, values, dims], None, scope)
+        return refine(make_one("ScatterNd", [index, values, dims], None, scope), dims)
 
 
 def _infer_scatter_nd(ctx: InferContext) -> list[TensorSpec]:

@@ -19,6 +19,7 @@ from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpD
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops.arrays.strided import MASKS, index_text, strided_shape, strided_slice
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make_one
+from actorsession.ops.partial import partial_ints, refine_by
 from actorsession.ops.shape_operands import (
     Ints,
     constant_ints,
@@ -57,7 +58,11 @@ def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tenso
                 make_one("Cast", [t], {"DstT": int64}) if t.dtype is int32 else t
                 for t in (starts, sizes)
             )
-        return make_one("Slice", [tensor, starts, sizes], None, scope, graph)
+        box = make_one("Slice", [tensor, starts, sizes], None, scope, graph)
+    dims, begins, extents = tensor.shape.sizes, partial_ints(starts), partial_ints(sizes)
+    if dims is None or begins is None or extents is None:
+        return box
+    return refine_by(box, [_box_dim(*e) for e in zip(dims, begins, extents, strict=True)])
 
 
 def _infer_slice(ctx: InferContext) -> list[TensorSpec]:

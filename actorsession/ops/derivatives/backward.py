@@ -24,12 +24,13 @@ from actorsession.ops.build import make_one
 from actorsession.ops.derivatives.registry import gradient_of, takes_slices
 from actorsession.ops.flow import control
 from actorsession.ops.flow.extensions import Construct, flush_constructs
+from actorsession.ops.flow.stand_ins import add_stand_ins, sources
 from actorsession.ops.indexed_slices import IndexedSlices, SparseGradient, add_slices, to_dense
 from actorsession.ops.lists.sums import add_lists
 
 __all__ = [
-    "Backward", "beside", "carries_gradient", "connect", "extending", "gradients_within", "is_wanted",
-    "note_change", "sum_gradients",
+    "Backward", "beside", "carries_gradient", "connect", "extending", "gradient_source",
+    "gradients_within", "is_wanted", "note_change", "sum_gradients",
 ]  # fmt: skip
 
 # Ops whose gradient only passes on what it gets, so that slices need not be made dense for them.
@@ -64,10 +65,14 @@ def connect(
         The tensors that depend on some ``x``, and the operations that pass gradients to them, in
         building order.
     """
+    xs = list(xs)
     connected = {x for x in xs if carries_gradient(x.dtype)}
     path = []
-    for op in _upstream(ys, within):
-        if gradient_of(op) is NOT_DIFFERENTIABLE or connected.isdisjoint(op.inputs):
+    found = _upstream(ys, within)
+    if within is None and found and add_stand_ins(found, connected):
+        found = _upstream(ys, within)
+    for op in found:
+        if gradient_of(op) is NOT_DIFFERENTIABLE or connected.isdisjoint(sources(op)):
             continue
         reached = [t for t in op.outputs if carries_gradient(t.dtype) and t not in stops]
         if reached:
@@ -81,11 +86,31 @@ def _upstream(ys: Sequence[Tensor], within: Collection[Operation] | None) -> lis
     found = {y.op for y in ys if within is None or y.op in within}
     waiting = list(found)
     while waiting:
-        for tensor in waiting.pop().inputs:
+        for tensor in sources(waiting.pop()):
             if tensor.op not in found and (within is None or tensor.op in within):
                 found.add(tensor.op)
                 waiting.append(tensor.op)
-    return sorted(found, key=lambda op: op.number)
+    order = sorted(found, key=lambda op: op.number)
+    stand_ins = order[0].graph.stand_ins if order else {}
+    return order if stand_ins.keys().isdisjoint(found) else _in_order(order, found)
+
+
+def _in_order(order: Sequence[Operation], found: Collection[Operation]) -> list[Operation]:
+    """Operations with what they are made of first: what stands in for a loop was built after it."""
+    done: dict[Operation, bool] = {}  # False while its sources are being visited
+    made: list[Operation] = []
+    for root in order:
+        stack = [root]
+        while stack:
+            op = stack[-1]
+            waiting = [t.op for t in sources(op) if t.op in found and t.op not in done]
+            if waiting and op not in done:
+                done[op] = False
+                stack.extend(waiting)
+            elif not done.get(stack.pop()):
+                done[op] = True
+                made.append(op)
+    return made
 
 
 # -- the way back --------------------------------------------------------------------------------
@@ -146,6 +171,12 @@ class Backward:
         """
         grads = [None if t in self.stops else self.total(t) for t in op.outputs]
         if all(g is None for g in grads):
+            return
+        if op in self._graph.stand_ins:
+            (stand_in,) = sources(op)
+            (grad,) = grads
+            if grad is not None and stand_in in self.connected:
+                self.add(stand_in, grad)
             return
         gradient = gradient_of(op)
         if gradient is None:
@@ -253,14 +284,28 @@ _ASKED: ContextVar[Backward] = ContextVar("actorsession_gradients_asked")
 _CHANGED: ContextVar[list[Construct]] = ContextVar("actorsession_constructs_changed")
 
 
+_SOURCE: ContextVar[str] = ContextVar("actorsession_gradients_source", default="")
+
+
+def gradient_source() -> str:
+    """What tells the gradients that are being built from those of any other call."""
+    return _SOURCE.get()
+
+
 @contextlib.contextmanager
-def extending(graph: Graph) -> Iterator[None]:
-    """A block in which gradients may add to loops and branches; their nodes change when it ends."""
+def extending(graph: Graph, source: str = "") -> Iterator[None]:
+    """A block in which gradients may add to loops and branches; their nodes change when it ends.
+
+    Args:
+        graph: the graph.
+        source: what ``gradient_source`` gives in it.
+    """
     changed: list[Construct] = []
     with graph.growing():
-        token = _CHANGED.set(changed)
+        token, named = _CHANGED.set(changed), _SOURCE.set(source)
         try:
             yield
         finally:
             _CHANGED.reset(token)
+            _SOURCE.reset(named)
             flush_constructs(changed)

@@ -53,7 +53,7 @@ def gradients(
 
     Args:
         ys: a tensor or a list of tensors.
-        xs: a tensor or variable, or a list of them.
+        xs: a tensor or variable, or a list of them; on other values nothing depends.
         grad_ys: what the gradient of each ``y`` starts from, of its dtype and shape; ones if left
             out.
         name: name scope of the new operations.
@@ -74,7 +74,7 @@ def gradients(
         ValueError: for another number of ``grad_ys`` than of ``ys``, a ``grad_y`` of impossible
             shape, tensors of different graphs, or another ``aggregation_method``.
         TypeError: for a ``grad_y`` of another dtype than its ``y``, complex ``ys`` without
-            ``grad_ys``, ``ys`` that are ``None``, or ``xs`` that are no tensors.
+            ``grad_ys``, ``ys`` that are ``None``, or ``xs`` that are no values.
     """
     if ys is None:
         raise TypeError("gradients are of tensors, got None")
@@ -90,13 +90,13 @@ def gradients(
     points = [_point(x) for x in sources]
     stops = frozenset(_point(t) for t in _as_list(stop_gradients))
     graph = _one_graph([*targets, *points, *stops])
-    with graph.as_default(), graph.name_scope("gradients" if name is None else name):
+    with graph.as_default(), graph.name_scope("gradients" if name is None else name) as scope:
         starts = _start_gradients(
             graph, targets, _as_list(grad_ys), grad_ys is None, colocate_gradients_with_ops
         )
         connected, path = connect(targets, points, stops)
         backward = Backward(graph, connected, stops, colocate_gradients_with_ops, gate_gradients)
-        with extending(graph):
+        with extending(graph, scope.rstrip("/")):
             found = backward.run(targets, starts, path, points)
         if unconnected is UnconnectedGradients.ZERO:
             return [_zeros(x) if g is None else g for x, g in zip(sources, found, strict=True)]
@@ -116,12 +116,8 @@ def _point(x: Any) -> Tensor:
     """Where the gradient of ``x`` gathers: a variable's is that of its handle."""
     if isinstance(x, Variable):
         return x.handle
-    if isinstance(x, Tensor):
-        return x
-    raise TypeError(
-        "gradients are taken with respect to tensors and variables, "
-        f"got {type(x).__name__}: {x!r:.100}"
-    )
+    # A value is a constant of which nothing depends.
+    return x if isinstance(x, Tensor) else convert_to_tensor(x)
 
 
 def _one_graph(tensors: Sequence[Tensor]) -> Graph:

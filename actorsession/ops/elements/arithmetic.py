@@ -19,6 +19,7 @@ from actorsession.graph.dtypes import bool_, int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor, register_overload
 from actorsession.graph.registry import (
+    Array,
     Gradient,
     InferContext,
     Kernel,
@@ -49,6 +50,7 @@ from actorsession.ops.operands import (
     merged_shape,
     register_binary,
     scalar_like,
+    writes,
 )
 from actorsession.ops.shape_operands import elements, with_boxed
 
@@ -111,13 +113,18 @@ def _squared_difference_kernel(ctx: KernelContext) -> Kernel:
     return squared_difference
 
 
+def _squared_difference_into(x: Any, y: Any, out: Array) -> None:
+    np.subtract(x, y, out)
+    np.multiply(out, out, out)
+
+
 def _difference_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
     back = (grad + grad) * (x - y)
     return back, -back
 
 
 _add_back = summed(lambda x, y, z, grad: (grad, grad))
-register_binary("AddV2", "iufc", lambda ctx: operator.add, _add_back, "({0} + {1})")
+register_binary("AddV2", "iufc", lambda ctx: operator.add, _add_back, "({0} + {1})", np.add)
 register(
     OpDef(
         name="Add",
@@ -127,10 +134,16 @@ register(
         emit=lambda ctx, args: (
             None if ctx.inputs[0].dtype.kind == "s" else f"({args[0]} + {args[1]})"
         ),
+        into=writes(np.add),
     )
 )
 register_binary(
-    "Sub", "iufc", lambda ctx: operator.sub, summed(lambda x, y, z, g: (g, -g)), "({0} - {1})"
+    "Sub",
+    "iufc",
+    lambda ctx: operator.sub,
+    summed(lambda x, y, z, g: (g, -g)),
+    "({0} - {1})",
+    np.subtract,
 )
 register_binary(
     "Mul",
@@ -138,8 +151,15 @@ register_binary(
     lambda ctx: operator.mul,
     summed(lambda x, y, z, g: (multiply(g, conj(y)), multiply(g, conj(x)))),
     "({0} * {1})",
+    np.multiply,
 )
-register_binary("SquaredDifference", "iufc", _squared_difference_kernel, summed(_difference_back))
+register_binary(
+    "SquaredDifference",
+    "iufc",
+    _squared_difference_kernel,
+    summed(_difference_back),
+    into=_squared_difference_into,
+)
 
 
 # -- powers --------------------------------------------------------------------------------------
@@ -248,9 +268,14 @@ register_binary(
     "iuf",
     _extremum_kernel(np.maximum, operator.ge),
     _extremum_gradient(greater_equal),
+    into=lambda x, y, out: np.maximum(x, y, out=out),  # numpy wants the word for this one
 )
 register_binary(
-    "Minimum", "iuf", _extremum_kernel(np.minimum, operator.le), _extremum_gradient(less_equal)
+    "Minimum",
+    "iuf",
+    _extremum_kernel(np.minimum, operator.le),
+    _extremum_gradient(less_equal),
+    into=lambda x, y, out: np.minimum(x, y, out=out),
 )
 
 
@@ -313,6 +338,7 @@ register(
         kernel=_add_n_kernel,
         gradient=lambda op, grad: [grad] * len(op.inputs),
         emit=_emit_add_n,
+        joins=np.add,
     )
 )
 

@@ -34,6 +34,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.operands import writes
 
 __all__ = [
     "cast", "to_bfloat16", "to_complex64", "to_complex128", "to_double", "to_float", "to_int32",
@@ -117,6 +118,14 @@ def _kernel(ctx: KernelContext) -> Kernel:
     return lambda x: x.astype(np_dtype)
 
 
+def _into(ctx: KernelContext) -> Kernel | None:
+    return None if ctx.attrs.get("Truncate") else writes(_converted)(ctx)
+
+
+def _converted(x: Any, out: Array) -> None:
+    np.copyto(out, x, casting="unsafe")
+
+
 def _truncated(x: Array, target: DType) -> Array:
     """``x`` in another floating type, rounded towards 0; a finite value never becomes infinite."""
     if x.dtype == np.float32 and target is bfloat16:
@@ -166,6 +175,7 @@ register(
         kernel=_kernel,
         gradient=_gradient,
         attrs={"DstT": REQUIRED, "Truncate": False},
+        into=_into,
         static_value=_static_value,
     )
 )

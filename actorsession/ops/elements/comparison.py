@@ -20,7 +20,7 @@ from actorsession.graph.operation import Tensor, register_overload
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, OpDef, register
 from actorsession.ops.build import convert_all
 from actorsession.ops.elements.selection import where, where_v2
-from actorsession.ops.operands import binary, check_dtype, compare, infer_like, unary
+from actorsession.ops.operands import binary, check_dtype, compare, infer_like, unary, writes
 from actorsession.ops.shape_operands import boxed
 
 __all__ = [
@@ -68,9 +68,13 @@ def _register_comparison(
     kinds: str,
     symbol: str,
     function: Kernel,
+    into: Kernel,
     attrs: Mapping[str, Any] | None = None,
 ) -> None:
-    """Registers a comparison; ``function`` is Python's operator, which ``symbol`` writes inline."""
+    """Registers a comparison; ``function`` is Python's operator, which ``symbol`` writes inline.
+
+    ``into`` is numpy's.
+    """
 
     def of_strings(x: Any, y: Any) -> Any:
         # Plain bytes of rank 0 compare to a Python bool, and numpy would strip their trailing
@@ -87,6 +91,7 @@ def _register_comparison(
             emit=lambda ctx, args: (
                 None if ctx.inputs[0].dtype.kind == "s" else f"({args[0]} {symbol} {args[1]})"
             ),
+            into=writes(into),
         )
     )
 
@@ -94,12 +99,12 @@ def _register_comparison(
 # TensorFlow writes this attribute into graphs; shapes that do not fit are an error here either way.
 _SHAPES = {"incompatible_shape_error": True}
 
-_register_comparison("Equal", "biufcs", "==", operator.eq, _SHAPES)
-_register_comparison("NotEqual", "biufcs", "!=", operator.ne, _SHAPES)
-_register_comparison("Less", "iuf", "<", operator.lt)
-_register_comparison("LessEqual", "iuf", "<=", operator.le)
-_register_comparison("Greater", "iuf", ">", operator.gt)
-_register_comparison("GreaterEqual", "iuf", ">=", operator.ge)
+_register_comparison("Equal", "biufcs", "==", operator.eq, np.equal, _SHAPES)
+_register_comparison("NotEqual", "biufcs", "!=", operator.ne, np.not_equal, _SHAPES)
+_register_comparison("Less", "iuf", "<", operator.lt, np.less)
+_register_comparison("LessEqual", "iuf", "<=", operator.le, np.less_equal)
+_register_comparison("Greater", "iuf", ">", operator.gt, np.greater)
+_register_comparison("GreaterEqual", "iuf", ">=", operator.ge, np.greater_equal)
 
 
 # -- logic ---------------------------------------------------------------------------------------
@@ -126,7 +131,7 @@ def logical_not(x: Any, name: str | None = None) -> Tensor:
     return unary("LogicalNot", x, name)
 
 
-def _register_logic(name: str, infer: Any, function: Kernel, form: str) -> None:
+def _register_logic(name: str, infer: Any, function: Kernel, form: str, into: Kernel) -> None:
     register(
         OpDef(
             name=name,
@@ -134,14 +139,15 @@ def _register_logic(name: str, infer: Any, function: Kernel, form: str) -> None:
             kernel=lambda ctx: function,
             gradient=NOT_DIFFERENTIABLE,
             emit=lambda ctx, args: form.format(*args),
+            into=writes(into),
         )
     )
 
 
 # The bitwise operators: on bools they are the logical ones, and those have no operators.
-_register_logic("LogicalAnd", compare("b"), operator.and_, "({0} & {1})")
-_register_logic("LogicalOr", compare("b"), operator.or_, "({0} | {1})")
-_register_logic("LogicalNot", infer_like("b"), operator.invert, "(~{0})")
+_register_logic("LogicalAnd", compare("b"), operator.and_, "({0} & {1})", np.bitwise_and)
+_register_logic("LogicalOr", compare("b"), operator.or_, "({0} | {1})", np.bitwise_or)
+_register_logic("LogicalNot", infer_like("b"), operator.invert, "(~{0})", np.invert)
 
 
 # -- predicates ----------------------------------------------------------------------------------
@@ -174,6 +180,7 @@ def _register_predicate(name: str, function: Kernel) -> None:
             infer=_infer_predicate,
             kernel=lambda ctx: function,
             gradient=NOT_DIFFERENTIABLE,
+            into=writes(function),
         )
     )
 

@@ -140,7 +140,12 @@ def _quotient_back(x: Tensor, y: Tensor, z: Tensor, grad: Tensor) -> tuple[Tenso
 
 
 register_binary(
-    "RealDiv", "fc", lambda ctx: operator.truediv, summed(_quotient_back), "({0} / {1})"
+    "RealDiv",
+    "fc",
+    lambda ctx: operator.truediv,
+    summed(_quotient_back),
+    "({0} / {1})",
+    np.true_divide,
 )
 register_binary("Div", "iufc", _div_kernel, summed(_quotient_back))
 register_binary("FloorDiv", "iuf", _floordiv_kernel, NOT_DIFFERENTIABLE)

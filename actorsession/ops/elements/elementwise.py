@@ -27,7 +27,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.ops.build import convert_to_tensor, make_one
-from actorsession.ops.operands import by_rank, infer_like, unary
+from actorsession.ops.operands import by_rank, infer_like, unary, writes
 
 __all__ = [
     "abs", "ceil", "conj", "cos", "exp", "expm1", "floor", "log", "log1p", "negative",
@@ -43,6 +43,7 @@ def _register(
     *,
     scalar: Kernel | None = None,
     emit: str | None = None,
+    into: Kernel | None = None,
 ) -> None:
     """Registers an op of one input whose result has its dtype and shape.
 
@@ -53,7 +54,10 @@ def _register(
         gradient: its gradient.
         scalar: computes it for scalars, where that is a different function.
         emit: format of an inline expression.
+        into: computes it into an array; ``function`` if that is a ufunc.
     """
+    if isinstance(function, np.ufunc):
+        into = function
 
     def kernel(ctx: KernelContext) -> Kernel:
         return function if scalar is None else by_rank(ctx, scalar, function)
@@ -65,6 +69,7 @@ def _register(
             kernel=kernel,
             gradient=gradient,
             emit=None if emit is None else lambda ctx, args: emit.format(*args),
+            into=None if into is None else writes(into),
         )
     )
 
@@ -131,8 +136,8 @@ def _zeros(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
     return [make_one("ZerosLike", [op.inputs[0]])]
 
 
-_register("Neg", "ifc", operator.neg, lambda op, grad: [-grad], emit="(-{0})")
-_register("Abs", "if", operator.abs, lambda op, grad: [grad * sign(op.inputs[0])])
+_register("Neg", "ifc", operator.neg, lambda op, grad: [-grad], emit="(-{0})", into=np.negative)
+_register("Abs", "if", operator.abs, lambda op, grad: [grad * sign(op.inputs[0])], into=np.absolute)
 _register("Sign", "ifc", np.sign, _zeros)
 _register("Floor", "f", np.floor, NOT_DIFFERENTIABLE)
 _register("Ceil", "f", np.ceil, NOT_DIFFERENTIABLE)
@@ -165,8 +170,8 @@ def reciprocal(x: Any, name: str | None = None) -> Tensor:
     return unary("Reciprocal", x, name)
 
 
-def _rsqrt_array(x: Array) -> Array:
-    root = np.sqrt(x)
+def _rsqrt_array(x: Array, out: Array | None = None) -> Array:
+    root = np.sqrt(x, out)
     return np.reciprocal(root, out=root)
 
 
@@ -189,6 +194,7 @@ _register(
     _rsqrt_array,
     _from_result("RsqrtGrad"),
     scalar=lambda x: np.reciprocal(np.sqrt(x)),
+    into=_rsqrt_array,
 )
 _register("Reciprocal", "fc", np.reciprocal, _from_result("ReciprocalGrad"))
 _register("Inv", "fc", np.reciprocal, _from_result("ReciprocalGrad"))  # TensorFlow's older name

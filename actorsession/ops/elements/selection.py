@@ -29,7 +29,7 @@ from actorsession.graph.registry import (
 from actorsession.graph.shape import TensorShape, merge_all
 from actorsession.ops.broadcasting import sum_to_operands
 from actorsession.ops.build import convert_all, convert_to_tensor, graph_of, make_one
-from actorsession.ops.operands import broadcast, check_dtype, scalar_like
+from actorsession.ops.operands import broadcast, check_dtype, scalar_like, writes
 from actorsession.ops.shape_operands import boxed
 
 __all__ = ["where", "where_v2"]
@@ -116,13 +116,13 @@ def _by_bits(width: np.dtype[Any]) -> Kernel:
     np.where takes 4 ns per float32 when the condition is hard to predict; this never more than 0.6.
     """
 
-    def select(condition: Array, x: Any, y: Any) -> Any:
+    def select(condition: Array, x: Any, y: Any, out: Array | None = None) -> Any:
         left, right = x.view(width), y.view(width)
         # right ^ ((left ^ right) & mask)
-        out = np.negative(condition.view(np.int8)).astype(width, copy=False)
-        out &= left ^ right
-        out ^= right
-        return out.view(x.dtype)
+        mask = np.negative(condition.view(np.int8)).astype(width, copy=False)
+        bits = np.bitwise_and(mask, left ^ right, mask if out is None else out.view(width))
+        bits ^= right
+        return bits.view(x.dtype)
 
     return select
 
@@ -148,6 +148,11 @@ def _select_kernel(ctx: KernelContext) -> Kernel:
         return masked(c, x, y)
 
     return select
+
+
+def _select_into(ctx: KernelContext) -> Kernel | None:
+    masked = _MASKED.get(ctx.inputs[1].dtype.itemsize)
+    return None if masked is None else writes(masked)(ctx)
 
 
 def _emit_select(ctx: KernelContext, args: Sequence[str]) -> str | None:
@@ -196,6 +201,7 @@ register(
         kernel=_select_kernel,
         gradient=_select_v2_gradient,
         emit=_emit_select,
+        into=_select_into,
     )
 )
 register(
@@ -205,6 +211,7 @@ register(
         kernel=_rows_kernel,
         gradient=_select_gradient,
         emit=_emit_select,
+        into=_select_into,
     )
 )
 

@@ -16,7 +16,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Kernel, OpDef, register
 from actorsession.ops.broadcasting import summed
 from actorsession.ops.elements.elementwise import conj, reciprocal, sqrt, square
-from actorsession.ops.operands import binary, infer_like, register_binary, unary
+from actorsession.ops.operands import binary, infer_like, register_binary, unary, writes
 
 __all__ = ["acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "sinh"]
 
@@ -81,7 +81,13 @@ def _register(
         return [back(conj(op.inputs[0]), conj(op.outputs[0]), grad)]
 
     register(
-        OpDef(name=name, infer=infer_like("fc"), kernel=lambda ctx: function, gradient=gradient)
+        OpDef(
+            name=name,
+            infer=infer_like("fc"),
+            kernel=lambda ctx: function,
+            gradient=gradient,
+            into=writes(function),
+        )
     )
 
 
@@ -101,4 +107,4 @@ def _atan2_back(y: Tensor, x: Tensor, z: Tensor, grad: Tensor) -> tuple[Tensor, 
     return x * share, -y * share
 
 
-register_binary("Atan2", "f", lambda ctx: np.arctan2, summed(_atan2_back))
+register_binary("Atan2", "f", lambda ctx: np.arctan2, summed(_atan2_back), into=np.arctan2)

@@ -26,7 +26,7 @@ from actorsession.graph.registry import (
 )
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_all, convert_to_tensor, make, make_one
-from actorsession.ops.flow.way_gradients import merge_gradient, switch_gradient
+from actorsession.ops.flow.way_gradients import exit_gradient, merge_gradient, switch_gradient
 
 __all__ = [
     "Merged", "Switched", "close_loop", "control_trigger", "enter", "exit_", "loop_cond", "merge",
@@ -169,7 +169,15 @@ for _prefix in ("", "Ref"):
             aliases=True,
         )
     )
-    register(OpDef(name=f"{_prefix}Exit", infer=_infer_same, kernel=_kernel, aliases=True))
+    register(
+        OpDef(
+            name=f"{_prefix}Exit",
+            infer=_infer_same,
+            kernel=_kernel,
+            gradient=exit_gradient,
+            aliases=True,
+        )
+    )
     register(OpDef(name=f"{_prefix}NextIteration", infer=_infer_same, kernel=_kernel, aliases=True))
 register(OpDef(name="LoopCond", infer=_infer_loop_cond, kernel=_kernel, aliases=True))
 register(OpDef(name="ControlTrigger", infer=_infer_trigger, kernel=_kernel))

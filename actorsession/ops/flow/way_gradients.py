@@ -4,7 +4,8 @@ The gradient of a merge goes the way that its value came: to the input that live
 others. The gradient of a switch merges those of its two ways, on the same predicate; a way that leads nowhere
 gives zeros. Both are conditionals themselves, so they have gradients as well. Called through the op registry.
 
-Loops of single operations have none: what goes round cannot be told back from the nodes alone.
+A loop of single operations has one where a ``While`` can stand in for it (``stand_ins``); then nobody asks
+the nodes inside. Of those alone it cannot be told how what goes round comes back.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from actorsession.ops.build import constant, make
 from actorsession.ops.derivatives.values import zeros_for
 from actorsession.ops.elements.comparison import equal
 
-__all__ = ["merge_gradient", "switch_gradient"]
+__all__ = ["exit_gradient", "merge_gradient", "switch_gradient"]
 
 Grads = Sequence["Tensor | None"]
 
@@ -50,6 +51,11 @@ def merge_gradient(op: Operation, grad: Tensor | None, index: Tensor | None = No
     return found
 
 
+def exit_gradient(op: Operation, grad: Tensor | None) -> Grads:
+    """Refuses an ``Exit`` of a loop for which nothing stands in."""
+    raise _of_a_loop(op)
+
+
 def _unswitched(handle: Tensor) -> Tensor:
     """The handle of a variable before it was sent some way."""
     while handle.op.type in ("Switch", "RefSwitch", "Identity"):
@@ -59,6 +65,8 @@ def _unswitched(handle: Tensor) -> Tensor:
 
 def _of_a_loop(op: Operation) -> LookupError:
     return LookupError(
-        f"no gradient is defined for loops of single operations, and {op.name!r} (op type {op.type}) is part "
-        "of one: build the loop by while_loop, or take it as constant by stop_gradient"
+        f"no gradient is defined for this loop of single operations, of which {op.name!r} (op type "
+        f"{op.type}) is part. It has one if it is of the form that while_loop gave it in TensorFlow 1, asks "
+        "for one device at most, holds nothing that waits or is the user's, and is not differentiated by, or "
+        "of, what is inside it. Build it by while_loop, or take it as constant by stop_gradient"
     )

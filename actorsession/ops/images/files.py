@@ -6,9 +6,10 @@ built. JPEG allows decoders to round differently, so pixels may differ from Tens
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,9 @@ from actorsession.graph.shape import TensorShape, scalar_shape
 from actorsession.ops.build import convert_to_tensor, make_of, make_one
 from actorsession.ops.text.kernels import one_string, require_string
 
-__all__ = ["decode_jpeg", "decode_png", "encode_jpeg", "encode_png"]
+__all__ = [
+    "decode_jpeg", "decode_png", "encode_jpeg", "encode_png", "opened", "pixels_of", "require_pillow",
+]  # fmt: skip
 
 # What Pillow calls pixels of so many channels.
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
@@ -46,7 +49,8 @@ def _installed() -> bool:
     return True
 
 
-def _require_pillow(op: str) -> None:
+def require_pillow(op: str) -> None:
+    """Raises ImportError if there is no Pillow, saying how to install it for an operation type."""
     if not _installed():
         raise ImportError(f"{op} is done by Pillow: pip install 'actorsession[image]'")
 
@@ -119,7 +123,7 @@ def _check_channels(ctx: InferContext, found: int) -> None:
 
 
 def _infer_decode(ctx: InferContext) -> list[TensorSpec]:
-    _require_pillow(ctx.op)
+    require_pillow(ctx.op)
     require_string(ctx, 0, rank=0)
     channels = ctx.attrs["channels"]
     _check_channels(ctx, channels)
@@ -130,25 +134,56 @@ def _infer_decode(ctx: InferContext) -> list[TensorSpec]:
     return [TensorSpec(uint8, TensorShape([None, None, channels or None]))]
 
 
-def _decode_kernel(ctx: KernelContext) -> Kernel:
-    _require_pillow(ctx.op)
+@contextlib.contextmanager
+def opened(op: str, contents: Any, formats: Sequence[str] = ("PNG", "JPEG")) -> Iterator[Any]:
+    """An image of Pillow's while it is read.
+
+    Args:
+        op: who reads, for the message.
+        contents: what is in the file.
+        formats: Pillow's names of those that will do.
+
+    Raises:
+        InvalidArgumentError: for what is no such image, found now or while it is read.
+    """
     from PIL import Image, UnidentifiedImageError
 
+    try:
+        with Image.open(io.BytesIO(one_string(contents)), formats=tuple(formats)) as image:
+            yield image
+    except (
+        UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError,
+        Image.DecompressionBombWarning,
+    ) as error:  # fmt: skip
+        listed = f"{', '.join(formats[:-1])} or {formats[-1]}" if formats[1:] else formats[0]
+        raise InvalidArgumentError(f"{op}: no {listed} image: {error}") from None
+
+
+def pixels_of(image: Any, channels: int = 0) -> Any:
+    """The pixels of an image of Pillow's, uint8 of shape ``[height, width, channels]``.
+
+    Args:
+        image: opened.
+        channels: how many are wanted; those of the file for 0.
+    """
+    if image.mode.startswith("I;16"):
+        from PIL import Image
+
+        # Pillow would cut off what does not fit into 8 bits.
+        image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+    mode = _MODES[channels] if channels else _mode_of(image)
+    pixels = np.array(image.convert(mode), np.uint8)
+    return pixels.reshape(*pixels.shape[:2], -1)
+
+
+def _decode_kernel(ctx: KernelContext) -> Kernel:
+    require_pillow(ctx.op)
     channels, ratio = ctx.attrs["channels"], ctx.attrs.get("ratio", 1)
 
     def decoded(contents: Any) -> Any:
-        try:
-            # Both ops read both formats, as TensorFlow's do.
-            with Image.open(io.BytesIO(one_string(contents)), formats=("PNG", "JPEG")) as file:
-                image = file.reduce(ratio) if ratio > 1 else file
-                mode = _MODES[channels] if channels else _mode_of(image)
-                pixels = np.array(image.convert(mode), np.uint8)
-        except (
-            UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError,
-            Image.DecompressionBombWarning,
-        ) as error:  # fmt: skip
-            raise InvalidArgumentError(f"{ctx.op}: no PNG or JPEG image: {error}") from None
-        return pixels.reshape(*pixels.shape[:2], -1)
+        # Both ops read both formats, as TensorFlow's do.
+        with opened(ctx.op, contents) as file:
+            return pixels_of(file.reduce(ratio) if ratio > 1 else file, channels)
 
     return decoded
 
@@ -159,7 +194,7 @@ def _mode_of(image: Any) -> str:
         return str(image.mode)
     if image.mode == "P":
         return "RGBA" if "transparency" in image.info else "RGB"
-    return "L" if image.mode in ("1", "I", "I;16") else "RGB"
+    return "L" if image.mode in ("1", "I") else "RGB"
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -212,7 +247,7 @@ def encode_jpeg(
 
 
 def _infer_encode(ctx: InferContext) -> list[TensorSpec]:
-    _require_pillow(ctx.op)
+    require_pillow(ctx.op)
     spec = ctx.inputs[0]
     if spec.dtype is not uint8:
         raise TypeError(f"{ctx.op}: pixels are uint8, got {spec.dtype.name}")
@@ -242,7 +277,7 @@ def _options(attrs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _encode_kernel(ctx: KernelContext) -> Kernel:
-    _require_pillow(ctx.op)
+    require_pillow(ctx.op)
     from PIL import Image
 
     options = _options(ctx.attrs)

@@ -35,6 +35,7 @@ from actorsession.ops.images.resampling import (
     resampled,
     spread,
 )
+from actorsession.ops.partial import partial_ints, refine_by
 from actorsession.ops.shape_operands import Ints, constant_ints, ints
 
 __all__ = ["resize_area", "resize_bicubic", "resize_bilinear", "resize_nearest_neighbor"]
@@ -111,7 +112,9 @@ def _resize(
     with graph.name_scope(name or op_type) as scope:
         value = convert_to_tensor(images, None, "images", graph=graph)
         wanted = convert_to_tensor(size, int32, "size", graph=graph)
-        return make_one(op_type, [value, wanted], attrs, scope)
+        made = make_one(op_type, [value, wanted], attrs, scope)
+    known, (batch, *_, channels) = partial_ints(wanted), made.shape.with_rank(4)
+    return refine_by(made, None if known is None else [batch, *known, channels])
 
 
 # -- shapes ----------------------------------------------------------------------------------------

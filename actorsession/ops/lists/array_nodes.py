@@ -3,7 +3,7 @@
 ``TensorArray`` here is made of lists, which are values. TensorFlow 1 wrote ``TensorArrayV3`` and its kin into
 graphs, and stacks for what gradients of loops need of each iteration: handles of something that changes, in
 the order that a float called flow, or control inputs, give. Nothing here builds them; they are imported,
-exported and run. Their gradients are in the file that was imported, or there are none.
+exported, run and differentiated. Stacks are of gradients, and have none.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32, int32, int64, resource
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
     REQUIRED,
     InferContext,
     Kernel,
@@ -24,6 +25,14 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.lists.array_gradients import (
+    concat_gradient,
+    gather_gradient,
+    read_gradient,
+    scatter_gradient,
+    split_gradient,
+    write_gradient,
+)
 from actorsession.ops.lists.array_values import StepArray, StepStack
 
 __all__: list[str] = []
@@ -175,6 +184,7 @@ _CLOSED: Kernel = lambda handle: None  # noqa: E731
 register(
     OpDef(
         name="TensorArrayV3",
+        gradient=NOT_DIFFERENTIABLE,
         infer=_infer_array,
         kernel=_array_kernel,
         attrs={
@@ -187,6 +197,7 @@ register(
 register(
     OpDef(
         name="TensorArrayWriteV3",
+        gradient=write_gradient,
         infer=_infer_write,
         kernel=lambda ctx: _write,
         stateful=True,
@@ -196,6 +207,7 @@ register(
 register(
     OpDef(
         name="TensorArrayReadV3",
+        gradient=read_gradient,
         infer=_infer_read,
         kernel=lambda ctx: lambda array, index, flow: array.read(int(index)),
         attrs={"dtype": REQUIRED},
@@ -206,6 +218,7 @@ register(
 register(
     OpDef(
         name="TensorArrayGatherV3",
+        gradient=gather_gradient,
         infer=_infer_gather,
         kernel=_gather_kernel,
         attrs={"dtype": REQUIRED, "element_shape": unknown_shape},
@@ -215,6 +228,7 @@ register(
 register(
     OpDef(
         name="TensorArrayScatterV3",
+        gradient=scatter_gradient,
         infer=_infer_scatter,
         kernel=lambda ctx: _scatter,
         stateful=True,
@@ -224,6 +238,7 @@ register(
 register(
     OpDef(
         name="TensorArraySplitV3",
+        gradient=split_gradient,
         infer=_infer_split,
         kernel=lambda ctx: _split,
         stateful=True,
@@ -233,6 +248,7 @@ register(
 register(
     OpDef(
         name="TensorArrayConcatV3",
+        gradient=concat_gradient,
         infer=_infer_concat,
         kernel=_concat_kernel,
         attrs={"dtype": REQUIRED, "element_shape_except0": unknown_shape},
@@ -242,6 +258,7 @@ register(
 register(
     OpDef(
         name="TensorArraySizeV3",
+        gradient=NOT_DIFFERENTIABLE,
         infer=_infer_size,
         kernel=lambda ctx: lambda array, flow: np.array(len(array), np.int32),
         stateful=True,
@@ -250,6 +267,7 @@ register(
 register(
     OpDef(
         name="TensorArrayGradV3",
+        gradient=NOT_DIFFERENTIABLE,
         infer=_infer_gradient,
         kernel=_gradient_kernel,
         attrs={"source": REQUIRED},

@@ -25,7 +25,7 @@ from actorsession.graph.registry import (
 from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.build import constant
-from actorsession.ops.lists.values import TensorList
+from actorsession.ops.lists.values import TensorList, fits
 
 __all__ = [
     "LIST", "Grads", "define", "element_shape_operand", "item_reader", "known_shape", "of_dtype",
@@ -77,13 +77,12 @@ def item_reader(ctx: KernelContext, index: int) -> Callable[[TensorList, int, An
     """From a list, a place and the value of an element shape to the element; see ``TensorList.item``."""
     read, found = shape_reader(ctx, index), ctx.constant(index)
     known = None if found is None else _as_shape(found)
-    # Loops read an element or more in each iteration, and to merge shapes would cost more than all else.
-    dims = known.as_tuple() if known is not None and known.is_fully_defined() else None
 
+    # Loops read an element or more in each iteration, and to merge shapes would cost more than all else.
     def item(given: TensorList, place: int, element_shape: Any) -> Any:
-        if dims is not None and 0 <= place < len(given.items):
+        if known is not None and 0 <= place < len(given.items):
             found = given.items[place]
-            if found is not None and np.shape(found) == dims:
+            if found is not None and fits(known, np.shape(found)):
                 return found
         return given.item(place, read(element_shape))
 

@@ -20,7 +20,24 @@ from actorsession.graph.registry import Array
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.lists.persistent_vector import EMPTY, WIDTH, PersistentVector
 
-__all__ = ["TensorList", "added", "empty_list", "new_list", "sum_of", "zeros_of"]
+__all__ = ["TensorList", "added", "empty_list", "fits", "new_list", "sum_of", "zeros_of"]
+
+
+def fits(shape: TensorShape, found: tuple[int, ...]) -> bool:
+    """Whether a value of some shape is what a static shape allows.
+
+    As ``is_compatible_with``, without a shape made of the value's: gradients of loops ask for each item of
+    each iteration.
+    """
+    sizes = shape.sizes
+    if sizes is None or sizes == found:
+        return True
+    if len(sizes) != len(found):
+        return False
+    for size, extent in zip(sizes, found, strict=True):  # noqa: SIM110 - all() would take twice as long
+        if size is not None and size != extent:
+            return False
+    return True
 
 
 class TensorList:
@@ -63,7 +80,7 @@ class TensorList:
 
     def check(self, item: Any) -> None:
         """Refuses an item of a shape that the list does not take with InvalidArgumentError."""
-        if not self.element_shape.is_compatible_with(np.shape(item)):
+        if not fits(self.element_shape, np.shape(item)):
             raise InvalidArgumentError(
                 f"a list of elements of shape {self.element_shape} does not take one of shape "
                 f"{list(np.shape(item))}"
@@ -92,7 +109,7 @@ class TensorList:
         found = self.items[index]
         if found is None:
             return self.zeros(shape)
-        if shape.sizes is not None and not shape.is_compatible_with(np.shape(found)):
+        if not fits(shape, np.shape(found)):
             raise InvalidArgumentError(
                 f"element {index} has shape {list(np.shape(found))}; {shape} was asked for"
             )
@@ -131,7 +148,7 @@ class TensorList:
         for index, item in enumerate(items):
             if item is not None:
                 found = np.shape(item)
-                if not known.is_compatible_with(found):
+                if not fits(known, found):
                     raise InvalidArgumentError(
                         f"element {index} has shape {list(found)}; {known} is what the others have, or what "
                         "was asked for"

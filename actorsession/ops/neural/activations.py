@@ -17,7 +17,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import Array, Gradient, Kernel, KernelContext, OpDef, register
 from actorsession.ops.build import make_one
 from actorsession.ops.elements.elementwise import conj
-from actorsession.ops.operands import by_rank, infer_like, unary
+from actorsession.ops.operands import by_rank, infer_like, unary, writes
 
 __all__ = ["elu", "relu", "relu6", "sigmoid", "softplus", "tanh"]
 
@@ -56,18 +56,21 @@ def softplus(features: Any, name: str | None = None) -> Tensor:
 # Constants in them have the dtype of the tensor: a Python float would widen bfloat16.
 
 
-def _sigmoid_kernel(ctx: KernelContext) -> Kernel:
-    one = ctx.inputs[0].dtype.np_dtype.type(1)
+# What takes ``out`` writes there, or to a new array: see ``OpDef.into``.
 
+
+def _sigmoid_array(x: Array, out: Array | None = None) -> Any:
     # exp(-x) overflows to infinity for large negative x, and 1 / infinity is the right answer.
     # tanh would be faster, but loses all digits there, where a logarithm often follows.
-    def array(x: Array) -> Any:
-        out = np.negative(x)
-        np.exp(out, out=out)
-        out += one
-        return np.reciprocal(out, out=out)
+    out = np.negative(x, out)
+    np.exp(out, out=out)
+    out += out.dtype.type(1)
+    return np.reciprocal(out, out=out)
 
-    return by_rank(ctx, lambda x: one / (one + np.exp(-x)), array)
+
+def _sigmoid_kernel(ctx: KernelContext) -> Kernel:
+    one = ctx.inputs[0].dtype.np_dtype.type(1)
+    return by_rank(ctx, lambda x: one / (one + np.exp(-x)), _sigmoid_array)
 
 
 # np.maximum with a scalar takes three times as long per element as clip, whose call takes 1 us more.
@@ -86,6 +89,15 @@ def _relu_kernel(ctx: KernelContext) -> Kernel:
 
     # [()] of a numpy scalar is itself, of an array of rank 0 a copy.
     return by_rank(ctx, lambda x: (x if x > zero or x != x else zero)[()], array)
+
+
+def _relu_into(ctx: KernelContext) -> Kernel | None:
+    dtype = ctx.inputs[0].dtype
+    zero = dtype.np_dtype.type(0)
+    if dtype not in (float32, float64):
+        return writes(lambda x, out: np.maximum(x, zero, out=out))(ctx)
+    top = dtype.np_dtype.type(np.inf)
+    return lambda x, out: x.clip(zero, top, out)
 
 
 def _relu6_kernel(ctx: KernelContext) -> Kernel:
@@ -134,16 +146,16 @@ def _softplus_kernel(ctx: KernelContext) -> Kernel:
 # Augmented operators serve arrays (in place) and numpy scalars (a new one) alike.
 
 
+def _tanh_grad_array(y: Array, dy: Array, out: Array | None = None) -> Array:
+    out = np.multiply(y, y, out)
+    np.subtract(out.dtype.type(1), out, out=out)
+    out *= dy
+    return out
+
+
 def _tanh_grad_kernel(ctx: KernelContext) -> Kernel:
     one = ctx.inputs[0].dtype.np_dtype.type(1)
-
-    def array(y: Array, dy: Array) -> Array:
-        out = y * y
-        np.subtract(one, out, out=out)
-        out *= dy
-        return out
-
-    return by_rank(ctx, lambda y, dy: (one - y * y) * dy, array)
+    return by_rank(ctx, lambda y, dy: (one - y * y) * dy, _tanh_grad_array)
 
 
 def _sigmoid_grad_kernel(ctx: KernelContext) -> Kernel:
@@ -158,10 +170,20 @@ def _sigmoid_grad_kernel(ctx: KernelContext) -> Kernel:
     return sigmoid_grad
 
 
+def _sigmoid_grad_into(y: Any, dy: Any, out: Array) -> None:
+    np.subtract(out.dtype.type(1), y, out)
+    np.multiply(out, y, out)
+    np.multiply(out, dy, out)
+
+
 def _relu_grad_kernel(ctx: KernelContext) -> Kernel:
     zero = ctx.inputs[0].dtype.np_dtype.type(0)
     # A product with the mask, as in TensorFlow: np.where branches per element, 6 times slower.
     return lambda gradients, features: gradients * (features > zero)
+
+
+def _relu_grad_into(gradients: Any, features: Any, out: Array) -> None:
+    np.multiply(gradients, features > out.dtype.type(0), out)
 
 
 def _relu6_grad_kernel(ctx: KernelContext) -> Kernel:
@@ -245,17 +267,23 @@ def _from_gradient(grad_op: str) -> Gradient:
 
 
 def _register(
-    name: str, kinds: str, kernel: Callable[[KernelContext], Kernel], gradient: Gradient
+    name: str,
+    kinds: str,
+    kernel: Callable[[KernelContext], Kernel],
+    gradient: Gradient,
+    into: Callable[[KernelContext], Kernel | None] | None = None,
 ) -> None:
-    register(OpDef(name=name, infer=infer_like(kinds), kernel=kernel, gradient=gradient))
+    register(OpDef(name=name, infer=infer_like(kinds), kernel=kernel, gradient=gradient, into=into))
 
 
-_register("Tanh", "fc", lambda ctx: np.tanh, _from_result("TanhGrad"))
-_register("TanhGrad", "fc", _tanh_grad_kernel, _tanh_grad_gradient)
-_register("Sigmoid", "fc", _sigmoid_kernel, _from_result("SigmoidGrad"))
-_register("SigmoidGrad", "fc", _sigmoid_grad_kernel, _sigmoid_grad_gradient)
-_register("Relu", "iuf", _relu_kernel, _from_gradient("ReluGrad"))
-_register("ReluGrad", "iuf", _relu_grad_kernel, _masked)
+_register("Tanh", "fc", lambda ctx: np.tanh, _from_result("TanhGrad"), writes(np.tanh))
+_register("TanhGrad", "fc", _tanh_grad_kernel, _tanh_grad_gradient, writes(_tanh_grad_array))
+_register("Sigmoid", "fc", _sigmoid_kernel, _from_result("SigmoidGrad"), writes(_sigmoid_array))
+_register(
+    "SigmoidGrad", "fc", _sigmoid_grad_kernel, _sigmoid_grad_gradient, writes(_sigmoid_grad_into)
+)
+_register("Relu", "iuf", _relu_kernel, _from_gradient("ReluGrad"), _relu_into)
+_register("ReluGrad", "iuf", _relu_grad_kernel, _masked, writes(_relu_grad_into))
 _register("Relu6", "iuf", _relu6_kernel, _from_gradient("Relu6Grad"))
 _register("Relu6Grad", "iuf", _relu6_grad_kernel, _masked)
 _register("Elu", "f", _elu_kernel, _from_gradient("EluGrad"))

@@ -17,6 +17,7 @@ from actorsession.ops.arrays.fills import ones
 from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.shape import broadcast_to, reshape
 from actorsession.ops.build import convert_to_tensor, make_of, make_one
+from actorsession.ops.operands import writes
 from actorsession.ops.shape_operands import same_dtype
 
 __all__ = ["bias_add", "bias_add_grad"]
@@ -107,6 +108,11 @@ def _emit_bias_add(ctx: KernelContext, args: Sequence[str]) -> str | None:
     return f"{args[0]} + {args[1]}" if safe and _channel_axis(ctx.attrs) == -1 else None
 
 
+def _bias_add_into(ctx: KernelContext) -> Kernel | None:
+    # What is written inline cannot fail: so it is with a sum in place.
+    return writes(np.add)(ctx) if _emit_bias_add(ctx, ("", "")) is not None else None
+
+
 def _bias_add_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     if grad is None:
         return [None, None]
@@ -119,6 +125,7 @@ register(
         infer=_infer_bias_add,
         kernel=_bias_add_kernel,
         emit=_emit_bias_add,
+        into=_bias_add_into,
         gradient=_bias_add_gradient,
         attrs={"data_format": "NHWC"},
     )

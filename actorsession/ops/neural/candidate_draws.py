@@ -15,7 +15,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import Array
 
 __all__ = [
-    "Classes", "different_classes", "expected_counts", "fixed_unigram", "log_uniform", "uniform",
+    "Classes", "by_weight", "different_classes", "expected_counts", "fixed_unigram", "log_uniform", "uniform",
 ]  # fmt: skip
 
 # Draws in one go while looking for different classes: enough to be worth a call, and 8 MiB at most.
@@ -79,7 +79,12 @@ def fixed_unigram(attrs: Mapping[str, Any]) -> Classes:
             f"range_max is the number of classes in the shard, and their weights are at least 0, one "
             f"of them above; got range_max {size} for {own.size} classes of weights {own}"
         )
-    share = own / own.sum()
+    return by_weight(own)
+
+
+def by_weight(weights: Array) -> Classes:
+    """Classes by weights of at least 0, one of them above."""
+    share = weights / weights.sum()
     ends = np.cumsum(share)
 
     def draw(generator: np.random.Generator, count: int) -> Array:
@@ -88,7 +93,8 @@ def fixed_unigram(attrs: Mapping[str, Any]) -> Classes:
         found = np.searchsorted(ends, generator.random(count), side="right")
         return np.minimum(found, last).astype(np.int64)
 
-    return Classes(size, int(np.count_nonzero(share)), draw, lambda classes: share[classes])
+    drawable = int(np.count_nonzero(share))
+    return Classes(len(share), drawable, draw, lambda classes: share[classes])
 
 
 def different_classes(

@@ -44,9 +44,9 @@ from actorsession.ops.neural.candidate_draws import (
 from actorsession.ops.randomness.numbers import get_seed
 
 __all__ = [
-    "SEEDS", "Candidates", "all_candidate_sampler", "check_true_classes",
-    "fixed_unigram_candidate_sampler", "infer_true_classes", "log_uniform_candidate_sampler",
-    "seeds", "uniform_candidate_sampler",
+    "SAMPLER", "SEEDS", "Candidates", "all_candidate_sampler", "check_true_classes",
+    "drawn_classes", "fixed_unigram_candidate_sampler", "infer_sampler", "infer_true_classes",
+    "log_uniform_candidate_sampler", "sampler", "seeds", "uniform_candidate_sampler",
 ]  # fmt: skip
 
 # Attributes of every op that may draw.
@@ -99,7 +99,7 @@ def uniform_candidate_sampler(
     Raises:
         ValueError: for numbers below 1, or true classes of another shape.
     """
-    return _sampler(
+    return sampler(
         "UniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
         range_max=range_max,
     )  # fmt: skip
@@ -119,7 +119,7 @@ def log_uniform_candidate_sampler(
     That is about how often words occur, numbered from the most frequent one. Arguments as
     ``uniform_candidate_sampler``.
     """
-    return _sampler(
+    return sampler(
         "LogUniformCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
         range_max=range_max,
     )  # fmt: skip
@@ -166,7 +166,7 @@ def fixed_unigram_candidate_sampler(
     if bool(vocab_file) == bool(len(unigrams)):
         raise ValueError("a fixed unigram sampler takes a vocab_file or unigrams, one of the two")
     weights = _read_weights(vocab_file) if vocab_file else [float(w) for w in unigrams]
-    return _sampler(
+    return sampler(
         "FixedUnigramCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
         range_max=range_max, distortion=float(distortion), num_reserved_ids=int(num_reserved_ids),
         num_shards=int(num_shards), shard=int(shard), unigrams=weights,
@@ -193,10 +193,10 @@ def all_candidate_sampler(
 
     Arguments as ``uniform_candidate_sampler``.
     """
-    return _sampler("AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name)
+    return sampler("AllCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name)
 
 
-def _sampler(
+def sampler(
     op_type: str,
     true_classes: Any,
     num_true: int,
@@ -206,6 +206,7 @@ def _sampler(
     name: str | None,
     **attrs: Any,
 ) -> Candidates:
+    """Adds a node that draws; arguments as ``uniform_candidate_sampler``, and further attributes."""
     classes = convert_to_tensor(true_classes, int64)
     given = {
         "num_true": int(num_true), "num_sampled": int(num_sampled), "unique": bool(unique), **attrs,
@@ -243,7 +244,8 @@ def infer_true_classes(ctx: InferContext) -> TensorShape:
         ) from None
 
 
-def _infer_sampler(ctx: InferContext) -> list[TensorSpec]:
+def infer_sampler(ctx: InferContext) -> list[TensorSpec]:
+    """The types of what a sampler gives, once its operand and attributes are known to be right."""
     shape, count = infer_true_classes(ctx), ctx.attrs["num_sampled"]
     for name in ("num_sampled", "range_max"):
         if ctx.attrs.get(name, 1) < 1:
@@ -274,6 +276,29 @@ def check_true_classes(ctx: KernelContext, classes: Any, below: int | None = Non
             )
 
 
+def drawn_classes(
+    classes: Classes, generator: np.random.Generator, count: int, unique: bool, true_classes: Any
+) -> tuple[Array, Array, Array]:
+    """So many classes, and how often those and the true ones are expected.
+
+    Raises:
+        InvalidArgumentError: if they must differ and there are not as many.
+    """
+    if not unique:
+        drawn, tries = classes.draw(generator, count), count
+    elif count > classes.drawable:
+        raise InvalidArgumentError(
+            f"{count} different classes cannot be drawn from {classes.drawable}"
+        )
+    else:
+        drawn, tries = different_classes(classes, generator, count)
+    return (
+        drawn,
+        expected_counts(classes.chance(true_classes), count, tries),
+        expected_counts(classes.chance(drawn), count, tries),
+    )
+
+
 def _sampling(
     distribution: Callable[[Mapping[str, Any]], Classes],
 ) -> Callable[[KernelContext], Kernel]:
@@ -290,19 +315,7 @@ def _sampling(
 
         def sample(true_classes: Any) -> tuple[Array, Array, Array]:
             check_true_classes(ctx, true_classes, classes.size)
-            if not unique:
-                drawn, tries = classes.draw(generator, count), count
-            elif count > classes.drawable:
-                raise InvalidArgumentError(
-                    f"{count} different classes cannot be drawn from {classes.drawable}"
-                )
-            else:
-                drawn, tries = different_classes(classes, generator, count)
-            return (
-                drawn,
-                expected_counts(classes.chance(true_classes), count, tries),
-                expected_counts(classes.chance(drawn), count, tries),
-            )
+            return drawn_classes(classes, generator, count, unique, true_classes)
 
         return sample
 
@@ -322,7 +335,7 @@ def _all_kernel(ctx: KernelContext) -> Kernel:
 
 # -- registration ----------------------------------------------------------------------------------
 
-_SAMPLER = {"num_true": REQUIRED, "num_sampled": REQUIRED, "unique": REQUIRED}
+SAMPLER = {"num_true": REQUIRED, "num_sampled": REQUIRED, "unique": REQUIRED}
 _FIXED = {
     "vocab_file": "", "distortion": 1.0, "num_reserved_ids": 0, "num_shards": 1, "shard": 0,
     "unigrams": (),
@@ -341,10 +354,10 @@ for _name, _kernel, _attrs in (
     register(
         OpDef(
             name=_name,
-            infer=_infer_sampler,
+            infer=infer_sampler,
             kernel=_kernel,
             gradient=NOT_DIFFERENTIABLE,
-            attrs={**_SAMPLER, **_attrs, **SEEDS},
+            attrs={**SAMPLER, **_attrs, **SEEDS},
             stateful=True,
         )
     )

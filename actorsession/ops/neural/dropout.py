@@ -75,4 +75,7 @@ def _dropped(value: Tensor, rate: Any, noise_shape: Any, seed: int | None, scope
     drawn = random_uniform(where, dtype=value.dtype, seed=seed)
     kept = make_one("Cast", [make_one("GreaterEqual", [drawn, share])], {"DstT": value.dtype})
     # The factor goes onto the choice, so that forward and backward are one product each.
-    return make_one("Mul", [value, kept * (1.0 / (1.0 - share))], None, scope)
+    out = make_one("Mul", [value, kept * (1.0 / (1.0 - share))], None, scope)
+    # A rate or noise of unknown shape would hide it.
+    out.set_shape(value.shape)
+    return out

@@ -1,14 +1,15 @@
 """From columns of cells to arrays: the values of one feature in a batch of examples.
 
-A cell is what ``example_reader`` cuts out of one example. All numbers of a column are decoded in one go.
-The nodes that parse examples call it; mistakes in the data are ``FeatureError``, which knows the row.
+A cell is what ``example_reader`` cuts out of one example. All numbers of a column are decoded in one go,
+unless that has been done for all columns (``packed_columns``). The nodes that parse examples call it;
+mistakes in the data are ``FeatureError``, which knows the row.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,11 +17,23 @@ from actorsession.checkpoints.protobuf import WireError, read_varint, signed, va
 from actorsession.graph.dtypes import DType, float32, int64, string
 from actorsession.graph.registry import Array
 from actorsession.ops.parsing.example_reader import BYTES_LIST, FLOAT_LIST, INT64_LIST, KINDS, Cell
+from actorsession.ops.parsing.packed_columns import Column
 
-__all__ = ["KIND_OF", "FeatureError", "fixed", "padded", "ragged", "steps_of", "values_of"]
+__all__ = [
+    "KIND_OF",
+    "AnyColumn",
+    "FeatureError",
+    "fixed",
+    "padded",
+    "ragged",
+    "steps_of",
+    "values_of",
+]
 
 # With fewer bytes than this a loop over integers is done before numpy has begun.
 _FEW = 48
+
+AnyColumn: TypeAlias = "list[Cell] | Column"
 
 KIND_OF = {string: BYTES_LIST, float32: FLOAT_LIST, int64: INT64_LIST}
 
@@ -49,12 +62,14 @@ def _filled(column: list[Any], empty: Any) -> list[Any]:
     return [empty if cell is None else cell for cell in column] if None in column else column
 
 
-def values_of(column: list[Cell], kind: int) -> tuple[Array, Array]:
-    """All values of a column in a row, new, and how many each cell has.
+def values_of(column: AnyColumn, kind: int) -> tuple[Array, Array]:
+    """All values of a column in a row, its own, and how many each cell has.
 
     Raises:
         FeatureError: if a cell is not made of whole numbers.
     """
+    if isinstance(column, Column):
+        return column.values, column.counts
     if kind == BYTES_LIST:
         texts: list[Any] = column  # bytes or lists of them
         lists = [[c] if isinstance(c, bytes) else c or [] for c in texts]
@@ -110,7 +125,7 @@ def _integers(data: bytearray, sizes: Array) -> tuple[Array, Array]:
     return values, before[ends] - before[ends - sizes]
 
 
-def fixed(column: list[Cell], dtype: DType, shape: tuple[int, ...], default: Array | None) -> Array:
+def fixed(column: AnyColumn, dtype: DType, shape: tuple[int, ...], default: Array | None) -> Array:
     """The values of a feature that has one shape in all examples.
 
     Args:
@@ -126,17 +141,26 @@ def fixed(column: list[Cell], dtype: DType, shape: tuple[int, ...], default: Arr
         FeatureError: if a cell has another number of values, or there is none and no default.
     """
     kind, wanted = KIND_OF[dtype], math.prod(shape)
-    if None in column:
-        if default is None:
-            row = column.index(None)
-            raise FeatureError(
-                row, f"a feature of type {KINDS[kind]} is required but could not be found"
-            )
-        column = _filled(column, _as_cell(default, kind))
-    rows = len(column)
-    if kind == BYTES_LIST and wanted == 1 and not any(isinstance(c, list) for c in column):
-        return _string_values(column).reshape(rows, *shape)  # type: ignore[arg-type]  # seen above
-    values, counts = values_of(column, kind)
+    missing = _missing(column)
+    if isinstance(column, Column) and missing is None and column.each == wanted:
+        return column.values.reshape(column.counts.size, *shape)
+    if missing is not None and default is None:
+        raise FeatureError(
+            int(missing.argmax()),
+            f"a feature of type {KINDS[kind]} is required but could not be found",
+        )
+    if isinstance(column, Column):
+        values, counts = column.values, column.counts
+        if missing is not None:
+            assert default is not None
+            values, counts = _with_default(column, missing, default)
+    else:
+        if default is not None and missing is not None:
+            column = _filled(column, _as_cell(default, kind))
+        if kind == BYTES_LIST and wanted == 1 and list not in map(type, column):
+            texts: list[Any] = column
+            return _string_values(texts).reshape(len(column), *shape)
+        values, counts = values_of(column, kind)
     wrong = np.flatnonzero(counts != wanted)
     if wrong.size:
         row = int(wrong[0])
@@ -145,7 +169,24 @@ def fixed(column: list[Cell], dtype: DType, shape: tuple[int, ...], default: Arr
             f"Number of {KINDS[kind]} values != expected. Values size: {counts[row]} but output "
             f"shape: {list(shape)}",
         )
-    return values.reshape(rows, *shape)
+    return values.reshape(counts.size, *shape)
+
+
+def _missing(column: AnyColumn) -> Array | None:
+    """Which cells are not there; nothing if all are."""
+    if isinstance(column, Column):
+        return column.missing
+    return np.array([cell is None for cell in column]) if None in column else None
+
+
+def _with_default(column: Column, missing: Array, default: Array) -> tuple[Array, Array]:
+    """Values and counts of a column with its default in place of what is missing."""
+    counts = np.where(missing, default.size, column.counts)
+    given = np.repeat(missing, counts)
+    values = np.empty(given.size, column.values.dtype)
+    values[given] = np.tile(default.reshape(-1), int(missing.sum()))
+    values[~given] = column.values
+    return values, counts
 
 
 def _as_cell(values: Array, kind: int) -> Cell:
@@ -157,7 +198,7 @@ def _as_cell(values: Array, kind: int) -> Cell:
     return write_varints(values.reshape(-1))
 
 
-def padded(column: list[Cell], dtype: DType, shape: tuple[int, ...], padding: Any) -> Array:
+def padded(column: AnyColumn, dtype: DType, shape: tuple[int, ...], padding: Any) -> Array:
     """The values of a feature that has any number of blocks in an example.
 
     Args:
@@ -182,7 +223,7 @@ def padded(column: list[Cell], dtype: DType, shape: tuple[int, ...], padding: An
             f"Number of {KINDS[kind]} values is not a multiple of stride length. Saw {counts[row]} "
             f"values but output shape is: [?{''.join(f',{n}' for n in shape)}]",
         )
-    rows, most = len(column), int(counts.max(initial=0))
+    rows, most = counts.size, int(counts.max(initial=0))
     blocks = most // stride if stride else 0
     if values.size == rows * most:
         return values.reshape(rows, blocks, *shape)
@@ -192,7 +233,7 @@ def padded(column: list[Cell], dtype: DType, shape: tuple[int, ...], padding: An
     return out.reshape(rows, blocks, *shape)
 
 
-def ragged(column: list[Cell], dtype: DType) -> tuple[Array, Array, Array]:
+def ragged(column: AnyColumn, dtype: DType) -> tuple[Array, Array, Array]:
     """The values of a feature that has any number of them, as a sparse tensor.
 
     Args:
@@ -204,9 +245,9 @@ def ragged(column: list[Cell], dtype: DType) -> tuple[Array, Array, Array]:
     """
     values, counts = values_of(column, KIND_OF[dtype])
     places = np.empty((values.size, 2), np.int64)
-    places[:, 0] = np.repeat(np.arange(len(column)), counts)
+    places[:, 0] = np.repeat(np.arange(counts.size), counts)
     places[:, 1] = np.arange(values.size) - np.repeat(np.cumsum(counts) - counts, counts)
-    return places, values, np.array([len(column), counts.max(initial=0)], np.int64)
+    return places, values, np.array([counts.size, counts.max(initial=0)], np.int64)
 
 
 def steps_of(lists: list[list[Cell]], dtype: DType) -> tuple[Array, Array, Array, Array]:

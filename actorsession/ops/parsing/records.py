@@ -1,27 +1,40 @@
 """Files of records, TensorFlow's TFRecord format: plain, zlib or gzip.
 
-A record is its length (eight bytes, little-endian), the masked CRC-32C of those, its bytes, and the masked
-CRC-32C of them. Both checksums are verified, so that damage is ``DataLossError`` with the offset of the
-record in what is not compressed. Whoever reads records calls it: ``python_io`` and kernels that read files.
+Checksums are verified, so that damage is ``DataLossError`` with the offset of the record in what is not
+compressed. Whoever reads records calls it: ``python_io`` and kernels that read files. ``record_frames``
+knows the bytes.
+
+Both ways go by blocks: numpy makes the checksums of all records of a block at once. So a reader is ahead of
+whom it serves, and says damage when its record comes; a writer holds records back until they fill a block.
 """
 
 from __future__ import annotations
 
-import io
-import struct
+import threading
 import zlib
+from collections.abc import Iterator
 from typing import BinaryIO, Protocol, Self
 
 from actorsession.checkpoints import file_errors
-from actorsession.checkpoints.crc32c import crc32c, masked
 from actorsession.errors import DataLossError, FailedPreconditionError
+from actorsession.ops.parsing.record_frames import (
+    FOOTER,
+    HEADER,
+    footer_of,
+    frame,
+    frame_one,
+    framed,
+    joined,
+    size_of,
+    sound,
+)
 
 __all__ = ["COMPRESSIONS", "Inflated", "RecordReader", "RecordWriter", "compression_of"]
 
-_LENGTH, _CRC = struct.Struct("<Q"), struct.Struct("<I")
-_HEADER, _FOOTER = 12, 4
-# How much is read at a time of what may be a damaged length.
+# How much is read at a time of a record that is longer than a block: nobody knows that it is there.
 _CHUNK = 1 << 20
+# Bytes to a block. A reader begins with the first, for the sake of who looks at one record.
+_FIRST_BLOCK, _BLOCK = 1 << 14, 1 << 18
 
 # What zlib is told about the header of each form of compression.
 COMPRESSIONS = {"": 0, "ZLIB": zlib.MAX_WBITS, "GZIP": zlib.MAX_WBITS | 16}
@@ -94,10 +107,24 @@ class RecordReader:
 
     def __init__(self, path: str, compression: str = "") -> None:
         wbits = compression_of(compression)
-        self.path, self.offset = path, 0
+        self.path = path
         with file_errors(f"cannot read {path!r}"):
             self._file = open(path, "rb")  # noqa: SIM115 - close() does
         self._bytes: _Bytes = Inflated(self._file, wbits) if wbits else self._file
+        self._block_size = _FIRST_BLOCK
+        # What was read and belongs to no record yet, and where it stands in the file.
+        self._rest, self._rest_offset = b"", 0
+        # Records that were read, their offsets, how many were handed out, and what is wrong behind them.
+        self._records: list[bytes] = []
+        self._offsets: list[int] = []
+        self._given = 0
+        self._damage: DataLossError | None = None
+
+    @property
+    def offset(self) -> int:
+        """Where the next record begins, in what is not compressed."""
+        waiting = self._offsets[self._given : self._given + 1]
+        return waiting[0] if waiting else self._rest_offset
 
     def read(self) -> bytes | None:
         """The next record; nothing at the end.
@@ -105,48 +132,107 @@ class RecordReader:
         Raises:
             DataLossError: if it is damaged or cut off; ``offset`` is where it begins.
         """
-        header = self._take(_HEADER)
-        if not header:
+        if self._given == len(self._records) and not self._fill():
             return None
-        if len(header) < _HEADER:
+        self._given += 1
+        return self._records[self._given - 1]
+
+    def _fill(self) -> bool:
+        """Reads the records of a block; whether there are any.
+
+        Raises:
+            DataLossError: if the next one is damaged.
+        """
+        if self._damage is not None:
+            raise self._damage
+        data = self._rest + self._take(self._block_size)
+        self._block_size = min(2 * self._block_size, _BLOCK)
+        self._rest = data
+        self._records, self._offsets, self._given = [], [], 0
+        starts, sizes = framed(data)
+        if starts:
+            self._verify(data, starts, sizes)
+        if not self._records and self._damage is None and data:
+            self._fill_with_one(data)
+        if not self._records and self._damage is not None:
+            raise self._damage
+        return bool(self._records)
+
+    def _verify(self, data: bytes, starts: list[int], sizes: list[int]) -> None:
+        """Takes the records of a block, as far as their checksums are right."""
+        named, count = sound(data, starts, sizes)
+        begin = self._rest_offset
+        self._records = [
+            data[a : a + n] for a, n in zip(starts[:count], sizes[:count], strict=True)
+        ]
+        self._offsets = [begin + each - HEADER for each in starts[:count]]
+        if count == len(starts):
+            stop = starts[-1] + sizes[-1] + FOOTER
+            self._rest, self._rest_offset = data[stop:], begin + stop
+            return
+        self._rest_offset = begin + starts[count] - HEADER
+        self._damage = self._bad_bytes() if count < named else self._bad_length()
+
+    def _fill_with_one(self, data: bytes) -> None:
+        """Reads a record that is longer than the block."""
+        if len(data) < HEADER:
             raise self._truncated("in its length")
-        if masked(crc32c(header[:8])) != _CRC.unpack_from(header, 8)[0]:
-            hint = "; is this a file of records at all?" if not self.offset else ""
-            raise DataLossError(f"corrupted record at {self.offset} in {self.path!r}{hint}")
-        [size] = _LENGTH.unpack_from(header)
-        data, footer = self._take(size), self._take(_FOOTER)
-        if len(data) < size or len(footer) < _FOOTER:
-            raise self._truncated(f"which has {size} bytes")
-        if masked(crc32c(data)) != _CRC.unpack(footer)[0]:
-            raise DataLossError(
-                f"corrupted record at {self.offset} in {self.path!r}: its bytes, from "
-                f"{self.offset + _HEADER}, have another checksum"
-            )
-        self.offset += _HEADER + size + _FOOTER
-        return data
+        size = size_of(data)
+        if size is None:
+            self._damage = self._bad_length()
+            return
+        parts, have = [memoryview(data)[HEADER:]], len(data) - HEADER
+        while have < size + FOOTER:
+            # No part ends between a record and its checksum.
+            missing = size - have if have < size else size + FOOTER - have
+            part = self._take(min(missing, _CHUNK))
+            if not part:
+                self._rest = b"".join((data[:HEADER], *parts))
+                raise self._truncated(f"which has {size} bytes")
+            parts.append(memoryview(part))
+            have += len(part)
+        record, footer = joined(parts, size)
+        if footer != footer_of(record):
+            self._damage = self._bad_bytes()
+            return
+        self._records, self._offsets = [record], [self._rest_offset]
+        self._rest, self._rest_offset = b"", self._rest_offset + HEADER + size + FOOTER
 
     def _take(self, size: int) -> bytes:
-        """So many bytes, fewer only at the end; a damaged size must not ask for memory."""
+        """So many bytes, fewer only at the end."""
         with file_errors(f"cannot read {self.path!r}"):
-            if size <= _CHUNK:
-                return self._bytes.read(size)
-            parts = io.BytesIO()
-            while parts.tell() < size:
-                part = self._bytes.read(min(_CHUNK, size - parts.tell()))
-                if not part:
-                    break
-                parts.write(part)
-            return parts.getvalue()
+            return self._bytes.read(size)
 
     def _truncated(self, where: str) -> DataLossError:
-        return DataLossError(f"truncated record at {self.offset} in {self.path!r}, {where}")
+        return DataLossError(f"truncated record at {self._rest_offset} in {self.path!r}, {where}")
+
+    def _bad_length(self) -> DataLossError:
+        hint = "; is this a file of records at all?" if not self._rest_offset else ""
+        return DataLossError(f"corrupted record at {self._rest_offset} in {self.path!r}{hint}")
+
+    def _bad_bytes(self) -> DataLossError:
+        return DataLossError(
+            f"corrupted record at {self._rest_offset} in {self.path!r}: its bytes, from "
+            f"{self._rest_offset + HEADER}, have another checksum"
+        )
 
     def close(self) -> None:
         """Lets go of the file; may be called twice."""
         self._file.close()
 
-    def __iter__(self) -> Self:
-        return self
+    def __iter__(self) -> Iterator[bytes]:
+        # A generator, which hands out what is there sooner than a method does.
+        while not self._file.closed:
+            for record in self._records[self._given :]:
+                self._given += 1
+                yield record
+            try:
+                more = self._given < len(self._records) or self._fill()
+            except BaseException:
+                self.close()
+                raise
+            if not more:
+                self.close()
 
     def __next__(self) -> bytes:
         if self._file.closed:
@@ -175,6 +261,8 @@ class RecordReader:
 
 class RecordWriter:
     """Writes records into a file, which is made or replaced.
+
+    Records are held back until there are enough of them, ``flush`` or ``close``: then the disk's errors come.
 
     Args:
         path: the file.
@@ -205,6 +293,9 @@ class RecordWriter:
             if compression
             else None
         )
+        self._waiting: list[bytes] = []
+        self._waiting_size = 0
+        self._lock = threading.Lock()
         with file_errors(f"cannot write {path!r}"):
             self._file = open(path, "wb")  # noqa: SIM115 - close() does
 
@@ -214,21 +305,29 @@ class RecordWriter:
         Raises:
             FailedPreconditionError: after ``close``.
         """
-        size = _LENGTH.pack(len(record))
-        self._put(
-            b"".join(
-                (size, _CRC.pack(masked(crc32c(size))), record, _CRC.pack(masked(crc32c(record))))
-            )
-        )
+        with self._lock:
+            if self._file.closed:
+                raise self._closed()
+            self._waiting.append(record)
+            # What a record costs besides its bytes bounds how many wait.
+            self._waiting_size += len(record) + 64
+            if self._waiting_size >= _BLOCK:
+                self._drain()
 
-    def _put(self, data: bytes) -> None:
-        self._check_open()
+    def _drain(self) -> None:
+        """Writes what was held back."""
+        records, self._waiting, self._waiting_size = self._waiting, [], 0
+        if not records:
+            return
+        parts = frame(records) if len(records) > 1 else frame_one(records[0])
         with file_errors(f"cannot write {self.path!r}"):
-            self._file.write(data if self._deflate is None else self._deflate.compress(data))
+            if self._deflate is None:
+                self._file.writelines(parts)
+            else:
+                self._file.write(self._deflate.compress(b"".join(parts)))
 
-    def _check_open(self) -> None:
-        if self._file.closed:
-            raise FailedPreconditionError(f"the writer of {self.path!r} is closed")
+    def _closed(self) -> FailedPreconditionError:
+        return FailedPreconditionError(f"the writer of {self.path!r} is closed")
 
     def flush(self) -> None:
         """Hands over what was written, so that others can read it.
@@ -236,19 +335,29 @@ class RecordWriter:
         Raises:
             FailedPreconditionError: after ``close``.
         """
-        self._check_open()
-        with file_errors(f"cannot write {self.path!r}"):
-            if self._deflate is not None:
-                self._file.write(self._deflate.flush(zlib.Z_SYNC_FLUSH))
-            self._file.flush()
+        with self._lock:
+            if self._file.closed:
+                raise self._closed()
+            self._drain()
+            with file_errors(f"cannot write {self.path!r}"):
+                if self._deflate is not None:
+                    self._file.write(self._deflate.flush(zlib.Z_SYNC_FLUSH))
+                self._file.flush()
 
     def close(self) -> None:
         """Writes what is left and lets go of the file; may be called twice."""
-        if self._file.closed:
-            return
-        with file_errors(f"cannot write {self.path!r}"), self._file:
-            if self._deflate is not None:
-                self._file.write(self._deflate.flush())
+        with self._lock:
+            if self._file.closed:
+                return
+            with file_errors(f"cannot write {self.path!r}"), self._file:
+                self._drain()
+                if self._deflate is not None:
+                    self._file.write(self._deflate.flush())
+
+    def __del__(self) -> None:
+        # Who forgets to close it finds all records, as if they had not been held back.
+        if hasattr(self, "_file"):
+            self.close()
 
     def __enter__(self) -> Self:
         return self

@@ -126,18 +126,18 @@ def _infer_serialize(ctx: InferContext) -> list[TensorSpec]:
 
 def _serialize_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.inputs[0].dtype
+    return lambda value: written(np.asarray(boxed(value)), dtype)
+
+
+def written(array: Array, dtype: DType) -> bytes:
+    """An array as one of TensorFlow's messages of tensors."""
     head = write_tag(_DTYPE, 0) + write_varint(dtype.as_datatype_enum)
-
-    def serialize(value: Any) -> bytes:
-        array = np.asarray(boxed(value))
-        sizes = [write_tag(1, 0) + write_varint(n) if n else b"" for n in array.shape]
-        shape = length_field(_SHAPE, b"".join([length_field(2, size) for size in sizes]))
-        if dtype is string:
-            return head + shape + b"".join([length_field(_STRINGS, item) for item in array.flat])
-        content = array.astype(dtype.np_dtype.newbyteorder("<"), copy=False).tobytes()
-        return head + shape + (length_field(_CONTENT, content) if content else b"")
-
-    return serialize
+    sizes = [write_tag(1, 0) + write_varint(n) if n else b"" for n in array.shape]
+    shape = length_field(_SHAPE, b"".join([length_field(2, size) for size in sizes]))
+    if dtype is string:
+        return head + shape + b"".join([length_field(_STRINGS, item) for item in array.flat])
+    content = array.astype(dtype.np_dtype.newbyteorder("<"), copy=False).tobytes()
+    return head + shape + (length_field(_CONTENT, content) if content else b"")
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def _parse_kernel(ctx: KernelContext) -> Kernel:
                 f"ParseTensor: Expected `serialized` to be a scalar, got shape: {list(array.shape)}"
             )
         try:
-            return _parsed(array.item(), dtype)
+            return parsed(array.item(), dtype)
         except (ValueError, TypeError) as exc:
             raise InvalidArgumentError(
                 f"ParseTensor: Could not parse `serialized` as TensorProto: {exc}"
@@ -169,7 +169,8 @@ def _parse_kernel(ctx: KernelContext) -> Kernel:
     return parse
 
 
-def _parsed(data: bytes, dtype: DType) -> Any:
+def parsed(data: bytes, dtype: DType) -> Any:
+    """The array that a message holds; ValueError or TypeError for what is none."""
     kind, shape, content = 0, [], b""
     parts: list[Any] = []
     wanted, stored = _LISTS.get(dtype.name, (_STRINGS, ""))

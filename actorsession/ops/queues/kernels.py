@@ -115,10 +115,16 @@ def _check_element(specs: Sequence[TensorSpec], values: Sequence[Any], *, many: 
         if many and not shape:
             raise InvalidArgumentError(f"component {i} of many elements is a scalar")
         if not spec.shape.is_compatible_with(shape[1:] if many else shape):
-            found = list(shape[1:] if many else shape)
+            count = shape[:1] if many else ()
+            wanted = [*count, *("?" if d is None else d for d in spec.shape.as_list())]
             raise InvalidArgumentError(
-                f"Shape mismatch in tuple component {i}. Expected {spec.shape}, got {found}"
+                f"Shape mismatch in tuple component {i}. Expected {_written(wanted)}, got "
+                f"{_written(shape)}"
             )
+
+
+def _written(shape: Sequence[Any]) -> str:
+    return f"[{','.join(map(str, shape))}]"
 
 
 def _enqueue_kernel(ctx: KernelContext) -> Kernel:

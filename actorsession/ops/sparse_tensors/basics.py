@@ -28,6 +28,7 @@ from actorsession.ops.sparse_tensors import (
     kernels,  # noqa: F401 - register the op types
     sums,  # noqa: F401 - register the op types
 )
+from actorsession.ops.sparse_tensors.with_dense import DenseOperators
 from actorsession.ops.structures import Composite
 
 __all__ = [
@@ -50,7 +51,7 @@ class SparseTensorValue(NamedTuple):
     dense_shape: Any
 
 
-class SparseTensor(Composite):
+class SparseTensor(DenseOperators, Composite):
     """Some entries of a larger tensor; the others are zero (or empty strings).
 
     Args:

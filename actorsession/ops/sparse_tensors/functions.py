@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.graph.dtypes import int32, int64
-from actorsession.graph.operation import Tensor
+from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.graph.static import get_static_value
 from actorsession.ops.arrays.dimensions import shape_tensor
@@ -290,6 +290,13 @@ def sparse_reduce_max(
 def _reduced(
     op_type: str, sp_input: Any, axis: Any, keepdims: Any, older_axis: Any, older_keep: Any
 ) -> Tensor:
+    return reduction(op_type, sp_input, axis, keepdims, older_axis, older_keep).outputs[0]
+
+
+def reduction(
+    op_type: str, sp_input: Any, axis: Any, keepdims: Any, older_axis: Any, older_keep: Any
+) -> Operation:
+    """Adds a node that reduces a sparse tensor along axes; arguments as ``sparse_reduce_sum``."""
     sparse = checked_sparse(sp_input)
     axes = one_spelling(axis, older_axis, "axis", "reduction_axes")
     keep = one_spelling(keepdims, older_keep, "keepdims", "keep_dims")
@@ -303,7 +310,7 @@ def _reduced(
                 else np.arange(rank, dtype=np.int32)
             )
         chosen = convert_to_tensor(axes, int32, "reduction_axes", graph=graph)
-        return make_one(op_type, [*_parts(sparse), chosen], {"keep_dims": bool(keep)})
+        return make(op_type, [*_parts(sparse), chosen], {"keep_dims": bool(keep)})
 
 
 def sparse_softmax(sp_input: Any, name: str | None = None) -> SparseTensor:

@@ -385,10 +385,16 @@ def test_an_error_in_a_gradient_names_the_operation(
     assert f"'odd' (op type {op_type})" in caught.value.__notes__[0]
 
 
-@pytest.mark.parametrize("x", ["x", 1.0, None, [[]]])
-def test_xs_are_tensors_or_variables(x: Any) -> None:
-    with pytest.raises(TypeError, match="with respect to tensors and variables"):
-        gradients(constant(1.0), [x])
+@pytest.mark.parametrize("x", ["x", 1.0, 3, [[]]])
+def test_nothing_depends_on_a_value_that_is_no_tensor(x: Any) -> None:
+    assert gradients(constant(1.0), [x]) == [None]
+
+
+def test_what_is_no_value_has_no_gradient() -> None:
+    with pytest.raises(ValueError, match="None values not supported"):
+        gradients(constant(1.0), [None])
+    with pytest.raises(TypeError, match="cannot make a tensor of object"):
+        gradients(constant(1.0), [object()])
 
 
 def test_tensors_of_two_graphs_are_a_value_error() -> None:

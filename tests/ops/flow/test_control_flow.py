@@ -277,7 +277,7 @@ def test_a_predicate_that_is_no_scalar_when_it_runs_is_refused() -> None:
     branch = ops.cond(p, lambda: 1, lambda: 2)
     assert run([loop, branch], {p: False}) == [0, 2]
     for fetch, name in ((loop, "while"), (branch, "cond")):
-        with pytest.raises(InvalidArgumentError, match="bool scalar; got one of shape") as info:
+        with pytest.raises(InvalidArgumentError, match="is a scalar, but it has shape") as info:
             run(fetch, {p: [False]})
         assert info.value.node == name
 

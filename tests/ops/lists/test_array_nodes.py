@@ -162,10 +162,48 @@ def test_what_is_no_array_is_refused_on_the_line_that_builds_it() -> None:
         )  # fmt: skip
 
 
-def test_gradients_are_those_of_the_file_or_none() -> None:
+# -- gradients -------------------------------------------------------------------------------------
+
+
+def test_what_was_written_gets_the_gradients_of_all_that_read_it() -> None:
     x = ops.constant([1.0, 2.0])
-    with pytest.raises(LookupError, match="TensorArray"):
-        ops.gradients(Array(1).write(0, x * 2.0).read(0), x)
+    array = Array(1, clear_after_read=False).write(0, x * 2.0)
+    found = value(ops.gradients(array.read(0) * 3.0 + array.read(0) ** 2.0, x)[0])
+    assert found.tolist() == [14.0, 22.0]  # 2 (3 + 2 · 2x)
+
+
+def test_what_was_scattered_gets_the_gradient_of_what_was_gathered() -> None:
+    x = ops.constant([[1.0, 2.0], [3.0, 4.0]])
+    gathered = Array(2).scatter([1, 0], x).gather([0, 1])
+    found = value(ops.gradients(gathered * [[1.0, 2.0], [3.0, 4.0]], x)[0])
+    assert found.tolist() == [[3.0, 4.0], [1.0, 2.0]]
+
+
+def test_what_was_split_gets_the_gradient_of_what_was_joined() -> None:
+    x = ops.constant([1.0, 2.0, 3.0])
+    joined, _ = Array(2).split(x, [1, 2]).concat()
+    assert value(ops.gradients(joined**2.0, x)[0]).tolist() == [2.0, 4.0, 6.0]
+
+
+def test_what_nobody_read_gets_zeros() -> None:
+    x = ops.constant([[1.0, 2.0], [3.0, 4.0]])
+    found = value(ops.gradients(Array(2).scatter([0, 1], x).read(1) ** 2.0, x)[0])
+    assert found.tolist() == [[0.0, 0.0], [6.0, 8.0]]
+
+
+def test_gradients_of_two_calls_do_not_mix() -> None:
+    x = ops.constant([1.0, 2.0])
+    array = Array(1, clear_after_read=False).write(0, x)
+    first = ops.gradients(array.read(0) * 3.0, x)[0]
+    second = ops.gradients(array.read(0) * 5.0, x)[0]
+    assert [v.tolist() for v in value([first, second])] == [[3.0, 3.0], [5.0, 5.0]]
+
+
+def test_stacks_have_no_gradient() -> None:
+    x = ops.constant(1.0)
+    (handle,) = make("StackV2", [ops.constant(1)], {"elem_type": float32}).outputs
+    with pytest.raises(LookupError, match="StackPushV2"):
+        ops.gradients(make("StackPushV2", [handle, x * 2.0]).outputs[0], x)
 
 
 # -- stacks ----------------------------------------------------------------------------------------

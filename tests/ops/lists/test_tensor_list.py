@@ -25,7 +25,7 @@ from actorsession.ops.lists.nodes import (
     tensor_list_set_item,
 )
 from actorsession.ops.lists.persistent_vector import PersistentVector
-from actorsession.ops.lists.values import TensorList, empty_list, new_list
+from actorsession.ops.lists.values import TensorList, empty_list, fits, new_list
 from actorsession.session import Session
 
 
@@ -155,3 +155,10 @@ def test_a_list_travels_as_plain_data(value: TensorList, apart: bool) -> None:
 def test_what_is_no_list_is_refused(wire: Any) -> None:
     with pytest.raises(ProtocolError, match=r"in a list|wire form of a list|which dtype"):
         TensorList.from_wire(wire)
+
+
+@pytest.mark.parametrize("found", [(), (2,), (2, 3), (3, 2), (0, 3), (2, 3, 1)])
+@pytest.mark.parametrize("known", [None, [], [2], [None], [2, 3], [None, 3], [None, None], [0, 3]])
+def test_a_value_fits_where_its_shape_is_compatible(known: Any, found: Any) -> None:
+    shape = TensorShape(known)
+    assert fits(shape, found) is shape.is_compatible_with(found)

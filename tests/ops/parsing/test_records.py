@@ -74,6 +74,58 @@ def test_a_record_longer_than_a_chunk_comes_back(path: str) -> None:
     assert read(path, compression="ZLIB") == [record]
 
 
+@pytest.mark.parametrize("kind", ["", "GZIP"])
+def test_records_of_all_sizes_come_back_over_the_ends_of_blocks(path: str, kind: str) -> None:
+    sizes = [0, 1, 5000, 300_000, 3, 70_000, *range(0, 4000, 7), 260_000, 16, 0]
+    records = [bytes([i % 251]) * size for i, size in enumerate(sizes)]
+    with RecordWriter(path, kind, level=1) as writer:
+        for record in records:
+            writer.write(record)
+    assert read(path, compression=kind) == records
+    with RecordReader(path, kind) as reader:
+        offset = 0
+        for record in records:
+            assert reader.offset == offset
+            assert reader.read() == record
+            offset += 16 + len(record)
+        assert (reader.read(), reader.offset) == (None, offset)
+
+
+def test_damage_in_the_middle_is_said_when_its_record_comes(path: str) -> None:
+    records = [b"%05d" % i * 20 for i in range(5000)]
+    with RecordWriter(path) as writer:
+        for record in records:
+            writer.write(record)
+    whole, spoilt = Path(path).read_bytes(), Path(path).with_name("spoilt")
+    for at, says in ((12, "record at 501236 .*another checksum"), (3, "record at 501236 ")):
+        data = bytearray(whole)
+        data[116 * 4321 + at] ^= 4
+        spoilt.write_bytes(data)
+        with pytest.raises(DataLossError, match=says):
+            list(RecordReader(str(spoilt)))
+        reader = RecordReader(str(spoilt))
+        assert [reader.read() for _ in range(4321)] == records[:4321]
+        for _ in range(2):
+            with pytest.raises(DataLossError, match=says):
+                reader.read()
+        assert reader.offset == 501236
+        reader.close()
+
+
+def test_a_reader_at_the_end_sees_what_is_written_later(path: str) -> None:
+    with RecordWriter(path) as writer, RecordReader(path) as reader:
+        for record in (b"first", b"second" * 10_000, b"third"):
+            assert reader.read() is None
+            writer.write(record)
+            writer.flush()
+            assert reader.read() == record
+
+
+def test_a_writer_that_nobody_closes_loses_nothing(path: str) -> None:
+    RecordWriter(path).write(b"kept")
+    assert read(path) == [b"kept"]
+
+
 @pytest.mark.parametrize(
     ("at", "match"),
     [

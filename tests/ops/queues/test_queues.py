@@ -385,7 +385,7 @@ def test_as_many_rows_of_each_component_are_put_in() -> None:
 async def test_what_is_no_element_is_refused_when_it_is_known(session: AsyncSession) -> None:
     queue = ops.FIFOQueue(3, [float32, int32], shapes=[[], [2]])
     x, y = ops.placeholder("float32"), ops.placeholder("int32")
-    with pytest.raises(InvalidArgumentError, match=r"component 0. Expected \(\), got \[2\]"):
+    with pytest.raises(InvalidArgumentError, match=r"component 0. Expected \[\], got \[2\]"):
         await session.run(queue.enqueue([x, y]), {x: [1.0, 2.0], y: [1, 2]})
     with pytest.raises(InvalidArgumentError, match="same size in the 0th dimension"):
         await session.run(queue.enqueue_many([x, y]), {x: [1.0], y: [[1, 2], [3, 4]]})

@@ -140,6 +140,7 @@ ELSEWHERE: dict[str, str] = {
     "ResourceStridedSliceAssign": "tests/ops/variables/test_scatter_updates.py",
     "AllCandidateSampler": "tests/ops/neural/test_candidate_sampling.py",
     "FixedUnigramCandidateSampler": "tests/ops/neural/test_candidate_sampling.py",
+    "LearnedUnigramCandidateSampler": "tests/ops/neural/test_learned_sampling.py",
     "LogUniformCandidateSampler": "tests/ops/neural/test_candidate_sampling.py",
     "UniformCandidateSampler": "tests/ops/neural/test_candidate_sampling.py",
     "ResourceConditionalAccumulator": "tests/ops/queues/test_accumulators.py",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.ops import image
+from actorsession.ops.build import make
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]
@@ -46,4 +47,133 @@ SUPPRESSED = [
     _suppressed(boxes=BOXES[:0], scores=SCORES[:0]),
 ]
 
-ROWS = SUPPRESSED
+# Soft choices as TensorFlow 2.21 made them.
+SIX = np.array(
+    [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, -0.1, 1, 0.9], [0, 10, 1, 11], [0, 10.1, 1, 11.1],
+     [0, 100, 1, 101]],
+    np.float32,
+)  # fmt: skip
+POINTS = np.array([0.9, 0.75, 0.6, 0.95, 0.5, 0.3], np.float32)
+ONE, NIL = np.float32(1), np.float32(0)
+SOFT = np.array([0.95, 0.9, 0.38400355, 0.3, 0.2560026, 0.19697244], np.float32)
+
+
+def _filled(values: Any, length: int) -> Any:
+    return np.concatenate([values, np.zeros(length - len(values), np.asarray(values).dtype)])
+
+
+def _of_four(pads: bool) -> Row:
+    wanted = np.array([3, 0, 5], np.int32)
+    return Row(
+        op="NonMaxSuppressionV4",
+        build=lambda a, b, c, d, e: image.non_max_suppression_padded(a, b, c, d, e, pads),
+        numpy=lambda *x: [_filled(wanted, 8) if pads else wanted, np.int32(3)],
+        inputs=[(SIX, POINTS, np.int32(8), HALF, LOWEST)],
+        label="padded" if pads else "plain",
+        no_gradient="TensorFlow has registered none",
+        faults=[Fault(inputs=(SIX, POINTS, np.int32(-1), HALF, LOWEST), match="max_output_size")],
+    )
+
+
+def _of_five(pads: bool) -> Row:
+    def build(*x: Any) -> Any:
+        if not pads:
+            return image.non_max_suppression_with_scores(*x)
+        return make("NonMaxSuppressionV5", list(x), {"pad_to_max_output_size": True}).outputs
+
+    def numpy(boxes: Any, scores: Any, most: Any, overlap: Any, least: Any, sigma: Any) -> Any:
+        places = np.array([3, 0, 1, 5, 4, 2] if sigma else [3, 0, 5], np.int32)[:most]
+        rest = (SOFT if sigma else POINTS[places])[:most]
+        if not pads:
+            return [places, rest]
+        return [_filled(places, int(most)), _filled(rest, int(most)), np.int32(len(places))]
+
+    return Row(
+        op="NonMaxSuppressionV5",
+        build=build,
+        numpy=numpy,
+        inputs=[
+            (SIX, POINTS, np.int32(6), ONE, NIL, HALF),
+            (SIX, POINTS, np.int32(6), HALF, LOWEST, NIL),
+            (SIX, POINTS, np.int32(2), HALF, LOWEST, NIL),
+        ],
+        label="padded" if pads else "plain",
+        no_gradient="TensorFlow has registered none",
+        exact=False,
+        faults=[Fault(inputs=(SIX, POINTS, MANY, np.float32(2), NIL, NIL), match="iou_threshold")],
+    )
+
+
+OVERLAPS = Row(
+    op="NonMaxSuppressionWithOverlaps",
+    build=image.non_max_suppression_overlaps,
+    numpy=lambda given, scores, most, overlap, least: np.array(
+        [2, 1, 0][:most] if given.any() and given[0, 1] == 0 else [2][: len(scores)], np.int32
+    ),
+    inputs=[
+        (np.eye(3, dtype=np.float32), np.array([0.1, 0.2, 0.3], np.float32), most, HALF, LOWEST)
+        for most in (MANY, np.int32(2))
+    ]
+    + [
+        (np.ones((n, n), np.float32), np.arange(n, dtype=np.float32), MANY, HALF, LOWEST)
+        for n in (3, 0)
+    ],
+    no_gradient="integers; TensorFlow marks it so",
+    faults=[
+        Fault(
+            inputs=(np.ones((3, 2), np.float32), SCORES[:3], MANY, HALF, LOWEST),
+            match="shape",
+            static="shape",
+        ),
+        Fault(
+            inputs=(np.eye(3, dtype=np.float32), SCORES[:3], -MANY, HALF, LOWEST),
+            match="max_output_size",
+        ),
+    ],
+)
+
+
+def _combined(pads: bool, clips: bool, boxes: Any, numbers: Any, points: Any, classes: Any) -> Row:
+    """What TensorFlow 2.21 chooses of two classes, three of each and eight in all."""
+    shown = SIX[np.array(numbers)]
+    wanted = [np.clip(shown, 0, 1) if clips else shown, np.array(points, np.float32)]
+    wanted.append(np.array(classes, np.float32))
+    room = min(8, 6) if pads else 8
+    full = [np.zeros((1, room, *x.shape[1:]), np.float32) for x in wanted]
+    for out, x in zip(full, wanted, strict=True):
+        out[0, : len(x)] = x
+    scores = np.stack([POINTS, POINTS[::-1]], 1)[np.newaxis]
+    three, eight = np.int32(3), np.int32(8)
+    return Row(
+        op="CombinedNonMaxSuppression",
+        build=lambda a, b, c, d, e, f: image.combined_non_max_suppression(
+            a, b, c, d, e, f, pads, clips
+        ),
+        numpy=lambda *_: [*full, np.array([len(numbers)], np.int32)],
+        inputs=[(boxes, scores, three, eight, HALF, LOWEST)],
+        label=f"{boxes.shape[2]}-{pads}-{clips}",
+        no_gradient="TensorFlow has registered none",
+        faults=[
+            Fault(
+                inputs=(boxes, scores[:, :2], three, eight, HALF, LOWEST),
+                match="shape",
+                static="shape",
+            ),
+            Fault(
+                inputs=(boxes, scores, three, eight, np.float32(2), LOWEST), match="iou_threshold"
+            ),
+            Fault(inputs=(boxes, scores, three, 0 * eight, HALF, LOWEST), match="sizes"),
+        ],
+    )
+
+
+BEST = ([3, 2, 0, 5, 4, 5], [0.95, 0.95, 0.9, 0.9, 0.75, 0.3], [0, 1, 0, 1, 1, 0])
+COMBINED = [
+    _combined(pads, clips, boxes, *BEST)
+    for boxes in (SIX[np.newaxis, :, np.newaxis], np.stack([SIX, SIX], 1)[np.newaxis])
+    for pads, clips in ((False, True), (True, True), (False, False))
+]
+
+ROWS = [
+    *SUPPRESSED, _of_four(False), _of_four(True), _of_five(False), _of_five(True), OVERLAPS, *COMBINED,
+]  # fmt: skip

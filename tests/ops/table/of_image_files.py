@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.ops import image
+from actorsession.ops.build import make_one
 from tests.ops.table.row import Fault, Row
 
 __all__ = ["ROWS"]
@@ -95,4 +96,135 @@ FILES = [
     ),
 ]
 
-ROWS = FILES
+GIF = _file(BYTES, "GIF")
+TURNS = [BYTES, 255 - BYTES]
+
+
+def _animation() -> Any:
+    """A GIF file of two pictures."""
+    try:
+        from PIL import Image
+    except ImportError:
+        return np.array(b"", object)
+    file = io.BytesIO()
+    first, second = map(Image.fromarray, TURNS)
+    first.save(file, "GIF", save_all=True, append_images=[second])
+    return np.array(file.getvalue(), object)
+
+
+def _deep() -> Any:
+    """A PNG file of 16 bits a pixel."""
+    return _file((np.arange(20) * 3000).astype(np.uint16).reshape(4, 5), "PNG")
+
+
+def _deep_pixels(contents: Any) -> Any:
+    return (np.arange(20) * 3000).astype(np.uint16).reshape(4, 5, 1)
+
+
+ANY_BAD = [
+    Fault(inputs=(np.array(b"no image", object),), match="no BMP, GIF, PNG or JPEG image"),
+    Fault(inputs=(np.array(b"", object),), match="no BMP, GIF, PNG or JPEG image"),
+]
+
+
+def _read(op: str, build: Any, numpy: Any, *files: Any, label: str = "", faults: Any = ()) -> Row:
+    return Row(
+        op=op, build=build, numpy=numpy, inputs=[(file,) for file in files], label=label,
+        no_gradient="strings; TensorFlow marks it so", faults=faults, needs="PIL", exact=False,
+    )  # fmt: skip
+
+
+def _at_quality(pixels: Any, quality: Any) -> Any:
+    from PIL import Image
+
+    file = io.BytesIO()
+    flat = pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
+    Image.fromarray(flat).save(file, "JPEG", quality=int(quality))
+    return np.array(file.getvalue(), object)
+
+
+KINDS = [
+    _read(
+        "DecodeBmp", image.decode_bmp, _decoded(), _file(BYTES, "BMP"), _file(BYTES[..., 0], "BMP"),
+        faults=[Fault(inputs=(np.array(b"BMxx", object),), match="no BMP image")],
+    ),
+    _read("DecodeBmp", lambda x: image.decode_bmp(x, 4), _decoded(4), _file(BYTES, "BMP"), label="4"),
+    _read(
+        "DecodeGif", image.decode_gif, lambda _: np.stack(TURNS), _animation(),
+        faults=[Fault(inputs=(_file(BYTES, "BMP"),), match="no GIF, PNG or JPEG image")],
+    ),
+    _read(
+        "DecodeGif", image.decode_gif, lambda _: BYTES[np.newaxis], GIF, _file(BYTES, "PNG"),
+        label="one",
+    ),
+    _read(
+        "DecodeImage", image.decode_image, _decoded(), *(_file(BYTES, k) for k in ("BMP", "PNG", "JPEG")),
+        faults=ANY_BAD,
+    ),
+    _read(
+        "DecodeImage", lambda x: image.decode_image(x, 1), _decoded(1),
+        *(_file(BYTES, k) for k in ("PNG", "JPEG")), label="1",
+        faults=[
+            Fault(inputs=(_file(BYTES, "BMP"),), match="channels are one of"),
+            Fault(inputs=(GIF,), match="channels are one of"),
+        ],
+    ),
+    _read("DecodeImage", image.decode_image, lambda _: np.stack(TURNS), _animation(), label="gif"),
+    _read(
+        "DecodeImage", lambda x: image.decode_image(x, expand_animations=False), lambda _: BYTES,
+        _animation(), GIF, label="first",
+    ),
+    _read(
+        "DecodeImage", lambda x: image.decode_image(x, dtype=np.float32),
+        lambda _: (BYTES / 255).astype(np.float32), _file(BYTES, "BMP"), _file(BYTES, "PNG"),
+        label="float32",
+    ),
+    _read(
+        "DecodeImage", lambda x: image.decode_image(x, dtype=np.uint16),
+        lambda _: BYTES.astype(np.uint16) * np.uint16(256), _file(BYTES, "BMP"), label="uint16",
+    ),
+    _read(
+        "DecodeImage", lambda x: image.decode_image(x, dtype=np.uint16),
+        lambda _: BYTES.astype(np.uint16) * np.uint16(257), _file(BYTES, "PNG"), label="uint16-png",
+    ),
+    _read(
+        "DecodeImage", lambda x: image.decode_image(x, dtype=np.uint16), _deep_pixels, _deep(),
+        label="uint16-deep",
+    ),
+    _read(
+        "DecodeImage", image.decode_image, lambda x: (_deep_pixels(x) >> 8).astype(np.uint8), _deep(),
+        label="uint8-deep",
+    ),
+    _read(
+        "ExtractJpegShape", image.extract_jpeg_shape, lambda x: np.array(_decoded()(x).shape, np.int32),
+        _file(BYTES, "JPEG"), _file(BYTES[..., 0], "JPEG"),
+        faults=[Fault(inputs=(_file(BYTES, "PNG"),), match="no JPEG image")],
+    ),
+    Row(
+        op="DecodeAndCropJpeg",
+        build=image.decode_and_crop_jpeg,
+        numpy=lambda x, window: _decoded()(x)[1:3, 2:5],
+        inputs=[(_file(BYTES, "JPEG"), np.array([1, 2, 2, 3], np.int32))],
+        no_gradient="strings; TensorFlow marks it so",
+        faults=[
+            Fault(inputs=(_file(BYTES, "JPEG"), np.array(window, np.int32)), match="crop_window")
+            for window in ([1, 2, 9, 3], [-1, 2, 1, 3], [0, 0, 0, 1])
+        ],
+        needs="PIL",
+    ),
+    Row(
+        op="EncodeJpegVariableQuality",
+        build=lambda *x: make_one("EncodeJpegVariableQuality", list(x)),
+        numpy=_at_quality,
+        inputs=[(BYTES, np.int32(50)), (BYTES[:, :, :1], np.int32(100))],
+        no_gradient="strings; TensorFlow marks it so",
+        faults=[
+            Fault(inputs=(BYTES, np.int32(101)), match="quality must be"),
+            Fault(inputs=(BYTES[:, :, :2], np.int32(50)), match="channels"),
+            Fault(inputs=(BYTES[0], np.int32(50)), match="channels", static="rank 3"),
+        ],
+        needs="PIL",
+    ),
+]  # fmt: skip
+
+ROWS = [*FILES, *KINDS]

@@ -2,8 +2,8 @@
 
 A frame is a loop by its name and the frame that it is entered from. A node belongs to the frame in which its
 outputs are: an Enter to the inner one, an Exit to the outer one. Everything that a node reads is in one
-frame, or the graph is no dataflow program. Called for whole step graphs by ``control_loops`` and for parts by
-``dataflow``.
+frame, or the graph is no dataflow program. Called for whole step graphs by ``control_loops`` and ``lift``,
+for parts by ``dataflow``, and for what a gradient goes back through by ``stand_ins``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,34 @@
+"""``tf.contrib.rnn``: the cells and loops that ``tf.nn`` has, and layers of bidirectional ones."""
+
+from __future__ import annotations
+
+from actorsession.compat.v1.recurrent.cell import LayerRNNCell
+from actorsession.compat.v1.recurrent.layers import (
+    stack_bidirectional_dynamic_rnn,
+    stack_bidirectional_rnn,
+)
+from actorsession.compat.v1.recurrent.rnn_cell import (
+    BasicLSTMCell,
+    BasicRNNCell,
+    DeviceWrapper,
+    DropoutWrapper,
+    GRUCell,
+    LSTMCell,
+    LSTMStateTuple,
+    MultiRNNCell,
+    ResidualWrapper,
+    RNNCell,
+)
+from actorsession.compat.v1.recurrent.static import (
+    static_bidirectional_rnn,
+    static_rnn,
+    static_state_saving_rnn,
+)
+from actorsession.compat.v1.recurrent.steps import swapped as transpose_batch_time
+
+__all__ = [
+    "BasicLSTMCell", "BasicRNNCell", "DeviceWrapper", "DropoutWrapper", "GRUCell", "LSTMCell",
+    "LSTMStateTuple", "LayerRNNCell", "MultiRNNCell", "RNNCell", "ResidualWrapper",
+    "stack_bidirectional_dynamic_rnn", "stack_bidirectional_rnn", "static_bidirectional_rnn",
+    "static_rnn", "static_state_saving_rnn", "transpose_batch_time",
+]  # fmt: skip

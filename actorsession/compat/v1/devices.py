@@ -1,0 +1,47 @@
+"""``tf.DeviceSpec`` as TensorFlow 1 has it: its parts may be set after it was made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+from actorsession.graph import device as ours
+
+__all__ = ["DeviceSpec"]
+
+
+class DeviceSpec(ours.DeviceSpec):
+    """``actorsession``'s device specification, with TensorFlow's methods that change it."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        changed = replace(ours.DeviceSpec(), **{name: value})
+        object.__setattr__(self, name, getattr(changed, name))
+
+    def parse_from_string(self, spec: str) -> Self:
+        """Takes over the parts of a name, and returns the specification itself.
+
+        Raises:
+            ValueError: for a malformed name.
+        """
+        self._become(ours.DeviceSpec.parse(spec))
+        return self
+
+    def merge_from(self, dev: ours.DeviceSpec) -> None:
+        """Takes over the parts that another specification names."""
+        self._become(self.merge(dev))
+
+    def make_merged_spec(self, dev: ours.DeviceSpec) -> DeviceSpec:
+        """A specification of the parts that another names and, for the rest, of this one's."""
+        made = DeviceSpec()
+        made._become(self.merge(dev))
+        return made
+
+    def replace(self, **parts: Any) -> DeviceSpec:
+        """A specification in which some parts are others."""
+        return replace(self, **parts)
+
+    def _become(self, other: ours.DeviceSpec) -> None:
+        for part in ("job", "replica", "task", "device_type", "device_index"):
+            object.__setattr__(self, part, getattr(other, part))

@@ -1,0 +1,10 @@
+"""The operations that ``tf`` has as the library has them: all but ``nn``, which is a room of its own here."""
+
+from __future__ import annotations
+
+from actorsession import ops
+from actorsession.ops import *  # noqa: F403 - its __all__ is the list
+
+__all__: list[str] = []
+__all__ += ops.__all__
+__all__.remove("nn")

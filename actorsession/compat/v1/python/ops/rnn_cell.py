@@ -1,0 +1,21 @@
+"""``tensorflow.python.ops.rnn_cell``: the cells, where programs before TensorFlow 1.0 import them from."""
+
+from __future__ import annotations
+
+from actorsession.compat.v1.recurrent.rnn_cell import (
+    BasicLSTMCell,
+    BasicRNNCell,
+    DeviceWrapper,
+    DropoutWrapper,
+    GRUCell,
+    LSTMCell,
+    LSTMStateTuple,
+    MultiRNNCell,
+    ResidualWrapper,
+    RNNCell,
+)
+
+__all__ = [
+    "BasicLSTMCell", "BasicRNNCell", "DeviceWrapper", "DropoutWrapper", "GRUCell", "LSTMCell",
+    "LSTMStateTuple", "MultiRNNCell", "RNNCell", "ResidualWrapper",
+]  # fmt: skip

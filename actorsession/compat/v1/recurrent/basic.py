@@ -1,0 +1,167 @@
+"""Cells with one state: ``BasicRNNCell`` and ``GRUCell``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorsession import ops
+from actorsession.compat.v1.recurrent.cell import LayerRNNCell
+from actorsession.compat.v1.recurrent.names import activation_of, initializer_of
+from actorsession.compat.v1.recurrent.sizes import check_floating, require_floating
+from actorsession.graph.shape import TensorShape
+
+__all__ = ["BasicRNNCell", "GRUCell", "UnitsCell"]
+
+
+class UnitsCell(LayerRNNCell):
+    """A cell of some units, with an activation.
+
+    Args:
+        num_units: how many columns a state has.
+        activation: a function, or the name of one; ``tanh`` if left out.
+        reuse: whether its variables are there already.
+        name: of its variable scope.
+        dtype: of its variables; that of the first inputs if left out.
+        kwargs: see ``RNNCell``.
+
+    Raises:
+        ValueError: for a dtype that is not floating.
+    """
+
+    def __init__(
+        self, num_units: int, activation: Any, reuse: Any, name: Any, dtype: Any, **kwargs: Any
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
+        require_floating(dtype)
+        self._num_units = num_units
+        self._activation = activation_of(activation)
+
+    @property
+    def state_size(self) -> Any:
+        """How many columns a state has."""
+        return self._num_units
+
+    @property
+    def output_size(self) -> Any:
+        """How many columns an output has."""
+        return self._num_units
+
+    def _depth(self, inputs_shape: Any) -> int:
+        """How many columns inputs have.
+
+        Raises:
+            ValueError: if that is not known, or the dtype is not floating.
+        """
+        sized = TensorShape(inputs_shape).sizes
+        if not sized or sized[-1] is None:
+            raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {inputs_shape}")
+        require_floating(self.dtype)
+        return sized[-1]
+
+
+class BasicRNNCell(UnitsCell):
+    """The plain cell: the output, which is the next state, is ``activation(W [inputs, state] + b)``.
+
+    Args:
+        num_units: how many columns a state has.
+        activation: a function, or the name of one; ``tanh`` if left out.
+        reuse: whether its variables are there already.
+        name: of its variable scope.
+        dtype: of its variables; that of the first inputs if left out.
+        kwargs: see ``RNNCell``.
+
+    Raises:
+        ValueError: for a dtype that is not floating.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: bool | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(num_units, activation, reuse, name, dtype, **kwargs)
+
+    def build(self, inputs_shape: Any) -> None:
+        """Makes the kernel and the bias for inputs of a shape."""
+        rows = self._depth(inputs_shape) + self._num_units
+        self._kernel = self.add_variable("kernel", [rows, self._num_units])
+        self._bias = self.add_variable(
+            "bias", [self._num_units], initializer=ops.zeros_initializer()
+        )
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+        """One step; see ``RNNCell``."""
+        check_floating(inputs, state)
+        gates = ops.matmul(ops.concat([inputs, state], 1), self._kernel)
+        output = self._activation(ops.nn.bias_add(gates, self._bias))
+        return output, output
+
+
+class GRUCell(UnitsCell):
+    """The gated recurrent unit of Cho et al. (2014).
+
+    Args:
+        num_units: how many columns a state has.
+        activation: a function, or the name of one; ``tanh`` if left out.
+        reuse: whether its variables are there already.
+        kernel_initializer: of its matrices; the scope's if left out.
+        bias_initializer: of its biases; 1 for the gates and 0 for the candidate if left out.
+        name: of its variable scope.
+        dtype: of its variables; that of the first inputs if left out.
+        kwargs: see ``RNNCell``.
+
+    Raises:
+        ValueError: for a dtype that is not floating.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: bool | None = None,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(num_units, activation, reuse, name, dtype, **kwargs)
+        self._kernel_initializer = initializer_of(kernel_initializer)
+        self._bias_initializer = initializer_of(bias_initializer)
+
+    def build(self, inputs_shape: Any) -> None:
+        """Makes kernels and biases of gates and candidate for inputs of a shape."""
+        rows = self._depth(inputs_shape) + self._num_units
+        ones, zeros = ops.constant_initializer(1.0), ops.zeros_initializer()
+        self._gate_kernel, self._gate_bias = self._add_layer("gates", rows, 2, ones)
+        self._candidate_kernel, self._candidate_bias = self._add_layer("candidate", rows, 1, zeros)
+        self.built = True
+
+    def _add_layer(self, name: str, rows: int, count: int, bias: Any) -> tuple[Any, Any]:
+        columns = count * self._num_units
+        given = self._bias_initializer
+        return (
+            self.add_variable(
+                f"{name}/kernel", [rows, columns], initializer=self._kernel_initializer
+            ),
+            self.add_variable(
+                f"{name}/bias", [columns], initializer=bias if given is None else given
+            ),
+        )
+
+    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
+        """One step; see ``RNNCell``."""
+        check_floating(inputs, state)
+        gates = ops.matmul(ops.concat([inputs, state], 1), self._gate_kernel)
+        reset, update = ops.split(
+            ops.sigmoid(ops.nn.bias_add(gates, self._gate_bias)), num_or_size_splits=2, axis=1
+        )
+        candidate = ops.matmul(ops.concat([inputs, reset * state], 1), self._candidate_kernel)
+        new = self._activation(ops.nn.bias_add(candidate, self._candidate_bias))
+        state = update * state + (1 - update) * new
+        return state, state

@@ -1,0 +1,177 @@
+"""Dropout around a cell: ``DropoutWrapper``.
+
+Each tensor that is dropped from has a seed of its own, made of the wrapper's seed, of what the tensor is and
+of its place among those, as TensorFlow makes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from actorsession import ops
+from actorsession.compat.v1.recurrent import nests
+from actorsession.compat.v1.recurrent.lstm import LSTMStateTuple
+from actorsession.compat.v1.recurrent.sizes import known_shape
+from actorsession.compat.v1.recurrent.wrappers import CellWrapper
+from actorsession.graph.defaults import name_scope
+from actorsession.graph.static import get_static_value
+
+__all__ = ["DropoutWrapper"]
+
+
+class DropoutWrapper(CellWrapper):
+    """A cell with dropout of its inputs, outputs and states.
+
+    Args:
+        cell: the cell.
+        input_keep_prob: share of the inputs that is kept, a number or a scalar tensor; nothing is done for 1.
+        output_keep_prob: the same for outputs.
+        state_keep_prob: the same for the states that the cell gives, as far as they are dropped from.
+        variational_recurrent: whether the same columns are dropped in all steps of a run, and for all members
+            of the batch.
+        input_size: of the inputs, a structure of shapes; needed where they are dropped from variationally.
+        dtype: of what is dropped from; needed for ``variational_recurrent``.
+        seed: of the sequence.
+        dropout_state_filter_visitor: from a state, and each structure and tensor in it, to whether it is
+            dropped from: a bool, or a structure of bools like it; by default all but the memory ``c`` of an
+            ``LSTMStateTuple``, and ``TensorArray``s.
+        kwargs: see ``RNNCell``.
+
+    Raises:
+        TypeError: for what is no cell, or a visitor that is no function.
+        ValueError: for shares outside [0, 1], or without what ``variational_recurrent`` needs.
+    """
+
+    def __init__(
+        self,
+        cell: Any,
+        input_keep_prob: Any = 1.0,
+        output_keep_prob: Any = 1.0,
+        state_keep_prob: Any = 1.0,
+        variational_recurrent: bool = False,
+        input_size: Any = None,
+        dtype: Any = None,
+        seed: int | None = None,
+        dropout_state_filter_visitor: Callable[[Any], Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(cell, dtype=dtype, **kwargs)
+        visitor = dropout_state_filter_visitor
+        if visitor is not None and not callable(visitor):
+            raise TypeError("dropout_state_filter_visitor must be callable")
+        self._visitor = visitor or _all_but_memories
+        self._seed = seed
+        with name_scope("DropoutWrapperInit"):
+            self._input_keep_prob = _share(input_keep_prob, "input_keep_prob")
+            self._state_keep_prob = _share(state_keep_prob, "state_keep_prob")
+            self._output_keep_prob = _share(output_keep_prob, "output_keep_prob")
+        self._noises: dict[str, Any] = {}
+        if variational_recurrent:
+            self._draw(cell, input_size, dtype)
+
+    def _draw(self, cell: Any, input_size: Any, dtype: Any) -> None:
+        """Makes the noise that all steps of a run share."""
+        if dtype is None:
+            raise ValueError("When variational_recurrent=True, dtype must be provided")
+        drawn = {"state": cell.state_size, "output": cell.output_size}
+        if _drops(self._input_keep_prob):
+            if input_size is None:
+                raise ValueError(
+                    "When variational_recurrent=True and input_keep_prob < 1.0 or is unknown, input_size "
+                    "must be provided"
+                )
+            drawn = {"input": input_size, **drawn}
+        for what, size in drawn.items():
+            places = itertools.count()
+
+            def noise(each: Any, what: str = what, places: Iterator[int] = places) -> Any:
+                seed = self._seed_of(what, next(places))
+                return ops.random_uniform(known_shape(1, each), dtype=dtype, seed=seed)
+
+            self._noises[what] = nests.mapped(noise, size)
+
+    def _seed_of(self, what: str, place: int) -> int | None:
+        if self._seed is None:
+            return None
+        salted = f"{self._seed}{what}_{place}".encode()
+        return int(hashlib.md5(salted, usedforsecurity=False).hexdigest()[:8], 16) & 0x7FFFFFFF
+
+    def _wrapped(
+        self, inputs: Any, state: Any, function: Callable[..., Any], **kwargs: Any
+    ) -> tuple[Any, Any]:
+        if _drops(self._input_keep_prob):
+            inputs = self._dropped("input", inputs, True, self._input_keep_prob)
+        outputs, after = function(inputs, state, **kwargs)
+        if _drops(self._state_keep_prob):
+            chosen = _chosen(self._visitor, after)
+            after = self._dropped("state", after, chosen, self._state_keep_prob)
+        if _drops(self._output_keep_prob):
+            outputs = self._dropped("output", outputs, True, self._output_keep_prob)
+        return outputs, after
+
+    def _dropped(self, what: str, values: Any, chosen: Any, keep: Any) -> Any:
+        """Values, with dropout where they are chosen."""
+        places = itertools.count()
+
+        def visit(part: Any, chosen: Any, noises: Any) -> Any:
+            if nests.is_nested(part) and chosen is not False:
+                if chosen is True:
+                    chosen = nests.level(lambda _: True, part)
+                if noises is None:
+                    noises = nests.level(lambda _: None, part)
+                return nests.level(visit, part, chosen, noises)
+            place = next(places)
+            if not chosen:
+                return part
+            if noises is None:
+                return ops.nn.dropout(part, rate=1.0 - keep, seed=self._seed_of(what, place))
+            made = ops.divide(part, keep) * ops.floor(keep + noises)
+            made.set_shape(part.shape)
+            return made
+
+        return visit(values, chosen, self._noises.get(what))
+
+
+def _share(given: Any, what: str) -> Any:
+    """A share as a float if it is known, else as a tensor."""
+    tensor = ops.convert_to_tensor(given)
+    known = get_static_value(tensor)
+    if known is None:
+        return tensor
+    if not 0 <= known <= 1:
+        raise ValueError(f"Parameter {what} must be between 0 and 1: {known}")
+    return float(known)
+
+
+def _drops(keep: Any) -> bool:
+    return not isinstance(keep, float) or keep < 1
+
+
+def _all_but_memories(part: Any) -> Any:
+    if isinstance(part, LSTMStateTuple):
+        return LSTMStateTuple(c=False, h=True)
+    return not isinstance(part, ops.TensorArray)
+
+
+def _chosen(visitor: Callable[[Any], Any], state: Any) -> Any:
+    """What a visitor says of a state and of all that is in it, as a structure of bools."""
+    said = visitor(state)
+    if not nests.is_nested(state) or said is False:
+        return _as_bool(said)
+    if nests.is_nested(said):
+        return nests.level(
+            lambda each, part: _as_bool(each) and _as_bool(visitor(part)), said, state
+        )
+    _as_bool(said)
+    return nests.level(lambda part: _chosen(visitor, part), state)
+
+
+def _as_bool(said: Any) -> bool:
+    if not isinstance(said, bool):
+        raise TypeError(
+            f"dropout_state_filter_visitor says True or False of a tensor, got {said!r}"
+        )
+    return said

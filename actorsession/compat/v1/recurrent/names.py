@@ -1,0 +1,80 @@
+"""Activations and initialisers that cells are given by name, and what cells are called themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from actorsession import ops
+from actorsession.graph.graph import get_default_graph
+
+__all__ = ["activation_of", "initializer_of", "snake_case", "unique_name"]
+
+_ACTIVATIONS: dict[str, Callable[..., Any]] = {
+    "elu": ops.nn.elu, "exponential": ops.exp, "linear": ops.identity, "relu": ops.nn.relu,
+    "selu": ops.nn.selu, "sigmoid": ops.sigmoid, "softmax": ops.nn.softmax,
+    "softplus": ops.nn.softplus, "softsign": ops.nn.softsign, "swish": ops.nn.swish, "tanh": ops.tanh,
+}  # fmt: skip
+_INITIALIZERS: dict[str, Callable[[], Any]] = {
+    "glorot_normal": ops.glorot_normal_initializer, "glorot_uniform": ops.glorot_uniform_initializer,
+    "identity": ops.identity_initializer, "ones": ops.ones_initializer,
+    "orthogonal": ops.orthogonal_initializer, "random_normal": ops.random_normal_initializer,
+    "random_uniform": ops.random_uniform_initializer,
+    "truncated_normal": ops.truncated_normal_initializer, "zeros": ops.zeros_initializer,
+}  # fmt: skip
+
+
+def activation_of(given: Any) -> Callable[..., Any]:
+    """The function that an argument of a cell stands for: itself, one by name, or ``tanh``.
+
+    Raises:
+        ValueError: for a name that is not known.
+        TypeError: for what is no function.
+    """
+    if not given:
+        return ops.tanh
+    return _known(given, _ACTIVATIONS, "activation")
+
+
+def initializer_of(given: Any) -> Any:
+    """The initialiser that an argument of a cell stands for; ``None`` leaves it to the scope.
+
+    Raises:
+        ValueError: for a name that is not known.
+        TypeError: for what is no initialiser.
+    """
+    if given is None:
+        return None
+    found = _known(given, _INITIALIZERS, "initializer")
+    return found() if isinstance(given, str) else found
+
+
+def _known(given: Any, table: dict[str, Callable[..., Any]], what: str) -> Callable[..., Any]:
+    if isinstance(given, str):
+        if given not in table:
+            raise ValueError(f"Unknown {what} function: {given}. There are {', '.join(table)}")
+        return table[given]
+    if not callable(given):
+        raise TypeError(f"an {what} is a function or the name of one, got {given!r:.100}")
+    found: Callable[..., Any] = given
+    return found
+
+
+def snake_case(name: str) -> str:
+    """``BasicLSTMCell`` as ``basic_lstm_cell``."""
+    words = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    words = re.sub(r"([a-z])([A-Z])", r"\1_\2", words).lower()
+    return f"private{words}" if words.startswith("_") else words
+
+
+_KEY = ("actorsession", "names of cells")
+
+
+def unique_name(base: str) -> str:
+    """The next of ``base_1``, ``base_2``, ... in the default graph."""
+    kept = get_default_graph().get_collection_ref(_KEY)
+    if not kept:
+        kept.append({})
+    kept[0][base] = kept[0].get(base, 0) + 1
+    return f"{base}_{kept[0][base]}"

@@ -1,0 +1,221 @@
+"""Losses and decoders of sequences, as ``contrib.seq2seq`` and ``contrib.legacy_seq2seq`` had them.
+
+The older functions take lists, a tensor for each step; ``sequence_loss`` of ``contrib.seq2seq`` takes whole
+tensors.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from actorsession import ops
+from actorsession.compat.v1.recurrent.static import static_rnn
+from actorsession.graph.defaults import name_scope
+from actorsession.graph.dtypes import DType, float32
+from actorsession.graph.operation import Tensor
+
+__all__ = [
+    "basic_rnn_seq2seq", "list_loss", "loss_by_example", "rnn_decoder", "sequence_loss",
+    "tied_rnn_seq2seq",
+]  # fmt: skip
+
+# So that no weight at all is no division by zero.
+_LITTLE = 1e-12
+
+
+# -- losses ----------------------------------------------------------------------------------------
+
+
+def sequence_loss(
+    logits: Any,
+    targets: Any,
+    weights: Any,
+    average_across_timesteps: bool = True,
+    average_across_batch: bool = True,
+    softmax_loss_function: Callable[..., Any] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The weighted cross entropy of sequences.
+
+    Args:
+        logits: floats of shape ``[batch, time, symbols]``.
+        targets: the right symbols, integers of shape ``[batch, time]``.
+        weights: of each of them, floats of shape ``[batch, time]``; 0 where a sequence is over.
+        average_across_timesteps: whether the mean over time is taken, by weights.
+        average_across_batch: whether the mean over the batch is taken, by weights.
+        softmax_loss_function: from ``labels`` and ``logits`` to a loss for each, if it is not the cross
+            entropy of a softmax.
+        name: wanted name; ``sequence_loss`` if left out.
+
+    Returns:
+        A loss of the axes that no mean is taken over.
+
+    Raises:
+        ValueError: for other ranks.
+    """
+    logits, targets, weights = map(ops.convert_to_tensor, (logits, targets, weights))
+    for what, value, axes in (
+        ("Logits", logits, ["batch_size", "sequence_length", "logits"]),
+        ("Targets", targets, ["batch_size", "sequence_length"]),
+        ("Weights", weights, ["batch_size", "sequence_length"]),
+    ):
+        if value.shape.rank != len(axes):
+            raise ValueError(f"{what} must be a [{' x '.join(axes)}] tensor, got {value!r}")
+    with name_scope(name or "sequence_loss"):
+        extents = ops.shape(logits)
+        flat = ops.reshape(logits, [-1, extents[2]])
+        losses = _cross_entropy(ops.reshape(targets, [-1]), flat, softmax_loss_function)
+        losses = losses * ops.reshape(weights, [-1])
+        if average_across_timesteps and average_across_batch:
+            return ops.reduce_sum(losses) / (ops.reduce_sum(weights) + _LITTLE)
+        losses = ops.reshape(losses, [extents[0], extents[1]])
+        if not (average_across_timesteps or average_across_batch):
+            return losses
+        axis = 1 if average_across_timesteps else 0
+        return ops.reduce_sum(losses, axis) / (ops.reduce_sum(weights, axis) + _LITTLE)
+
+
+def _cross_entropy(targets: Any, logits: Any, loss: Callable[..., Any] | None) -> Tensor:
+    if loss is None:
+        return ops.nn.sparse_softmax_cross_entropy_with_logits(labels=targets, logits=logits)
+    found: Tensor = loss(labels=targets, logits=logits)
+    return found
+
+
+def loss_by_example(
+    logits: Sequence[Any],
+    targets: Sequence[Any],
+    weights: Sequence[Any],
+    average_across_timesteps: bool = True,
+    softmax_loss_function: Callable[..., Any] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The weighted cross entropy of each member of a batch.
+
+    Args:
+        logits: floats of shape ``[batch, symbols]``, for each step.
+        targets: the right symbols, integer vectors, for each step.
+        weights: of each of them, float vectors, for each step.
+        average_across_timesteps: whether the mean over time is taken, by weights; else the sum is.
+        softmax_loss_function: see ``sequence_loss``.
+        name: wanted name; ``sequence_loss_by_example`` if left out.
+
+    Raises:
+        ValueError: for lists of different lengths.
+    """
+    if not len(logits) == len(targets) == len(weights):
+        raise ValueError(
+            "Lengths of logits, weights, and targets must be the same "
+            f"{len(logits)}, {len(weights)}, {len(targets)}."
+        )
+    with name_scope(name or "sequence_loss_by_example"):
+        losses = []
+        for logit, target, weight in zip(logits, targets, weights, strict=True):
+            if softmax_loss_function is None:
+                target = ops.reshape(target, [-1])
+            losses.append(_cross_entropy(target, logit, softmax_loss_function) * weight)
+        total = ops.add_n(losses)
+        return total / (ops.add_n(list(weights)) + _LITTLE) if average_across_timesteps else total
+
+
+def list_loss(
+    logits: Sequence[Any],
+    targets: Sequence[Any],
+    weights: Sequence[Any],
+    average_across_timesteps: bool = True,
+    average_across_batch: bool = True,
+    softmax_loss_function: Callable[..., Any] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The weighted cross entropy of a batch, a scalar; arguments as ``loss_by_example``.
+
+    ``average_across_batch`` divides the sum over the batch by its size.
+    """
+    with name_scope(name or "sequence_loss"):
+        cost = ops.reduce_sum(
+            loss_by_example(
+                logits, targets, weights, average_across_timesteps, softmax_loss_function
+            )
+        )
+        if not average_across_batch:
+            return cost
+        return cost / ops.cast(ops.shape(targets[0])[0], cost.dtype)
+
+
+# -- decoders --------------------------------------------------------------------------------------
+
+
+def rnn_decoder(
+    decoder_inputs: Any,
+    initial_state: Any,
+    cell: Any,
+    loop_function: Callable[[Any, int], Any] | None = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
+    """What a cell puts out for each of some inputs, or for what a function makes of its last output.
+
+    Args:
+        decoder_inputs: matrices with a row for each member of the batch.
+        initial_state: the state to begin with.
+        cell: the cell.
+        loop_function: from the last output and the number of the step to the next input; only the first of
+            ``decoder_inputs`` is used then.
+        scope: of the variables; ``rnn_decoder`` if left out.
+
+    Returns:
+        A list of outputs, and the last state.
+    """
+    with ops.variable_scope(scope or "rnn_decoder") as opened:
+        state = initial_state
+        outputs: list[Any] = []
+        for number, given in enumerate(decoder_inputs):
+            if loop_function is not None and outputs:
+                with ops.variable_scope("loop_function", reuse=True):
+                    given = loop_function(outputs[-1], number)
+            if number:
+                opened.reuse_variables()
+            output, state = cell(given, state)
+            outputs.append(output)
+    return outputs, state
+
+
+def basic_rnn_seq2seq(
+    encoder_inputs: Any,
+    decoder_inputs: Any,
+    cell: Any,
+    dtype: DType = float32,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
+    """A decoder that begins where a cell like its own ends after other inputs.
+
+    Args:
+        encoder_inputs: what a copy of the cell reads.
+        decoder_inputs: see ``rnn_decoder``.
+        cell: the cell; the copy has variables of its own.
+        dtype: of the first state.
+        scope: of the variables; ``basic_rnn_seq2seq`` if left out.
+
+    Returns:
+        A list of outputs, and the last state.
+    """
+    with ops.variable_scope(scope or "basic_rnn_seq2seq"):
+        _, state = static_rnn(copy.deepcopy(cell), encoder_inputs, dtype=dtype)
+        return rnn_decoder(decoder_inputs, state, cell)
+
+
+def tied_rnn_seq2seq(
+    encoder_inputs: Any,
+    decoder_inputs: Any,
+    cell: Any,
+    loop_function: Callable[[Any, int], Any] | None = None,
+    dtype: DType = float32,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
+    """As ``basic_rnn_seq2seq`` with one cell for both; arguments as ``rnn_decoder``."""
+    with ops.variable_scope("combined_tied_rnn_seq2seq") as opened:
+        scope = scope or "tied_rnn_seq2seq"
+        _, state = static_rnn(cell, encoder_inputs, dtype=dtype, scope=scope)
+        opened.reuse_variables()
+        return rnn_decoder(decoder_inputs, state, cell, loop_function, scope)

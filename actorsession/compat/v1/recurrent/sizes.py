@@ -1,0 +1,119 @@
+"""What a batch of states or outputs looks like, from the sizes that a cell names.
+
+A size is a number of columns, a ``TensorShape`` or a shape tensor; in front of it comes the batch. Called by
+cells for their zero states and by loops for their zero outputs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorsession import ops
+from actorsession.compat.v1.recurrent import nests
+from actorsession.graph.dtypes import DType, as_dtype, int32
+from actorsession.graph.operation import Tensor
+from actorsession.graph.shape import TensorShape
+from actorsession.graph.static import get_static_value
+
+__all__ = [
+    "check_floating",
+    "known_shape",
+    "require_floating",
+    "shape_operand",
+    "state_dtype",
+    "zeros",
+]
+
+
+def known_shape(*parts: Any) -> TensorShape:
+    """What is known of the shape that sizes make up behind each other."""
+    whole = TensorShape([])
+    for part in parts:
+        whole = whole.concatenate(_known(part))
+    return whole
+
+
+def _known(part: Any) -> TensorShape:
+    if not isinstance(part, Tensor):
+        return TensorShape(_as_list(part))
+    rank = part.shape.rank
+    if rank not in (0, 1):
+        raise ValueError(f"a size is a scalar or a vector, got one of shape {part.shape}: {part!r}")
+    value = get_static_value(part)
+    if value is not None:
+        return TensorShape([int(dim) for dim in value.ravel()])
+    sized = TensorShape(part.shape).sizes
+    count = sized[0] if sized else 1
+    return TensorShape(None if count is None else [None] * count)
+
+
+def _as_list(part: Any) -> Any:
+    return (
+        part if isinstance(part, (TensorShape, list, tuple)) else [part]
+    )  # an unknown one is None
+
+
+def _operand(part: Any) -> Tensor:
+    """A part of a shape as an int32 vector."""
+    if isinstance(part, Tensor):
+        vector = ops.reshape(part, [1]) if part.shape.rank == 0 else part
+        return ops.cast(vector, int32)
+    known = TensorShape(_as_list(part))
+    return ops.constant(list(known.as_tuple()), int32)
+
+
+def shape_operand(*parts: Any) -> Tensor:
+    """The shape that sizes make up behind each other, as a tensor."""
+    return ops.concat([_operand(part) for part in parts], 0)
+
+
+def zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:
+    """Zeros for a batch.
+
+    Args:
+        batch_size: a number, or an integer tensor.
+        size: of each member, see above.
+        dtype: element type.
+
+    Raises:
+        ValueError: if the size is not known, or is of rank 2 or more.
+    """
+    static = known_shape(batch_size, size)
+    if static.is_fully_defined():
+        return ops.zeros(static, as_dtype(dtype))
+    made = ops.zeros(shape_operand(batch_size, size), as_dtype(dtype))
+    made.set_shape(static)
+    return made
+
+
+def state_dtype(dtype: Any, state: Any) -> DType:
+    """The dtype that was asked for, or else the one that all of a state has.
+
+    Raises:
+        ValueError: for a state of several dtypes, or without any tensor.
+    """
+    if dtype is not None:
+        return as_dtype(dtype)
+    found = list(dict.fromkeys(leaf.dtype for leaf in nests.flatten(state)))
+    if len(found) != 1:
+        raise ValueError(
+            "dtype must be given: it is that of the state only where all of it has the same, got "
+            f"{[each.name for each in found]}"
+        )
+    return as_dtype(found[0])
+
+
+def require_floating(dtype: Any) -> None:
+    """Refuses a dtype that no cell can have with ValueError; ``None`` is not known yet."""
+    if dtype is not None:
+        known = as_dtype(dtype)
+        if not (known.is_floating or known.is_complex):
+            raise ValueError(
+                f"RNN cell only supports floating point inputs, but saw dtype: {known.name}"
+            )
+
+
+def check_floating(*values: Any) -> None:
+    """Refuses inputs and states that are no floats with ValueError."""
+    for leaf in nests.flatten(values):
+        require_floating(leaf.dtype)

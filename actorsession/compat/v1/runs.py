@@ -1,0 +1,87 @@
+"""``tf.RunOptions`` and ``tf.RunMetadata`` as programs for TensorFlow hold them: as messages.
+
+They are ``actorsession``'s, so every session takes them; options may be changed until they are used, and
+statistics that no run filled in read as empty ones.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+from actorsession import config, interop
+from actorsession.config import StepStats
+
+__all__ = ["RunMetadata", "RunOptions"]
+
+_log = logging.getLogger("actorsession.compat")
+
+
+class RunOptions(config.RunOptions):
+    """``actorsession.RunOptions`` whose fields may be set.
+
+    Args:
+        report_tensor_allocations_upon_oom: taken and without effect: memory is Python's own here.
+        values: the fields.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, *, report_tensor_allocations_upon_oom: bool = False, **values: Any) -> None:
+        super().__init__(**values)
+        if report_tensor_allocations_upon_oom:
+            _log.info(
+                "report_tensor_allocations_upon_oom does nothing: memory is Python's own here"
+            )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        changed = replace(config.RunOptions(), **{name: value})
+        object.__setattr__(self, name, getattr(changed, name))
+
+
+class RunMetadata(config.RunMetadata):
+    """``actorsession.RunMetadata`` of which unfilled parts can be asked."""
+
+    __slots__ = ()
+
+    @property
+    def step_stats(self) -> StepStats:
+        """When nodes ran; empty where no run was traced."""
+        found = _step_stats.__get__(self)
+        return StepStats() if found is None else found
+
+    @step_stats.setter
+    def step_stats(self, value: StepStats | None) -> None:
+        _step_stats.__set__(self, value)
+
+    @property
+    def partition_graphs(self) -> list[Any]:
+        """The graphs of the devices, as TensorFlow's messages."""
+        return [interop.graph_def_of(graph) for graph in _partition_graphs.__get__(self)]
+
+    @partition_graphs.setter
+    def partition_graphs(self, value: list[Any]) -> None:
+        _partition_graphs.__set__(self, value)
+
+    def HasField(self, name: str) -> bool:
+        """Whether the last run filled in a part.
+
+        Raises:
+            ValueError: for a part that does not exist.
+        """
+        if name == "step_stats":
+            return _step_stats.__get__(self) is not None
+        if name == "cost_graph":
+            return bool(self.cost_graph.node)
+        if name == "session_metadata":
+            return self.session_metadata is not None
+        raise ValueError(
+            f'Protocol message RunMetadata has no non-repeated field "{name}"; it has step_stats, '
+            "cost_graph, session_metadata"
+        )
+
+
+# Where the parts lie: the descriptors that the properties above cover.
+_step_stats: Any = config.RunMetadata.__dict__["step_stats"]
+_partition_graphs: Any = config.RunMetadata.__dict__["partition_graphs"]

@@ -1,0 +1,236 @@
+"""``tf.saved_model.builder``: graphs written with their signatures, for ``loader`` to build again.
+
+All of it is in TensorFlow's form, the checkpoint with the values of variables too. So TensorFlow loads it as
+well, as far as the operation types of the graph are its own.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from actorsession.checkpoints import CheckpointReader
+from actorsession.checkpoints.bundle_writer import write_bundle
+from actorsession.compat.v1.saved_model import constants
+from actorsession.compat.v1.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
+from actorsession.compat.v1.saved_model.signature_def_utils import predict_signature_def
+from actorsession.compat.v1.saved_model.tag_constants import SERVING
+from actorsession.compat.v1.saved_model.tensor_infos import build_tensor_info
+from actorsession.compat.v1.savers import Saver
+from actorsession.graph.operation import Tensor
+from actorsession.graph.static import get_static_value
+from actorsession.interop import MetaGraphDef
+from actorsession.interop.meta_protos import AssetFileDef, SignatureDef, TensorInfo
+from actorsession.interop.saved_models import SavedModel, write_saved_model
+
+__all__ = ["SavedModelBuilder", "simple_save"]
+
+_ANY = "type.googleapis.com/tensorflow.AssetFileDef"
+
+
+class SavedModelBuilder:
+    """Puts graphs, the values of their variables and files into a folder.
+
+    Args:
+        export_dir: the folder; it is made.
+
+    Raises:
+        AssertionError: if there is something in it.
+    """
+
+    def __init__(self, export_dir: Any) -> None:
+        self._folder = Path(os.fsdecode(export_dir))
+        if self._folder.exists() and any(self._folder.iterdir()):
+            raise AssertionError(
+                f"Export directory {self._folder} already exists, and isn't empty. Please choose a different "
+                "export directory, or delete all the contents of the specified directory."
+            )
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._model = SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
+        self._has_variables = False
+
+    def add_meta_graph_and_variables(
+        self,
+        sess: Any,
+        tags: Iterable[str],
+        signature_def_map: Mapping[str, SignatureDef] | None = None,
+        assets_collection: Iterable[Tensor] | None = None,
+        legacy_init_op: Any = None,
+        clear_devices: bool = False,
+        main_op: Any = None,
+        strip_default_attrs: bool = False,
+        saver: Saver | None = None,
+    ) -> None:
+        """Adds the session's graph, and writes what its variables hold.
+
+        Args:
+            sess: the session.
+            tags: what the graph is tagged with.
+            signature_def_map: signatures by key.
+            assets_collection: constants with the paths of files that belong to the graph. They are copied,
+                and ``main_op`` finds the paths of the copies in them.
+            legacy_init_op: as ``main_op``.
+            clear_devices: whether nodes forget the devices that were asked for.
+            main_op: an operation that runs once the variables have their values.
+            strip_default_attrs: accepted for TensorFlow's sake.
+            saver: what saves and restores the variables; a new one if left out.
+
+        Raises:
+            AssertionError: if the values have been written already, or a signature says too little.
+            TypeError: for a first operation that is none.
+            OpError: as ``Saver.save``.
+        """
+        if self._has_variables:
+            raise AssertionError(
+                "Graph state including variables and assets has already been saved. Please invoke "
+                "`add_meta_graph()` instead."
+            )
+        with sess.graph.as_default():
+            made = self._message(
+                tags, signature_def_map, assets_collection, main_op or legacy_init_op, clear_devices, saver
+            )  # fmt: skip
+            if made.HasField("saver_def"):
+                self._write_values(sess, Saver(saver_def=made.saver_def))
+        self._model.meta_graphs.add().CopyFrom(made)
+        self._has_variables = True
+
+    def add_meta_graph(
+        self,
+        tags: Iterable[str],
+        signature_def_map: Mapping[str, SignatureDef] | None = None,
+        assets_collection: Iterable[Tensor] | None = None,
+        legacy_init_op: Any = None,
+        clear_devices: bool = False,
+        main_op: Any = None,
+        strip_default_attrs: bool = False,
+        saver: Saver | None = None,
+    ) -> None:
+        """Adds the default graph, whose variables hold what was written before.
+
+        Arguments and errors as ``add_meta_graph_and_variables``.
+
+        Raises:
+            AssertionError: if no values have been written.
+        """
+        if not self._has_variables:
+            raise AssertionError(
+                "Graph state including variables and assets has not been saved yet. Please invoke "
+                "`add_meta_graph_and_variables()` first."
+            )
+        made = self._message(
+            tags, signature_def_map, assets_collection, main_op or legacy_init_op, clear_devices, saver
+        )  # fmt: skip
+        self._model.meta_graphs.add().CopyFrom(made)
+
+    def save(
+        self,
+        as_text: bool = False,
+        experimental_image_format: bool = False,
+        experimental_image_writer_options: Any = None,
+    ) -> bytes:
+        """Writes the file with all graphs; its path.
+
+        Args:
+            as_text: whether it has the text form.
+            experimental_image_format: accepted for TensorFlow's sake.
+            experimental_image_writer_options: likewise.
+        """
+        return os.fsencode(write_saved_model(self._model, self._folder, as_text))
+
+    def _write_values(self, sess: Any, saver: Saver) -> None:
+        """Writes what the variables hold as a checkpoint of TensorFlow's format."""
+        prefix = self._folder / constants.VARIABLES_DIRECTORY / constants.VARIABLES_FILENAME
+        with tempfile.TemporaryDirectory(dir=self._folder, prefix=".values-") as folder:
+            place = os.path.join(folder, constants.VARIABLES_FILENAME)
+            saver.save(sess, place, write_meta_graph=False, write_state=False)
+            with CheckpointReader(place) as reader:
+                dtypes = reader.get_variable_to_dtype_map()
+                write_bundle(
+                    str(prefix),
+                    (
+                        (name, dtype, np.asarray(reader.get_tensor(name), dtype.np_dtype))
+                        for name, dtype in sorted(dtypes.items())
+                    ),
+                )
+
+    def _message(
+        self,
+        tags: Iterable[str],
+        signatures: Mapping[str, SignatureDef] | None,
+        assets: Iterable[Tensor] | None,
+        first: Any,
+        clear_devices: bool,
+        saver: Saver | None,
+    ) -> MetaGraphDef:
+        """The default graph with all that was said of it."""
+        _check_signatures(signatures or {})
+        name = getattr(first, "name", None)
+        if first is not None and not isinstance(name, str):
+            raise TypeError(f"main_op needs to be an Operation: {first!r:.100}")
+        saver = saver or Saver(sharded=True, allow_empty=True)
+        made = saver.export_meta_graph(clear_devices=clear_devices)
+        made.meta_info_def.tags.extend(tags)
+        for key, signature in (signatures or {}).items():
+            made.signature_def[key].CopyFrom(signature)
+        if name is not None:
+            made.collection_def[constants.MAIN_OP_KEY].node_list.value.append(name)
+        for tensor in assets or ():
+            self._add_asset(made, tensor)
+        return made
+
+    def _add_asset(self, made: MetaGraphDef, tensor: Tensor) -> None:
+        value = get_static_value(tensor)
+        path = value.item() if getattr(value, "shape", None) == () else value
+        if not isinstance(path, bytes):
+            raise ValueError(f"Invalid asset file path tensor: {tensor!r}")
+        place = self._folder / constants.ASSETS_DIRECTORY
+        place.mkdir(exist_ok=True)
+        source = Path(os.fsdecode(path))
+        shutil.copyfile(source, place / source.name)
+        asset = AssetFileDef(
+            filename=source.name, tensor_info=TensorInfo(name=build_tensor_info(tensor).name)
+        )
+        made.asset_file_def.add().CopyFrom(asset)
+        listed = made.collection_def[constants.ASSETS_KEY].any_list.value
+        listed.add(type_url=_ANY, value=asset.SerializeToString())
+
+
+def _check_signatures(signatures: Mapping[str, SignatureDef]) -> None:
+    for key, signature in signatures.items():
+        for infos in (signature.inputs, signature.outputs):
+            for name, info in infos.items():
+                if info.WhichOneof("encoding") is None or not info.dtype:
+                    raise AssertionError(
+                        f"signature {key!r} does not say which tensor and of what type {name!r} is: make it "
+                        "with build_tensor_info"
+                    )
+
+
+def simple_save(
+    session: Any, export_dir: Any, inputs: Any, outputs: Any, legacy_init_op: Any = None
+) -> None:
+    """Writes the session's graph with one signature, for serving.
+
+    Args:
+        session: the session.
+        export_dir: the folder.
+        inputs: tensors that are fed, by key.
+        outputs: tensors that are fetched, by key.
+        legacy_init_op: an operation that runs once the variables have their values.
+
+    Raises:
+        AssertionError: if there is something in the folder.
+    """
+    signature = predict_signature_def(inputs, outputs)
+    builder = SavedModelBuilder(export_dir)
+    builder.add_meta_graph_and_variables(
+        session, [SERVING], {DEFAULT_SERVING_SIGNATURE_DEF_KEY: signature},
+        main_op=legacy_init_op, clear_devices=True,
+    )  # fmt: skip
+    builder.save()

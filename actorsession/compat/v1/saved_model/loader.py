@@ -1,0 +1,100 @@
+"""``tf.saved_model.loader``: graphs of saved models built again, with the values of their variables.
+
+Reads what TensorFlow 1 programs write, and what ``builder`` does. The values stand in a checkpoint, of
+TensorFlow's format or of this library's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from actorsession.compat.v1.saved_model import constants
+from actorsession.compat.v1.savers import import_meta_graph
+from actorsession.interop import MetaGraphDef
+from actorsession.interop.meta_protos import AssetFileDef
+from actorsession.interop.saved_models import SavedModel, read_saved_model
+
+__all__ = ["load", "maybe_saved_model_directory"]
+
+
+def maybe_saved_model_directory(export_dir: Any) -> bool:
+    """Whether a folder has the file of a saved model."""
+    names = (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT)
+    return any((Path(os.fsdecode(export_dir)) / name).is_file() for name in names)
+
+
+def load(
+    sess: Any,
+    tags: Iterable[str],
+    export_dir: Any,
+    import_scope: str | None = None,
+    **saver_kwargs: Any,
+) -> MetaGraphDef:
+    """Builds a graph of a saved model in the session's graph, and gives its variables their values.
+
+    Args:
+        sess: a session.
+        tags: what the graph is tagged with, all of it.
+        export_dir: the folder of the saved model.
+        import_scope: a name scope to build it in.
+        saver_kwargs: further arguments of ``import_meta_graph``.
+
+    Returns:
+        The graph's message, with its signatures: ``get_tensor_from_tensor_info`` finds what they speak of.
+
+    Raises:
+        OSError: if there is no saved model in the folder.
+        RuntimeError: if it has no graph with these tags.
+        OpError: as ``Saver.restore``.
+    """
+    folder = Path(os.fsdecode(export_dir))
+    found = _tagged(read_saved_model(folder), tags)
+    with sess.graph.as_default():
+        saver = import_meta_graph(found, import_scope=import_scope, **saver_kwargs)
+        if saver is not None:
+            prefix = folder / constants.VARIABLES_DIRECTORY / constants.VARIABLES_FILENAME
+            saver.restore(sess, str(prefix))
+        before = f"{import_scope}/" if import_scope else ""
+        feeds = {before + key: path for key, path in _assets(found, folder).items()}
+        first = _first(found)
+        if first is not None:
+            sess.run(sess.graph.get_operation_by_name(before + first), feeds)
+    return found
+
+
+def _tagged(model: SavedModel, tags: Iterable[str]) -> MetaGraphDef:
+    wanted = set(tags)
+    for each in model.meta_graphs:
+        if set(each.meta_info_def.tags) == wanted:
+            found: MetaGraphDef = each
+            return found
+    said = str(sorted(wanted))[1:-1]
+    there = [sorted(each.meta_info_def.tags) for each in model.meta_graphs]
+    raise RuntimeError(
+        f"MetaGraphDef associated with tags {said} could not be found in SavedModel, with available tags "
+        f"{there}"
+    )
+
+
+def _assets(graph: MetaGraphDef, folder: Path) -> dict[str, str]:
+    """The paths of the files that belong to a graph, by the tensor that holds each."""
+    listed = [*graph.asset_file_def]
+    if not listed and constants.ASSETS_KEY in graph.collection_def:
+        packed = graph.collection_def[constants.ASSETS_KEY].any_list.value
+        listed = [AssetFileDef.FromString(each.value) for each in packed]
+    place = folder / constants.ASSETS_DIRECTORY
+    return {each.tensor_info.name: str(place / os.path.basename(each.filename)) for each in listed}
+
+
+def _first(graph: MetaGraphDef) -> str | None:
+    """The operation that runs once the variables have their values."""
+    for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
+        if key in graph.collection_def:
+            names = graph.collection_def[key].node_list.value
+            if len(names) != 1:
+                raise RuntimeError(f"Expected exactly one op in {key!r}, got {list(names)}")
+            return str(names[0])
+    return None

@@ -1,0 +1,20 @@
+"""``tf.saved_model.main_op``: what a loader runs once the graph is built."""
+
+from __future__ import annotations
+
+from actorsession.graph.operation import Operation
+from actorsession.ops import (
+    global_variables_initializer,
+    group,
+    local_variables_initializer,
+    tables_initializer,
+)
+
+__all__ = ["main_op"]
+
+
+def main_op() -> Operation:
+    """An operation that initializes all variables and tables."""
+    return group(
+        global_variables_initializer(), local_variables_initializer(), tables_initializer()
+    )

@@ -1,0 +1,141 @@
+"""``tf.saved_model.signature_def_utils``: what a graph computes for those who serve it, as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from actorsession.compat.v1.saved_model import signature_constants as keys
+from actorsession.compat.v1.saved_model.tensor_infos import build_tensor_info
+from actorsession.graph.dtypes import as_dtype, float32, string
+from actorsession.interop import make_tensor_proto
+from actorsession.interop.meta_protos import SignatureDef, TensorInfo
+
+__all__ = [
+    "build_signature_def", "classification_signature_def", "is_valid_signature", "predict_signature_def",
+    "regression_signature_def",
+]  # fmt: skip
+
+
+def build_signature_def(
+    inputs: Mapping[str, TensorInfo] | None = None,
+    outputs: Mapping[str, TensorInfo] | None = None,
+    method_name: str | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> SignatureDef:
+    """A signature of what ``build_tensor_info`` gave.
+
+    Args:
+        inputs: what goes in, by key.
+        outputs: what comes out, by key.
+        method_name: what it is for, such as ``PREDICT_METHOD_NAME``.
+        defaults: values for inputs that are left out, by key.
+    """
+    made = SignatureDef()
+    for field, infos in ((made.inputs, inputs), (made.outputs, outputs)):
+        for key, info in (infos or {}).items():
+            field[key].CopyFrom(info)
+    if method_name is not None:
+        made.method_name = method_name
+    for key, value in (defaults or {}).items():
+        made.defaults[key].CopyFrom(make_tensor_proto(value))
+    return made
+
+
+def predict_signature_def(inputs: Any, outputs: Any) -> SignatureDef:
+    """A signature for whatever a graph computes.
+
+    Args:
+        inputs: tensors that are fed, by key.
+        outputs: tensors that are fetched, by key.
+
+    Raises:
+        ValueError: if there are none.
+    """
+    for name, given in (("inputs", inputs), ("outputs", outputs)):
+        if not given:
+            raise ValueError(f"Prediction `{name}` cannot be None or empty.")
+    ins, outs = (
+        {key: build_tensor_info(tensor) for key, tensor in given.items()}
+        for given in (inputs, outputs)
+    )
+    return build_signature_def(ins, outs, keys.PREDICT_METHOD_NAME)
+
+
+def regression_signature_def(examples: Any, predictions: Any) -> SignatureDef:
+    """A signature that gives a number for each serialized example.
+
+    Args:
+        examples: the examples, a tensor of strings.
+        predictions: the numbers, float32.
+
+    Raises:
+        ValueError: if one is left out or of another type.
+    """
+    if examples is None:
+        raise ValueError("Regression `examples` cannot be None.")
+    if predictions is None:
+        raise ValueError("Regression `predictions` cannot be None.")
+    asked, found = build_tensor_info(examples), build_tensor_info(predictions)
+    _check(asked, string, "Regression input tensors must be of type string. Found tensors with")
+    _check(found, float32, "Regression output tensors must be of type float. Found tensors with")
+    return build_signature_def(
+        {keys.REGRESS_INPUTS: asked}, {keys.REGRESS_OUTPUTS: found}, keys.REGRESS_METHOD_NAME
+    )
+
+
+def classification_signature_def(examples: Any, classes: Any, scores: Any) -> SignatureDef:
+    """A signature that says for each serialized example which classes it may be of.
+
+    Args:
+        examples: the examples, a tensor of strings.
+        classes: names of classes, strings; ``None`` for none.
+        scores: how well each fits, float32; ``None`` for none.
+
+    Raises:
+        ValueError: if too much is left out, or something is of another type.
+    """
+    if examples is None:
+        raise ValueError("Classification `examples` cannot be None.")
+    if classes is None and scores is None:
+        raise ValueError("Classification `classes` and `scores` cannot both be None.")
+    asked = build_tensor_info(examples)
+    _check(asked, string, "Classification input tensors must be of type string. Found tensors of")
+    outputs = {}
+    if classes is not None:
+        outputs[keys.CLASSIFY_OUTPUT_CLASSES] = build_tensor_info(classes)
+        said = "Classification classes must be of type string Tensor. Found tensors of"
+        _check(outputs[keys.CLASSIFY_OUTPUT_CLASSES], string, said)
+    if scores is not None:
+        outputs[keys.CLASSIFY_OUTPUT_SCORES] = build_tensor_info(scores)
+        said = "Classification scores must be a float Tensor. Found tensors of"
+        _check(outputs[keys.CLASSIFY_OUTPUT_SCORES], float32, said)
+    return build_signature_def({keys.CLASSIFY_INPUTS: asked}, outputs, keys.CLASSIFY_METHOD_NAME)
+
+
+def _check(info: TensorInfo, wanted: Any, words: str) -> None:
+    if info.dtype != wanted.as_datatype_enum:
+        raise ValueError(f"{words} type {as_dtype(info.dtype).name}.")
+
+
+def is_valid_signature(signature_def: SignatureDef | None) -> bool:
+    """Whether a signature is one of those that the methods of serving make sense of."""
+    if signature_def is None:
+        return False
+    types = [
+        {key: info.dtype for key, info in infos.items()}
+        for infos in (signature_def.inputs, signature_def.outputs)
+    ]
+    text, number = string.as_datatype_enum, float32.as_datatype_enum
+    if signature_def.method_name == keys.PREDICT_METHOD_NAME:
+        return all(types)
+    if signature_def.method_name == keys.REGRESS_METHOD_NAME:
+        return types == [{keys.REGRESS_INPUTS: text}, {keys.REGRESS_OUTPUTS: number}]
+    if signature_def.method_name == keys.CLASSIFY_METHOD_NAME:
+        known = {keys.CLASSIFY_OUTPUT_CLASSES: text, keys.CLASSIFY_OUTPUT_SCORES: number}
+        return (
+            types[0] == {keys.CLASSIFY_INPUTS: text}
+            and bool(types[1])
+            and types[1].items() <= known.items()
+        )
+    return False

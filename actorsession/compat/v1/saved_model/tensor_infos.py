@@ -1,0 +1,73 @@
+"""``tf.saved_model.utils``: tensors as messages, and found again in a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.operation import Tensor
+from actorsession.interop.meta_protos import TensorInfo
+from actorsession.ops import SparseTensor, Variable
+
+__all__ = ["build_tensor_info", "get_tensor_from_tensor_info"]
+
+
+def build_tensor_info(tensor: Any) -> TensorInfo:
+    """What a signature says of a tensor: its name, or the names of its parts, its type and its shape.
+
+    Args:
+        tensor: a tensor, a sparse tensor, or a variable.
+
+    Raises:
+        TypeError: for something else.
+    """
+    if isinstance(tensor, Variable):
+        tensor = tensor.value()
+    if not isinstance(tensor, (Tensor, SparseTensor)):
+        raise TypeError(
+            f"a signature is about tensors and sparse tensors, got {type(tensor).__name__}: {tensor!r:.100}"
+        )
+    made = TensorInfo(
+        dtype=tensor.dtype.as_datatype_enum, tensor_shape=tensor.get_shape().as_proto()
+    )
+    if isinstance(tensor, SparseTensor):
+        made.coo_sparse.values_tensor_name = tensor.values.name
+        made.coo_sparse.indices_tensor_name = tensor.indices.name
+        made.coo_sparse.dense_shape_tensor_name = tensor.dense_shape.name
+    else:
+        made.name = tensor.name
+    return made
+
+
+def get_tensor_from_tensor_info(
+    tensor_info: TensorInfo, graph: Graph | None = None, import_scope: str | None = None
+) -> Tensor | SparseTensor:
+    """The tensor that a signature speaks of.
+
+    Args:
+        tensor_info: what it says.
+        graph: the graph; the default graph if left out.
+        import_scope: the name scope into which the graph was imported.
+
+    Raises:
+        KeyError: if there is no such tensor.
+        ValueError: for a message that names none.
+    """
+    found = get_default_graph() if graph is None else graph
+    before = f"{import_scope}/" if import_scope else ""
+
+    def named(name: str) -> Tensor:
+        tensor: Tensor = found.get_tensor_by_name(before + name)
+        return tensor
+
+    kind = tensor_info.WhichOneof("encoding")
+    if kind == "name":
+        return named(tensor_info.name)
+    if kind == "coo_sparse":
+        parts = tensor_info.coo_sparse
+        return SparseTensor(
+            named(parts.indices_tensor_name),
+            named(parts.values_tensor_name),
+            named(parts.dense_shape_tensor_name),
+        )
+    raise ValueError(f"Invalid TensorInfo.encoding: {kind}")

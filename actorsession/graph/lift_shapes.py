@@ -1,0 +1,174 @@
+"""What is known of shapes inside loops and conditionals that were lifted.
+
+In a graph of single operations nothing is known of a variable of a loop, because what enters is only the
+first of its values. As one operation a loop has variables whose shapes follow from what enters and what an
+iteration makes of it. So the functions are gone through again, by the shape functions of their nodes, until
+what is known of the variables does not change any more.
+
+This is needed for another reason too: a kernel trusts that its shape function has seen what the plan
+knows of its inputs, constants among them, and an Enter or Switch had hidden them. Where one refuses them, the
+graph is left as it was, for the run to find out. Called by ``lift``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from actorsession.graph.function import ARGUMENT, CONSTRUCTS, IF, WHILE, FunctionDef
+from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.registry import Array, InferContext, is_registered, lookup
+
+__all__ = ["with_known_shapes"]
+
+Ref = tuple[str, int]
+Specs = Sequence[TensorSpec]
+Constants = Sequence["Array | None"]
+
+# Rounds after which a variable whose shape still changes counts as unknown, and nodes looked at altogether
+# for each that there is: loops within loops take rounds within rounds.
+_ROUNDS = 4
+_EFFORT = 50
+
+
+def with_known_shapes(nodes: Mapping[str, NodeDef], made: Collection[str]) -> dict[str, NodeDef]:
+    """The nodes of a step, with what is known of shapes in lifted loops and conditionals.
+
+    Args:
+        nodes: by name, producers first.
+        made: the names of those that were lifted.
+
+    Raises:
+        ValueError: if shapes do not fit, or it takes too long to find out.
+    """
+    refiner = _Refiner(nodes)
+    found: dict[str, NodeDef] = {}
+    known: dict[Ref, TensorSpec] = {}  # of values of which more is known than their nodes say
+    for node in nodes.values():
+        if node.name in made:
+            specs = [known.get(ref, nodes[ref[0]].outputs[ref[1]]) for ref in node.inputs]
+            constants = [_constant(nodes[name]) for name, _ in node.inputs]
+            node = refiner.construct(node, specs, constants)
+            _note(known, node, node.outputs)
+        elif any(ref in known for ref in node.inputs):
+            _note(known, node, _follows(node, nodes, known))
+        found[node.name] = node
+    return found
+
+
+def _note(known: dict[Ref, TensorSpec], node: NodeDef, specs: Specs) -> None:
+    known.update({(node.name, k): spec for k, spec in enumerate(specs)})
+
+
+def _follows(node: NodeDef, nodes: Mapping[str, NodeDef], known: Mapping[Ref, TensorSpec]) -> Specs:
+    """What is known of the values of a node outside, which itself stays as it was built."""
+    if node.op in CONSTRUCTS or not is_registered(node.op):
+        return ()
+    specs = [known.get(ref, nodes[ref[0]].outputs[ref[1]]) for ref in node.inputs]
+    constants = [_constant(nodes[name]) for name, _ in node.inputs]
+    try:
+        return _inferred(node, specs, constants)
+    except Exception:
+        return ()  # it fails when it runs
+
+
+def _constant(node: NodeDef) -> Array | None:
+    return node.attrs["value"] if node.op == "Const" else None
+
+
+def _inferred(node: NodeDef, specs: Specs, constants: Constants) -> list[TensorSpec]:
+    """The static types of a node's outputs: what was known of them and what follows from its inputs."""
+    context = InferContext(node.op, tuple(specs), node.attrs, tuple(constants))
+    inferred = lookup(node.op).infer(context)
+    if [s.dtype for s in inferred] != [s.dtype for s in node.outputs]:
+        raise ValueError(f"{node.name!r} would give other dtypes")
+    return [
+        TensorSpec(old.dtype, old.shape.merge_with(new.shape))
+        for old, new in zip(node.outputs, inferred, strict=True)
+    ]
+
+
+class _Refiner:
+    """Goes through functions.
+
+    Args:
+        nodes: of the step, for how much effort is worth it.
+    """
+
+    def __init__(self, nodes: Mapping[str, NodeDef]) -> None:
+        self._left = _EFFORT * sum(_size(node) for node in nodes.values())
+
+    def construct(self, node: NodeDef, specs: Specs, constants: Constants) -> NodeDef:
+        """A loop or conditional with what follows from its inputs."""
+        if node.op == WHILE:
+            return self._loop(node, specs, constants)
+        branches = {}
+        for key in ("then_branch", "else_branch"):
+            branches[key] = self._function(node.attrs[key], (), specs[1:], constants[1:])
+        outputs = [
+            TensorSpec(old.dtype, old.shape.merge_with(a.shape.most_specific_compatible_shape(b.shape)))
+            for old, a, b in zip(
+                node.outputs, *[f.output_specs() for f in branches.values()], strict=True
+            )
+        ]  # fmt: skip
+        return replace(node, attrs={**node.attrs, **branches}, outputs=tuple(outputs))
+
+    def _loop(self, node: NodeDef, specs: Specs, constants: Constants) -> NodeDef:
+        cond, body = node.attrs["cond"], node.attrs["body"]
+        count = len(node.outputs)
+        captures, captured = specs[count:], constants[count:]
+        least = node.outputs
+        variables = list(specs[:count])
+        for turn in range(_ROUNDS):
+            refined = self._function(body, variables, captures, captured)
+            after = [
+                TensorSpec(s.dtype, s.shape.most_specific_compatible_shape(made.shape))
+                for s, made in zip(variables, refined.output_specs(), strict=True)
+            ]
+            if after == variables:
+                break
+            last = turn >= _ROUNDS - 2
+            variables = [
+                low if last and a != v else a
+                for a, v, low in zip(after, variables, least, strict=True)
+            ]
+        else:
+            variables = list(least)
+            refined = self._function(body, variables, captures, captured)
+        test = self._function(cond, variables, captures, captured)
+        attrs = {**node.attrs, "cond": test, "body": refined}
+        return replace(node, attrs=attrs, outputs=tuple(variables))
+
+    def _function(
+        self, function: FunctionDef, inputs: Specs, captures: Specs, captured: Constants
+    ) -> FunctionDef:
+        """A function with what follows from its arguments."""
+        arguments = (*inputs, *captures)
+        specs: dict[Ref, TensorSpec] = {(ARGUMENT, k): spec for k, spec in enumerate(arguments)}
+        values: dict[Ref, Array] = {
+            (ARGUMENT, len(inputs) + k): v for k, v in enumerate(captured) if v is not None
+        }
+        nodes = []
+        for node in function.nodes:
+            self._left -= 1
+            if self._left < 0:
+                raise ValueError("loops within loops whose shapes take too long to follow")
+            read = [specs[ref] for ref in node.inputs]
+            node = self._node(node, read, [values.get(ref) for ref in node.inputs])
+            specs.update({(node.name, k): spec for k, spec in enumerate(node.outputs)})
+            if node.op == "Const":
+                values[node.name, 0] = node.attrs["value"]
+            nodes.append(node)
+        return FunctionDef(tuple(inputs), tuple(captures), tuple(nodes), function.outputs)
+
+    def _node(self, node: NodeDef, specs: Specs, constants: Constants) -> NodeDef:
+        if node.op in (WHILE, IF):
+            return self.construct(node, specs, constants)
+        if node.op in CONSTRUCTS:
+            raise ValueError(f"{node.name!r} is a call, whose function was built for other types")
+        return replace(node, outputs=tuple(_inferred(node, specs, constants)))
+
+
+def _size(node: NodeDef) -> int:
+    functions = [f for f in node.attrs.values() if isinstance(f, FunctionDef)]
+    return 1 + sum(_size(inner) for function in functions for inner in function.nodes)

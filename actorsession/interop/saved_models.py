@@ -1,0 +1,73 @@
+"""``saved_model.pb``: graphs with their signatures, in TensorFlow's form for those who serve them.
+
+Owns the message and the file; ``compat.v1.saved_model`` makes graphs and values of it. What variables hold
+stands beside it, in a checkpoint.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from actorsession.checkpoints import file_errors
+from actorsession.errors import DataLossError
+from actorsession.interop import text_format
+from actorsession.interop.message import Message
+
+__all__ = ["FILENAME", "TEXT_FILENAME", "SavedModel", "read_saved_model", "write_saved_model"]
+
+FILENAME, TEXT_FILENAME = "saved_model.pb", "saved_model.pbtxt"
+
+
+class SavedModel(Message):
+    """Graphs that share their variables, told apart by tags."""
+
+    SCHEMA = """
+        1 saved_model_schema_version int64
+        2 meta_graphs MetaGraphDef*
+    """
+
+
+def read_saved_model(export_dir: str | os.PathLike[str]) -> SavedModel:
+    """Reads what stands in a folder, in either form.
+
+    Raises:
+        FileNotFoundError: if there is none.
+        OSError: if it cannot be read, or is none.
+    """
+    folder = Path(os.fsdecode(export_dir))
+    for name in (FILENAME, TEXT_FILENAME):
+        path = folder / name
+        if not path.is_file():
+            continue
+        content = path.read_bytes()
+        try:
+            if name == FILENAME:
+                return SavedModel.FromString(content)
+            return text_format.Parse(content, SavedModel())
+        except (ValueError, DataLossError) as exc:
+            raise OSError(f"Cannot parse file {path}: {exc}.") from exc
+    raise FileNotFoundError(
+        f"SavedModel file does not exist at: {folder}/{{{TEXT_FILENAME}|{FILENAME}}}"
+    )
+
+
+def write_saved_model(
+    model: SavedModel, export_dir: str | os.PathLike[str], as_text: bool = False
+) -> str:
+    """Writes the file into a folder, whole or not at all; its path.
+
+    Raises:
+        OpError: if the file system refuses.
+    """
+    path = Path(os.fsdecode(export_dir)) / (TEXT_FILENAME if as_text else FILENAME)
+    content = text_format.MessageToString(model).encode() if as_text else model.SerializeToString()
+    beside = path.with_name(f"{path.name}.tmp{os.getpid()}")
+    with file_errors(f"cannot write {str(path)!r}"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            beside.write_bytes(content)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    return str(path)

@@ -1,0 +1,70 @@
+"""Places in a flat array as coordinates: ``unravel_index``; owns ``UnravelIndex``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import InferContext, OpDef, register
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.build import convert_all, graph_of, make_one
+from actorsession.ops.shape_operands import require_index, same_dtype, vector_length
+
+__all__ = ["unravel_index"]
+
+
+def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
+    """The coordinates of places in a flat array, in one of a given shape.
+
+    Args:
+        indices: places, int32 or int64, a scalar or a vector.
+        dims: the shape, of the same dtype.
+        name: wanted name.
+
+    Returns:
+        Shape ``[rank]``, or ``[rank, places]`` of a vector.
+
+    Raises:
+        TypeError: for another dtype, or two.
+        ValueError: for a shape that is no vector.
+    """
+    with graph_of(indices, dims).name_scope(name or "UnravelIndex") as scope:
+        return make_one("UnravelIndex", convert_all([indices, dims]), None, scope)
+
+
+def _infer_coordinates(ctx: InferContext) -> list[TensorSpec]:
+    require_index(ctx, 0)
+    require_index(ctx, 1, rank=1)
+    same_dtype(ctx, 0, 1)
+    places, rank = ctx.inputs[0], vector_length(ctx.inputs[1])
+    if places.shape.rank is None:
+        return [TensorSpec(places.dtype, unknown_shape)]
+    if places.shape.rank > 1:
+        raise ValueError(f"{ctx.op}: indices are a scalar or a vector, got shape {places.shape}")
+    return [TensorSpec(places.dtype, TensorShape([rank, *places.shape.as_list()]))]
+
+
+def _coordinates(places: Any, dims: Any) -> Any:
+    if places.ndim > 1 or dims.ndim != 1:
+        raise InvalidArgumentError(
+            "UnravelIndex: indices are a scalar or a vector and dims a vector, got "
+            f"{list(places.shape)} and {list(dims.shape)}"
+        )
+    if (dims <= 0).any():
+        raise InvalidArgumentError(f"UnravelIndex: dims are above 0, got {dims.tolist()}")
+    size = int(np.prod(dims, dtype=np.float64))
+    if ((places < 0) | (places >= size)).any():
+        raise InvalidArgumentError(
+            f"UnravelIndex: index is out of bound as with dims: places are in [0, {size}), got "
+            f"{places.tolist()}"
+        )
+    if not len(dims):
+        return np.zeros((0, *places.shape), places.dtype)
+    return np.array(np.unravel_index(places, tuple(dims.tolist())), places.dtype)
+
+
+register(OpDef(name="UnravelIndex", infer=_infer_coordinates, kernel=lambda ctx: _coordinates))

@@ -1,0 +1,316 @@
+"""Pools over regions whose sizes differ by chance, so that images shrink by any ratio.
+
+Owns ``FractionalMaxPool`` and ``FractionalAvgPool`` with their gradients. Where regions begin is drawn anew
+in each step, along rows and columns; the nodes also say where, which is what gradients go by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import float32, float64, int32, int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops.arrays.dimensions import shape_tensor
+from actorsession.ops.build import convert_to_tensor, make, make_one
+from actorsession.ops.shape_operands import constant_ints, ints
+
+__all__ = ["fractional_avg_pool", "fractional_max_pool"]
+
+
+class FractionalPool(NamedTuple):
+    """What a fractional pool gives.
+
+    Attributes:
+        output: the pooled images.
+        row_pooling_sequence: where regions of rows begin, and where the last one ends.
+        col_pooling_sequence: the same of columns.
+    """
+
+    output: Tensor
+    row_pooling_sequence: Tensor
+    col_pooling_sequence: Tensor
+
+
+def fractional_max_pool(
+    value: Any,
+    pooling_ratio: Sequence[float],
+    pseudo_random: bool = False,
+    overlapping: bool = False,
+    deterministic: bool = False,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> FractionalPool:
+    """The largest number of each region of images, where regions differ in size by at most one.
+
+    Args:
+        value: float32, float64, int32 or int64 of shape ``[batch, height, width, channels]``.
+        pooling_ratio: how many times smaller images become: ``[1, rows, columns, 1]``, each at least 1.
+        pseudo_random: whether sizes change evenly, and not in any order.
+        overlapping: whether a region shares its last row and column with the next one.
+        deterministic: whether regions are the same in each step.
+        seed: of the random numbers, with ``deterministic`` alone.
+        seed2: a second one.
+        name: wanted name.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for another shape, other ratios, or seeds without ``deterministic``.
+    """
+    rest = (pseudo_random, overlapping, deterministic, seed, seed2, name)
+    return _pool("FractionalMaxPool", value, pooling_ratio, *rest)
+
+
+def fractional_avg_pool(
+    value: Any,
+    pooling_ratio: Sequence[float],
+    pseudo_random: bool = False,
+    overlapping: bool = False,
+    deterministic: bool = False,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> FractionalPool:
+    """The mean of each region of images; arguments as ``fractional_max_pool``."""
+    rest = (pseudo_random, overlapping, deterministic, seed, seed2, name)
+    return _pool("FractionalAvgPool", value, pooling_ratio, *rest)
+
+
+def _pool(
+    op_type: str, value: Any, ratio: Sequence[float], pseudo_random: bool, overlapping: bool,
+    deterministic: bool, seed: int, seed2: int, name: str | None,
+) -> FractionalPool:  # fmt: skip
+    attrs = {
+        "pooling_ratio": tuple(map(float, ratio)), "pseudo_random": bool(pseudo_random),
+        "overlapping": bool(overlapping), "deterministic": bool(deterministic),
+        "seed": int(seed), "seed2": int(seed2),
+    }  # fmt: skip
+    made = make(op_type, [convert_to_tensor(value, name="value")], attrs, name)
+    return FractionalPool(*made.outputs)
+
+
+# -- static types ----------------------------------------------------------------------------------
+
+
+def _check_kind(ctx: InferContext, *indices: int) -> None:
+    for i in indices:
+        if ctx.inputs[i].dtype not in (float32, float64, int32, int64):
+            raise TypeError(
+                f"{ctx.op} takes float32, float64, int32 or int64; got {ctx.inputs[i].dtype.name}"
+            )
+
+
+def _infer_pool(ctx: InferContext) -> list[TensorSpec]:
+    _check_kind(ctx, 0)
+    spec, ratio = ctx.inputs[0], ctx.attrs["pooling_ratio"]
+    if spec.shape.rank not in (None, 4):
+        raise ValueError(f"{ctx.op}: images have rank 4, got shape {spec.shape}")
+    if len(ratio) != 4 or ratio[0] != 1 or ratio[3] != 1 or min(ratio) < 1:
+        raise ValueError(
+            f"{ctx.op}: pooling_ratio is [1, rows, columns, 1], none smaller than 1, got {list(ratio)}"
+        )
+    if (ctx.attrs["seed"] or ctx.attrs["seed2"]) and not ctx.attrs["deterministic"]:
+        raise ValueError(f"{ctx.op}: both seed and seed2 should be 0 if deterministic is false")
+    batch, height, width, channels = spec.shape.with_rank(4).as_list()
+    sizes: list[Dim] = []
+    for extent, by in ((height, ratio[1]), (width, ratio[2])):
+        if extent is not None and extent < by:
+            raise ValueError(f"{ctx.op}: a ratio of {by} is higher than the size of {extent}")
+        sizes.append(None if extent is None else int(extent / by))
+    ends = [TensorSpec(int64, TensorShape([n if n is None else n + 1])) for n in sizes]
+    return [TensorSpec(spec.dtype, TensorShape([batch, *sizes, channels])), *ends]
+
+
+def _infer_back(ctx: InferContext) -> list[TensorSpec]:
+    if ctx.op == "FractionalMaxPoolGrad":
+        _check_kind(ctx, 0, 1, 2)
+        return [ctx.inputs[0]]
+    _check_kind(ctx, 1)
+    known = constant_ints(ctx, 0)
+    return [TensorSpec(ctx.inputs[1].dtype, TensorShape(known or [None] * 4))]
+
+
+# -- regions ---------------------------------------------------------------------------------------
+
+
+def _sequence(random: np.random.Generator, size: int, count: int, even: bool) -> Array:
+    """Where regions begin along an axis, and where the last one ends."""
+    base, rest = divmod(size, count)
+    if even:
+        ratio = size / count
+        most = min((base + 2) / ratio - 1, (size + 1 - base) / ratio - (count - 1))
+        start = random.random() * most
+        inner = np.ceil(ratio * (np.arange(1, count) + start)) - 1
+        return np.concatenate([[0], inner, [size]]).astype(np.int64)
+    lengths = np.full(count, base)
+    lengths[:rest] += 1
+    return np.concatenate([[0], np.cumsum(random.permutation(lengths))]).astype(np.int64)
+
+
+def _generators(seeds: Sequence[int] | None) -> tuple[np.random.SeedSequence, Any]:
+    """What regions that stay are drawn from in each step, and what goes on from step to step."""
+    start = np.random.SeedSequence(seeds)
+    return start, np.random.default_rng(start)
+
+
+def _reduced(x: Any, starts: Array, axis: int, overlapping: bool, most: bool) -> Any:
+    """The largest numbers or the sums of regions along an axis."""
+    combine = np.maximum if most else np.add
+    found = combine.reduceat(x, starts[:-1], axis=axis)
+    if overlapping and len(starts) > 2:
+        # All but the last region also see where the next one begins.
+        shared = np.take(x, starts[1:-1], axis=axis)
+        part = (slice(None),) * axis + (slice(0, -1),)
+        found[part] = combine(found[part], shared)
+    return found
+
+
+def _lengths(starts: Array, overlapping: bool) -> Array:
+    lengths = np.diff(starts)
+    if overlapping:
+        lengths[:-1] += 1
+    return lengths
+
+
+def _regions(rows: Array, columns: Array, overlapping: bool) -> Iterator[tuple[Any, Any]]:
+    """Each pooled pixel, and the part of images that it is of."""
+    high, wide = _lengths(rows, overlapping).tolist(), _lengths(columns, overlapping).tolist()
+    for i, top in enumerate(rows[:-1].tolist()):
+        for j, left in enumerate(columns[:-1].tolist()):
+            part = (slice(None), slice(top, top + high[i]), slice(left, left + wide[j]))
+            yield (slice(None), i, j), part
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def _pool_kernel(ctx: KernelContext) -> Kernel:
+    attrs, most = ctx.attrs, ctx.op == "FractionalMaxPool"
+    overlapping, even = attrs["overlapping"], attrs["pseudo_random"]
+    ratio = attrs["pooling_ratio"]
+    given = [attrs["seed"], attrs["seed2"]]
+    seeds = [abs(n) for n in given] if any(given) else None
+    start, moving = ctx.state(lambda: _generators(seeds))
+
+    def pooled(x: Any) -> Any:
+        if x.ndim != 4 or x.shape[1] < ratio[1] or x.shape[2] < ratio[2]:
+            raise InvalidArgumentError(
+                f"{ctx.op}: images have rank 4 and at least {ratio[1]} rows and {ratio[2]} columns, got "
+                f"shape {list(x.shape)}"
+            )
+        random = np.random.default_rng(start) if attrs["deterministic"] else moving
+        rows, columns = (
+            _sequence(random, x.shape[i], int(x.shape[i] / ratio[i]), even) for i in (1, 2)
+        )
+        found = _reduced(_reduced(x, rows, 1, overlapping, most), columns, 2, overlapping, most)
+        if not most:
+            high, wide = _lengths(rows, overlapping), _lengths(columns, overlapping)
+            counts = (high[:, np.newaxis] * wide)[..., np.newaxis].astype(x.dtype)
+            # Integers are cut off towards zero, as those of TensorFlow are.
+            found = found / counts if x.dtype.kind == "f" else np.trunc(found / counts)
+        return found.astype(x.dtype), rows, columns
+
+    return pooled
+
+
+def _check_sequences(op: str, shape: Any, grad: Any, rows: Any, columns: Any) -> None:
+    fits = len(shape) == 4 and grad.ndim == 4 and rows.ndim == columns.ndim == 1
+    if fits:
+        wanted = (shape[0], len(rows) - 1, len(columns) - 1, shape[3])
+        ends = [
+            len(s) > 1 and s[0] == 0 and s[-1] == n and (np.diff(s) > 0).all()
+            for s, n in ((rows, shape[1]), (columns, shape[2]))
+        ]
+        fits = grad.shape == wanted and all(ends)
+    if not fits:
+        raise InvalidArgumentError(
+            f"{op}: regions go from 0 to the size of images, and the gradient has a number for each, got "
+            f"images of shape {list(shape)}, a gradient of shape {list(grad.shape)}, {rows.tolist()} and "
+            f"{columns.tolist()}"
+        )
+
+
+def _largest_back_kernel(ctx: KernelContext) -> Kernel:
+    overlapping = ctx.attrs["overlapping"]
+
+    def back(x: Any, pooled: Any, grad: Any, rows: Any, columns: Any) -> Any:
+        _check_sequences(ctx.op, x.shape, grad, rows, columns)
+        out = np.zeros_like(x)
+        batch, channels = np.ogrid[: x.shape[0], : x.shape[3]]
+        for place, part in _regions(rows, columns, overlapping):
+            block = x[part]
+            flat = block.reshape(len(x), -1, x.shape[3]).argmax(1) if block.size else None
+            if flat is None:
+                continue
+            row, column = np.divmod(flat, block.shape[2])
+            out[batch, part[1].start + row, part[2].start + column, channels] += grad[place]
+        return out
+
+    return back
+
+
+def _means_back_kernel(ctx: KernelContext) -> Kernel:
+    overlapping = ctx.attrs["overlapping"]
+
+    def back(size: Any, grad: Any, rows: Any, columns: Any) -> Any:
+        shape = ints(size)
+        _check_sequences(ctx.op, shape, grad, rows, columns)
+        out = np.zeros(shape, np.result_type(grad.dtype, np.float32))
+        for place, part in _regions(rows, columns, overlapping):
+            count = (part[1].stop - part[1].start) * (part[2].stop - part[2].start)
+            out[part] += (grad[place] / count)[:, np.newaxis, np.newaxis]
+        return out.astype(grad.dtype)
+
+    return back
+
+
+# -- gradients and registration --------------------------------------------------------------------
+
+
+def _largest_gradient(op: Operation, grad: Tensor | None, *others: Any) -> list[Tensor | None]:
+    if grad is None:
+        return [None]
+    output, rows, columns = op.outputs
+    attrs = {"overlapping": op.attrs["overlapping"]}
+    return [make_one("FractionalMaxPoolGrad", [op.inputs[0], output, grad, rows, columns], attrs)]
+
+
+def _means_gradient(op: Operation, grad: Tensor | None, *others: Any) -> list[Tensor | None]:
+    if grad is None:
+        return [None]
+    attrs = {"overlapping": op.attrs["overlapping"]}
+    operands = [shape_tensor(op.inputs[0], int64), grad, *op.outputs[1:]]
+    return [make_one("FractionalAvgPoolGrad", operands, attrs)]
+
+
+for _name, _gradient, _back in (
+    ("FractionalMaxPool", _largest_gradient, _largest_back_kernel),
+    ("FractionalAvgPool", _means_gradient, _means_back_kernel),
+):
+    register(
+        OpDef(
+            name=_name, infer=_infer_pool, kernel=_pool_kernel, gradient=_gradient, stateful=True,
+            attrs={
+                "pooling_ratio": REQUIRED, "pseudo_random": False, "overlapping": False,
+                "deterministic": False, "seed": 0, "seed2": 0,
+            },
+        )
+    )  # fmt: skip
+    register(
+        OpDef(name=f"{_name}Grad", infer=_infer_back, kernel=_back, attrs={"overlapping": False})
+    )

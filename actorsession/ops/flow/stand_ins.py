@@ -1,0 +1,165 @@
+"""Loops of single operations as gradients see them: a ``While`` beside each, which stands in for it.
+
+Of single operations alone it cannot be told which way back belongs to which way forth. A loop of the form
+that TensorFlow's ``while_loop`` has, recognised as in planning (``graph/lift_loops``), can be a ``While``,
+and that has a gradient. So for each loop between what is differentiated and by what, a ``While`` is added
+that does the same. A gradient goes from an Exit straight to its output; ``prune`` lets a step that needs it
+for a gradient read the Exits from it too, so that nothing runs twice. Called by ``derivatives/backward``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.frames import ROOT, Frame, frames_of
+from actorsession.graph.function import STANDS_FOR, WHILE, function_fault
+from actorsession.graph.graph import Graph
+from actorsession.graph.lift_branches import lift_branches
+from actorsession.graph.lift_draft import Draft, RefusedError, in_order
+from actorsession.graph.lift_loops import lift_loop
+from actorsession.graph.lift_shapes import with_known_shapes
+from actorsession.graph.node import NodeDef
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.ways import Ways
+from actorsession.ops.build import make
+
+__all__ = ["add_stand_ins", "sources"]
+
+_ATTEMPTS = 4
+
+
+def sources(op: Operation) -> Sequence[Tensor]:
+    """What an operation is made of: its inputs, or what stands in for the loop that it leaves."""
+    found = op.graph.stand_ins.get(op)
+    return op.inputs if found is None else (found,)
+
+
+def add_stand_ins(found: Iterable[Operation], xs: Iterable[Tensor]) -> bool:
+    """Adds loops that stand in for those of single operations; whether there were any.
+
+    Args:
+        found: all operations that something is made of.
+        xs: what it is differentiated by. A loop that is made of none of it is left alone.
+    """
+    ops = list(found)
+    graph = ops[0].graph
+    exits = [op for op in ops if op.type == "Exit" and op not in graph.stand_ins]
+    if not exits:
+        return False
+    made_of_xs = _downstream(ops, xs)
+    wanted = [op for op in exits if op in made_of_xs]
+    return bool(wanted) and _add(graph, wanted)
+
+
+def _downstream(ops: Sequence[Operation], xs: Iterable[Tensor]) -> set[Operation]:
+    """The operations, among some, that are made of tensors."""
+    readers: dict[Tensor, list[Operation]] = {}
+    for op in ops:
+        for tensor in sources(op):
+            readers.setdefault(tensor, []).append(op)
+    reached: set[Operation] = set()
+    waiting = list(xs)
+    while waiting:
+        for op in readers.get(waiting.pop(), ()):
+            if op not in reached:
+                reached.add(op)
+                waiting.extend(op.outputs)
+    return reached
+
+
+def _add(graph: Graph, wanted: Sequence[Operation]) -> bool:
+    ops = sorted(_with_siblings(wanted), key=lambda op: op.number)
+    nodes = {op.name: op.plain for op in ops}
+    exits = [op for op in ops if op.type == "Exit"]
+    try:
+        nodes = {name: nodes[name] for name in in_order(nodes, list(nodes))}
+        frames = frames_of(nodes)
+    except (ValueError, InvalidArgumentError):
+        return False
+    outermost = [op for op in exits if frames[op.name] == ROOT]
+    asked = _devices_asked(nodes, frames)
+    refused = {frame for frame, devices in asked.items() if len(devices) > 1}
+    for _ in range(_ATTEMPTS):
+        draft = Draft(nodes, dict.fromkeys(nodes, ""), frames, [(op.name, 0) for op in outermost])
+        try:
+            lifted = _lifted(draft, refused)
+            break
+        except RefusedError as error:
+            refused.add(error.frame)
+        except ValueError:
+            return False
+    else:
+        return False
+    leaving = {frames[op.inputs[0].op.name] for op in wanted}
+    for name, node in lifted.items():
+        if draft.loops[name].frame in leaving:
+            devices = asked.get(draft.loops[name].frame, ())
+            pairs = [(draft.nodes[op.name].inputs[0], op) for op in outermost]
+            outputs = [(ref[1], op) for ref, op in pairs if ref[0] == name]
+            _stand_in(graph, node, outputs, next(iter(devices), None))
+    return True
+
+
+def _with_siblings(wanted: Sequence[Operation]) -> set[Operation]:
+    """All that some Exits need, and the other Exits of the same loops with what those need."""
+    found: set[Operation] = set()
+    waiting = list(wanted)
+    while waiting:
+        op = waiting.pop()
+        if op in found:
+            continue
+        found.add(op)
+        waiting.extend([tensor.op for tensor in op.inputs])
+        waiting.extend(op.control_inputs)
+        if op.type == "Switch":
+            waiting.extend([r for t in op.outputs for r in t.consumers() if r.type == "Exit"])
+    return found
+
+
+def _devices_asked(
+    nodes: Mapping[str, NodeDef], frames: Mapping[str, Frame]
+) -> dict[Frame, set[str]]:
+    """The devices that the nodes of each loop ask for."""
+    asked: dict[Frame, set[str]] = {}
+    for node in nodes.values():
+        if node.device:
+            for frame in frames[node.name].outwards:
+                asked.setdefault(frame, set()).add(node.device)
+    return asked
+
+
+def _lifted(draft: Draft, refused: set[Frame]) -> dict[str, NodeDef]:
+    """The outermost loops as nodes.
+
+    Raises:
+        RefusedError: for a loop that may live in part.
+        ValueError: if shapes do not fit.
+    """
+    for frame in sorted(draft.members, key=lambda frame: -len(frame.outwards)):
+        if frame != ROOT:
+            lift_branches(draft, frame)
+            if frame not in refused:
+                lift_loop(draft, frame)
+    Ways(draft, ROOT)
+    order = in_order(draft.nodes, sorted(draft.nodes, key=draft.position.__getitem__))
+    made = {name for name in draft.loops if draft.frames.get(name) == ROOT and name in draft.nodes}
+    nodes = with_known_shapes({name: draft.nodes[name] for name in order}, made)
+    return {name: nodes[name] for name in order if name in made and not function_fault(nodes[name])}
+
+
+def _stand_in(
+    graph: Graph, node: NodeDef, exits: Sequence[tuple[int, Operation]], device: str | None
+) -> None:
+    """Builds a loop, and lets it stand for Exits, each of which gives one of its variables."""
+    of = graph.get_operation_by_name
+    attrs = {**node.attrs, STANDS_FOR: tuple([f"{k}:{op.name}" for k, op in exits])}
+    inputs = [of(name).outputs[index] for name, index in node.inputs]
+    with (
+        graph.control_dependencies(None),
+        graph.control_dependencies([of(name) for name in node.control_inputs]),
+        graph.device(device),
+    ):
+        made = make(WHILE, inputs, attrs, "stand_in", graph)
+    for k, op in exits:
+        graph.stand_ins[op] = made.outputs[k]

@@ -1,0 +1,353 @@
+"""Boxes of images, each at the same size: ``crop_and_resize`` and the two gradients of it.
+
+Owns ``CropAndResize``, ``CropAndResizeGradImage`` and ``CropAndResizeGradBoxes``. A box is given by parts of
+the image and may reach over its edges; the kernels work on all boxes at once, through the places at which
+each of them looks at its image (``_Places``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError, OutOfRangeError
+from actorsession.graph.dtypes import as_dtype, float32, int32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops.arrays.dimensions import shape_tensor
+from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.shape_operands import Ints, constant_ints, ints, one_spelling
+
+__all__ = ["crop_and_resize"]
+
+
+def crop_and_resize(
+    image: Any,
+    boxes: Any,
+    box_ind: Any = None,
+    crop_size: Any = None,
+    method: str = "bilinear",
+    extrapolation_value: float = 0,
+    name: str | None = None,
+    box_indices: Any = None,
+) -> Tensor:
+    """Boxes of images, all brought to one size.
+
+    Args:
+        image: real numbers of shape ``[batch, height, width, channels]``.
+        boxes: float32 of shape ``[n, 4]``: ``y1, x1, y2, x2``, where 0 is the centre of the first pixel and 1
+            that of the last; the other way round they mirror, and they may reach over the edges.
+        box_ind: int32 of shape ``[n]``: which image each box is of.
+        crop_size: int32, the height and width of the result.
+        method: ``bilinear`` or ``nearest``.
+        extrapolation_value: what is seen beyond an edge.
+        name: wanted name.
+        box_indices: the other name of ``box_ind``.
+
+    Returns:
+        float32 of shape ``[n, height, width, channels]``.
+
+    Raises:
+        ValueError: for shapes that cannot be, another method, or both names of ``box_ind``.
+    """
+    images_of = one_spelling(box_indices, box_ind, "box_indices", "box_ind")
+    graph = graph_of(image, boxes, images_of, crop_size)
+    with graph.name_scope(name or "CropAndResize") as scope:
+        operands = [
+            convert_to_tensor(image, None, "image", graph=graph),
+            convert_to_tensor(boxes, float32, "boxes", graph=graph),
+            convert_to_tensor(images_of, int32, "box_ind", graph=graph),
+            convert_to_tensor(crop_size, int32, "crop_size", graph=graph),
+        ]
+        attrs = {"method": method, "extrapolation_value": float(extrapolation_value)}
+        return make_one("CropAndResize", operands, attrs, scope)
+
+
+# -- static types ----------------------------------------------------------------------------------
+
+
+def _check_boxes(ctx: InferContext, boxes: int, images_of: int) -> Dim:
+    """How many boxes there are, once their operands are known to be right."""
+    given, which = ctx.inputs[boxes], ctx.inputs[images_of]
+    if given.dtype is not float32 or which.dtype is not int32:
+        raise TypeError(
+            f"{ctx.op}: boxes are float32 and their images int32, got {given.dtype.name} and "
+            f"{which.dtype.name}"
+        )
+    count = given.shape.with_rank(2)[0] if given.shape.rank in (None, 2) else None
+    if not given.shape.is_compatible_with([None, 4]) or not which.shape.is_compatible_with([count]):
+        raise ValueError(
+            f"{ctx.op}: boxes have shape [n, 4] and their images [n], got {given.shape} and {which.shape}"
+        )
+    if count is not None or which.shape.rank is None:
+        return count
+    (listed,) = which.shape.with_rank(1).as_list()
+    return listed
+
+
+def _check_images(ctx: InferContext, *indices: int) -> None:
+    for i in indices:
+        spec = ctx.inputs[i]
+        if spec.shape.rank not in (None, 4):
+            raise ValueError(f"{ctx.op}: images have rank 4, got shape {spec.shape}")
+        if spec.dtype.kind not in "iuf":
+            raise TypeError(f"{ctx.op}: images are of real numbers, got {spec.dtype.name}")
+    if ctx.attrs["method"] not in ("bilinear", "nearest"):
+        raise ValueError(f"{ctx.op}: method is bilinear or nearest, got {ctx.attrs['method']!r}")
+
+
+def _size(ctx: InferContext, index: int, entries: int) -> Ints | None:
+    """A shape-like operand of so many entries, if it is known."""
+    spec = ctx.inputs[index]
+    if spec.dtype is not int32:
+        raise TypeError(f"{ctx.op}: sizes are int32, got {spec.dtype.name}")
+    if not spec.shape.is_compatible_with([entries]):
+        raise ValueError(f"{ctx.op}: a size has shape [{entries}], got {spec.shape}")
+    return constant_ints(ctx, index)
+
+
+def _infer_crops(ctx: InferContext) -> list[TensorSpec]:
+    _check_images(ctx, 0)
+    count, size = _check_boxes(ctx, 1, 2), _size(ctx, 3, 2)
+    if size is not None and min(size) <= 0:
+        raise ValueError(f"{ctx.op}: crop_size is two positive numbers, got {list(size)}")
+    depth = ctx.inputs[0].shape.with_rank(4)[3]
+    return [TensorSpec(float32, TensorShape([count, *(size or (None, None)), depth]))]
+
+
+def _infer_image_gradient(ctx: InferContext) -> list[TensorSpec]:
+    _check_images(ctx, 0)
+    _check_boxes(ctx, 1, 2)
+    size = _size(ctx, 3, 4)
+    return [TensorSpec(as_dtype(ctx.attrs["T"]), TensorShape(size or [None] * 4))]
+
+
+def _infer_boxes_gradient(ctx: InferContext) -> list[TensorSpec]:
+    _check_images(ctx, 0, 1)
+    if ctx.attrs["method"] != "bilinear":
+        raise ValueError(f"{ctx.op}: method is bilinear, got {ctx.attrs['method']!r}")
+    return [TensorSpec(float32, TensorShape([_check_boxes(ctx, 2, 3), 4]))]
+
+
+# -- where boxes look ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where boxes look along one axis, each array of shape ``[boxes, pixels of a crop]``.
+
+    Attributes:
+        inside: whether that is in the image.
+        low: the pixel before it, or on it.
+        high: the pixel behind it, or on it.
+        part: how far it is from ``low`` to ``high``.
+        near: the pixel nearest to it.
+        scale: by how much it moves with the end of the box; ``1 - scale`` is that with the beginning.
+    """
+
+    inside: Array
+    low: Array
+    high: Array
+    part: Array
+    near: Array
+    scale: Array
+
+
+def _places(first: Any, last: Any, old: int, new: int) -> _Places:
+    """The places between the first and last edge of boxes, in an image of ``old`` pixels."""
+    span = np.float32(old - 1)
+    steps = np.arange(new, dtype=np.float32)
+    if new > 1:
+        stride = (last - first) * span / np.float32(new - 1)
+        at = (first * span)[:, None] + steps * stride[:, None]
+        scale = steps / np.float32(new - 1)
+    else:
+        at = (np.float32(0.5) * (first + last) * span)[:, None]
+        scale = np.full(1, 0.5, np.float32)
+    inside = (at >= 0) & (at <= span)
+    at = np.where(inside, at, 0)
+    low = np.floor(at)
+    return _Places(
+        inside, low.astype(np.intp), np.ceil(at).astype(np.intp), at - low,
+        np.floor(at + np.float32(0.5)).astype(np.intp), scale,
+    )  # fmt: skip
+
+
+def _checked(op: str, images: Any, boxes: Any, images_of: Any, batch: int) -> Any:
+    """Which image each box is of."""
+    if boxes.ndim != 2 or boxes.shape[1] != 4 or images_of.shape != boxes.shape[:1]:
+        raise InvalidArgumentError(
+            f"{op}: boxes have shape [n, 4] and their images [n], got {list(boxes.shape)} and "
+            f"{list(images_of.shape)}"
+        )
+    if images.ndim != 4 or not all(images.shape[1:3]):
+        raise InvalidArgumentError(
+            f"{op}: images have rank 4 and pixels, got shape {list(images.shape)}"
+        )
+    if ((images_of < 0) | (images_of >= batch)).any():
+        raise OutOfRangeError(
+            f"{op}: box_index has values outside [0, {batch}), got {images_of.tolist()[:10]}"
+        )
+    return images_of[:, None, None]
+
+
+def _looked_at(boxes: Any, old: tuple[int, int], new: tuple[int, int]) -> tuple[_Places, _Places]:
+    rows = _places(boxes[:, 0], boxes[:, 2], old[0], new[0])
+    return rows, _places(boxes[:, 1], boxes[:, 3], old[1], new[1])
+
+
+def _both(rows: Array, columns: Array) -> tuple[Array, Array]:
+    """Two arrays of places, so that they go together over the pixels of crops."""
+    return rows[:, :, None], columns[:, None, :]
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def _crops_kernel(ctx: KernelContext) -> Kernel:
+    beyond = np.float32(ctx.attrs["extrapolation_value"])
+    smooth = ctx.attrs["method"] == "bilinear"
+
+    def cropped(images: Any, boxes: Any, images_of: Any, size: Any) -> Any:
+        wanted = ints(size)
+        if len(wanted) != 2 or min(wanted) <= 0:
+            raise InvalidArgumentError(
+                f"{ctx.op}: crop_size is two positive numbers, got {list(wanted)}"
+            )
+        which = _checked(ctx.op, images, boxes, images_of, len(images))
+        rows, columns = _looked_at(boxes, images.shape[1:3], (wanted[0], wanted[1]))
+        if smooth:
+            crops = _blended(images, which, rows, columns)
+        else:
+            near = _both(rows.near, columns.near)
+            crops = images[which, *near].astype(np.float32)
+        inside = rows.inside[:, :, None] & columns.inside[:, None, :]
+        crops[~inside] = beyond
+        return crops
+
+    return cropped
+
+
+def _blended(images: Any, which: Any, rows: _Places, columns: _Places) -> Any:
+    """The means of the four pixels around each place."""
+    right = columns.part[:, None, :, None]
+    lines = []
+    for line in (rows.low, rows.high):
+        left_pixel = images[which, *_both(line, columns.low)].astype(np.float32)
+        right_pixel = images[which, *_both(line, columns.high)].astype(np.float32)
+        lines.append(left_pixel + (right_pixel - left_pixel) * right)
+    top, bottom = lines
+    return top + (bottom - top) * rows.part[:, :, None, None]
+
+
+def _image_gradient_kernel(ctx: KernelContext) -> Kernel:
+    dtype, smooth = ctx.outputs[0].dtype.np_dtype, ctx.attrs["method"] == "bilinear"
+
+    def back(grads: Any, boxes: Any, images_of: Any, size: Any) -> Any:
+        shape = ints(size)
+        if len(shape) != 4 or min(shape) < 0 or grads.ndim != 4 or grads.shape[3] != shape[3]:
+            raise InvalidArgumentError(
+                f"{ctx.op}: images have four sizes, the last as of the gradient, got {list(shape)} and a "
+                f"gradient of shape {list(grads.shape)}"
+            )
+        out = np.zeros(shape, np.float32 if dtype == np.float16 else dtype)
+        which = _checked(ctx.op, out, boxes, images_of, shape[0])
+        rows, columns = _looked_at(boxes, shape[1:3], grads.shape[1:3])
+        inside = rows.inside[:, :, None] & columns.inside[:, None, :]
+        flow = np.where(inside[..., None], grads, 0).astype(out.dtype)
+        if smooth:
+            below, right = rows.part[:, :, None, None], columns.part[:, None, :, None]
+            for line, tall in ((rows.low, 1 - below), (rows.high, below)):
+                for place, wide in ((columns.low, 1 - right), (columns.high, right)):
+                    np.add.at(out, (which, *_both(line, place)), flow * (tall * wide))
+        else:
+            np.add.at(out, (which, *_both(rows.near, columns.near)), flow)
+        return out.astype(dtype, copy=False)
+
+    return back
+
+
+def _boxes_gradient(grads: Any, images: Any, boxes: Any, images_of: Any) -> Any:
+    op = "CropAndResizeGradBoxes"
+    which = _checked(op, images, boxes, images_of, len(images))
+    if grads.ndim != 4 or len(grads) != len(boxes) or grads.shape[3] != images.shape[3]:
+        raise InvalidArgumentError(
+            f"{op}: the gradient has the boxes and channels of the images, got shape {list(grads.shape)} "
+            f"for {len(boxes)} boxes of images of shape {list(images.shape)}"
+        )
+    height, width = images.shape[1:3]
+    rows, columns = _looked_at(boxes, (height, width), grads.shape[1:3])
+    corners = [
+        images[which, *_both(line, place)].astype(np.float32)
+        for line in (rows.low, rows.high) for place in (columns.low, columns.high)
+    ]  # fmt: skip
+    top_left, top_right, bottom_left, bottom_right = corners
+    below, right = rows.part[:, :, None, None], columns.part[:, None, :, None]
+    inside = (rows.inside[:, :, None] & columns.inside[:, None, :])[..., None]
+    flow = np.where(inside, grads, 0)
+    down = (1 - right) * (bottom_left - top_left) + right * (bottom_right - top_right)
+    across = (1 - below) * (top_right - top_left) + below * (bottom_right - bottom_left)
+    # By how much the value at each place would change per box, along an axis of the image.
+    by_row = (flow * down).sum((2, 3)) * np.float32(height - 1)
+    by_column = (flow * across).sum((1, 3)) * np.float32(width - 1)
+    return np.stack(
+        [
+            (by_row * (1 - rows.scale)).sum(1), (by_column * (1 - columns.scale)).sum(1),
+            (by_row * rows.scale).sum(1), (by_column * columns.scale).sum(1),
+        ],
+        axis=1,
+    ).astype(np.float32)  # fmt: skip
+
+
+# -- gradients and registration --------------------------------------------------------------------
+
+
+def _crops_gradient(op: Operation, grad: Tensor) -> list[Tensor | None]:
+    image, boxes, images_of, _ = op.inputs
+    by_image = None
+    if image.dtype.is_floating:
+        attrs = {"T": image.dtype, "method": op.attrs["method"]}
+        size = shape_tensor(image)
+        by_image = make_one("CropAndResizeGradImage", [grad, boxes, images_of, size], attrs)
+    # Also for the nearest pixel, which itself does not move with a box: as if it were blended.
+    by_boxes = make_one("CropAndResizeGradBoxes", [grad, image, boxes, images_of])
+    return [by_image, by_boxes, None, None]
+
+
+register(
+    OpDef(
+        name="CropAndResize",
+        infer=_infer_crops,
+        kernel=_crops_kernel,
+        gradient=_crops_gradient,
+        attrs={"method": "bilinear", "extrapolation_value": 0.0},
+    )
+)
+register(
+    OpDef(
+        name="CropAndResizeGradImage",
+        infer=_infer_image_gradient,
+        kernel=_image_gradient_kernel,
+        attrs={"T": REQUIRED, "method": "bilinear"},
+    )
+)
+register(
+    OpDef(
+        name="CropAndResizeGradBoxes",
+        infer=_infer_boxes_gradient,
+        kernel=lambda ctx: _boxes_gradient,
+        attrs={"method": "bilinear"},
+    )
+)

@@ -1,0 +1,140 @@
+"""Boxes drawn on images: ``draw_bounding_boxes``.
+
+Owns ``DrawBoundingBoxes`` and, with colours of one's own, ``DrawBoundingBoxesV2``. Nothing flows back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import float16, float32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, Array, InferContext, OpDef, register
+from actorsession.ops.build import convert_to_tensor, make_one
+
+__all__ = ["draw_bounding_boxes"]
+
+# Red, green, blue and opacity of the boxes in turn, where no colours are given.
+_COLOURS = np.array(
+    [
+        [1, 1, 0, 1], [0, 0, 1, 1], [1, 0, 0, 1], [0, 1, 0, 1], [0.5, 0, 0.5, 1],
+        [0.5, 0.5, 0, 1], [0.5, 0, 0, 1], [0, 0, 0.5, 1], [0, 1, 1, 1], [1, 0, 1, 1],
+    ],
+    np.float32,
+)  # fmt: skip
+
+
+def draw_bounding_boxes(
+    images: Any, boxes: Any, name: str | None = None, colors: Any = None
+) -> Tensor:
+    """Images with the outlines of boxes drawn on them.
+
+    Args:
+        images: float32 or float16 of shape ``[batch, height, width, channels]``, with 1, 3 or 4 channels.
+        boxes: float32 of shape ``[batch, n, 4]``: ``y1, x1, y2, x2`` as parts of the image; they may reach
+            over its edges.
+        name: wanted name.
+        colors: float32 of shape ``[colours, channels]``, which the boxes take in turn; ten colours if left
+            out.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for another shape.
+    """
+    value = convert_to_tensor(images)
+    graph = value.graph
+    op_type = "DrawBoundingBoxes" if colors is None else "DrawBoundingBoxesV2"
+    with graph.name_scope(name or op_type) as scope:
+        operands = [value, convert_to_tensor(boxes, float32, "boxes", graph=graph)]
+        if colors is not None:
+            operands.append(convert_to_tensor(colors, float32, "colors", graph=graph))
+        return make_one(op_type, operands, None, scope)
+
+
+def _infer_drawn(ctx: InferContext) -> list[TensorSpec]:
+    images, *others = ctx.inputs
+    if images.dtype not in (float16, float32) or any(s.dtype is not float32 for s in others):
+        names = ", ".join(spec.dtype.name for spec in ctx.inputs)
+        raise TypeError(f"{ctx.op} takes float32 (images also float16), got {names}")
+    if images.shape.rank not in (None, 4):
+        raise ValueError(f"{ctx.op}: images have rank 4, got shape {images.shape}")
+    batch, _, _, channels = images.shape.with_rank(4)
+    if channels not in (None, 1, 3, 4):
+        raise ValueError(
+            f"{ctx.op}: channels are 1 (grey), 3 (RGB) or 4 (RGBA), got shape {images.shape}"
+        )
+    if not others[0].shape.is_compatible_with([batch, None, 4]):
+        raise ValueError(
+            f"{ctx.op}: boxes have shape [batch, n, 4], got {others[0].shape} for images of shape "
+            f"{images.shape}"
+        )
+    if len(others) > 1 and others[1].shape.rank not in (None, 2):
+        raise ValueError(f"{ctx.op}: colours have rank 2, got shape {others[1].shape}")
+    return [images]
+
+
+def _colours(given: Any, channels: int) -> Array:
+    """The colours that boxes take in turn."""
+    if given is not None and given.ndim != 2:
+        raise InvalidArgumentError(f"colours have rank 2, got shape {list(given.shape)}")
+    if given is not None and len(given):
+        if given.shape[1] < channels:
+            raise InvalidArgumentError(
+                f"colours have a number for each of {channels} channels, got shape {list(given.shape)}"
+            )
+        return np.asarray(given[:, :channels])
+    # All of them are white on grey.
+    return np.ones((1, 1), np.float32) if channels == 1 else _COLOURS[:, :channels]
+
+
+def _outline(image: Any, box: Any, colour: Any) -> None:
+    """Draws one box on an image, as far as it is inside."""
+    height, width = image.shape[:2]
+    top, left, bottom, right = box
+    if top > bottom or left > right or top >= height or bottom < 0 or left >= width or right < 0:
+        return
+    rows = slice(max(top, 0), min(bottom, height - 1) + 1)
+    columns = slice(max(left, 0), min(right, width - 1) + 1)
+    for row in (top, bottom):
+        if 0 <= row < height:
+            image[row, columns] = colour
+    for column in (left, right):
+        if 0 <= column < width:
+            image[rows, column] = colour
+
+
+def _drawn(images: Any, boxes: Any, colours: Any = None) -> Any:
+    if images.ndim != 4 or images.shape[3] not in (1, 3, 4):
+        raise InvalidArgumentError(
+            f"images have rank 4 and 1, 3 or 4 channels, got shape {list(images.shape)}"
+        )
+    if boxes.ndim != 3 or boxes.shape[2] != 4 or len(boxes) != len(images):
+        raise InvalidArgumentError(
+            f"boxes have shape [batch, n, 4], got {list(boxes.shape)} for images of shape "
+            f"{list(images.shape)}"
+        )
+    out, table = images.copy(), _colours(colours, images.shape[3])
+    height, width = images.shape[1:3]
+    scaled = boxes * np.array([height - 1, width - 1, height - 1, width - 1], np.float32)
+    # Truncated, and what is no number or far away is outside.
+    pixels = np.clip(np.nan_to_num(scaled, nan=-1e9), -1e9, 1e9).astype(np.int64)
+    for image, listed in zip(out, pixels.tolist(), strict=True):
+        for number, box in enumerate(listed):
+            _outline(image, box, table[number % len(table)])
+    return out
+
+
+register(
+    OpDef(
+        name="DrawBoundingBoxes",
+        infer=_infer_drawn,
+        kernel=lambda ctx: _drawn,
+        gradient=NOT_DIFFERENTIABLE,
+    )
+)
+# TensorFlow has registered no gradient of this one.
+register(OpDef(name="DrawBoundingBoxesV2", infer=_infer_drawn, kernel=lambda ctx: _drawn))

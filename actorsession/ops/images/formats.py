@@ -1,0 +1,330 @@
+"""Images in further files: BMP, GIF, whichever it is, and parts of a JPEG; over Pillow.
+
+Owns ``DecodeImage``, ``DecodeBmp``, ``DecodeGif``, ``DecodeAndCropJpeg`` and ``ExtractJpegShape``. How files
+are opened is in ``files``; nothing flows back through any of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError, UnimplementedError
+from actorsession.graph.dtypes import as_dtype, float32, int32, int64, string, uint8, uint16
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.elements.comparison import equal
+from actorsession.ops.images.colours import convert_image_dtype
+from actorsession.ops.images.files import opened, pixels_of, require_pillow
+from actorsession.ops.shape_operands import constant_ints, ints
+from actorsession.ops.text.characters import substr
+from actorsession.ops.text.kernels import require_string
+
+__all__ = [
+    "decode_and_crop_jpeg", "decode_bmp", "decode_gif", "decode_image", "extract_jpeg_shape", "is_jpeg",
+]  # fmt: skip
+
+# Pillow's names of what an op reads, and the channels that may be asked for.
+_READS = {"DecodeBmp": ("BMP",), "DecodeGif": ("GIF", "PNG", "JPEG"),
+          "DecodeImage": ("BMP", "GIF", "PNG", "JPEG"),
+          "DecodeAndCropJpeg": ("JPEG",)}  # fmt: skip
+_CHANNELS = {"DecodeBmp": (0, 3, 4), "DecodeImage": (0, 1, 3, 4), "DecodeAndCropJpeg": (0, 1, 3)}
+_OF_FORMAT = {"BMP": (0, 3, 4), "GIF": (0, 3), "JPEG": (0, 1, 3), "PNG": (0, 1, 3, 4)}
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
+    """The pixels of a BMP file.
+
+    Args:
+        contents: what is in the file, a string scalar.
+        channels: how many channels are wanted: 3 or 4; those of the file for 0.
+        name: wanted name.
+
+    Returns:
+        uint8 of shape ``[height, width, channels]``. InvalidArgumentError at run time for what is no image.
+
+    Raises:
+        ImportError: without Pillow.
+        ValueError: for another number of channels.
+    """
+    given = convert_to_tensor(contents, string, "contents")
+    return make_one("DecodeBmp", [given], {"channels": int(channels or 0)}, name)
+
+
+def decode_gif(contents: Any, name: str | None = None) -> Tensor:
+    """The pictures of a GIF file, each as it is shown.
+
+    Args:
+        contents: what is in the file, a string scalar; a PNG or JPEG file has one picture.
+        name: wanted name.
+
+    Returns:
+        uint8 of shape ``[pictures, height, width, 3]``. InvalidArgumentError at run time for what is
+        no image.
+
+    Raises:
+        ImportError: without Pillow.
+    """
+    return make_one("DecodeGif", [convert_to_tensor(contents, string, "contents")], None, name)
+
+
+def decode_image(
+    contents: Any,
+    channels: int | None = None,
+    dtype: Any = uint8,
+    name: str | None = None,
+    expand_animations: bool = True,
+) -> Tensor:
+    """The pixels of a BMP, GIF, JPEG or PNG file, whichever it is.
+
+    Args:
+        contents: what is in the file, a string scalar.
+        channels: how many channels are wanted; those of the file if left out.
+        dtype: wanted dtype of pixels, which fill its range; floats lie between 0 and 1.
+        name: wanted name.
+        expand_animations: whether GIF files give all of their pictures, with one axis more, and not only
+            the first.
+
+    Returns:
+        Pixels of shape ``[height, width, channels]``, or ``[pictures, height, width, 3]`` of GIF files.
+        InvalidArgumentError at run time for what is no image.
+
+    Raises:
+        ImportError: without Pillow.
+        ValueError: for another number of channels.
+    """
+    value, wanted = convert_to_tensor(contents, string, "contents"), as_dtype(dtype)
+    read = wanted if wanted in (float32, uint8, uint16) else uint16
+    attrs = {
+        "channels": int(channels or 0), "dtype": read, "expand_animations": bool(expand_animations),
+    }  # fmt: skip
+    with value.graph.as_default(), value.graph.name_scope(name or "decode_image"):
+        image = make_one("DecodeImage", [value], attrs)
+        if read is not wanted:
+            image = convert_image_dtype(image, wanted)
+        if not expand_animations:
+            image.set_shape([None, None, channels or None])
+        return image
+
+
+def decode_and_crop_jpeg(
+    contents: Any,
+    crop_window: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """A part of the pixels of a JPEG file.
+
+    Args:
+        contents: what is in the file, a string scalar.
+        crop_window: int32: the first row and column, and how many of each.
+        channels: as ``decode_jpeg``, and so are those that follow.
+        ratio: how many times smaller the image is made before.
+        fancy_upscaling: taken for compatibility.
+        try_recover_truncated: taken for compatibility.
+        acceptable_fraction: taken for compatibility.
+        dct_method: taken for compatibility.
+        name: wanted name.
+
+    Returns:
+        uint8 of shape ``[height, width, channels]``. InvalidArgumentError at run time for what is no image.
+
+    Raises:
+        ImportError: without Pillow.
+        ValueError: for another number of channels, or another ratio.
+    """
+    del fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
+    value = convert_to_tensor(contents, string, "contents")
+    window = convert_to_tensor(crop_window, int32, "crop_window", graph=value.graph)
+    attrs = {"channels": int(channels or 0), "ratio": int(ratio)}
+    return make_one("DecodeAndCropJpeg", [value, window], attrs, name)
+
+
+def extract_jpeg_shape(contents: Any, output_type: Any = int32, name: str | None = None) -> Tensor:
+    """Height, width and channels of a JPEG file, read without its pixels.
+
+    Args:
+        contents: what is in the file, a string scalar.
+        output_type: int32 or int64.
+        name: wanted name.
+
+    Raises:
+        ImportError: without Pillow.
+        TypeError: for another dtype.
+    """
+    given = convert_to_tensor(contents, string, "contents")
+    attrs = {"output_type": as_dtype(output_type)}
+    return make_one("ExtractJpegShape", [given], attrs, name)
+
+
+def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
+    """Whether a string begins as JPEG files do."""
+    value = convert_to_tensor(contents, string, "contents")
+    with value.graph.as_default(), value.graph.name_scope(name or "is_jpeg"):
+        return equal(substr(value, 0, 3), b"\xff\xd8\xff", name=name)
+
+
+# -- static types ----------------------------------------------------------------------------------
+
+
+def _infer_decode(ctx: InferContext) -> list[TensorSpec]:
+    require_pillow(ctx.op)
+    require_string(ctx, 0, rank=0)
+    channels = ctx.attrs.get("channels", 3)
+    if ctx.op in _CHANNELS and channels not in _CHANNELS[ctx.op]:
+        raise ValueError(
+            f"{ctx.op}: channels are {', '.join(map(str, _CHANNELS[ctx.op]))}, got {channels}"
+        )
+    if ctx.op == "DecodeImage":
+        dtype = as_dtype(ctx.attrs["dtype"])
+        if dtype not in (uint8, uint16, float32):
+            raise TypeError(f"{ctx.op}: dtype is uint8, uint16 or float32, got {dtype.name}")
+        return [TensorSpec(dtype, unknown_shape)]
+    if ctx.op == "DecodeGif":
+        return [TensorSpec(uint8, TensorShape([None, None, None, 3]))]
+    return [TensorSpec(uint8, TensorShape([*_window_size(ctx), channels or None]))]
+
+
+def _window_size(ctx: InferContext) -> tuple[int | None, int | None]:
+    """Height and width, if a window says them."""
+    if ctx.op != "DecodeAndCropJpeg":
+        return None, None
+    if ctx.inputs[1].dtype is not int32 or not ctx.inputs[1].shape.is_compatible_with([4]):
+        raise ValueError(
+            f"{ctx.op}: crop_window is four numbers of int32, got {ctx.inputs[1].dtype.name} of shape "
+            f"{ctx.inputs[1].shape}"
+        )
+    if ctx.attrs["ratio"] not in (1, 2, 4, 8):
+        raise ValueError(f"{ctx.op}: ratio is 1, 2, 4 or 8, got {ctx.attrs['ratio']}")
+    known = constant_ints(ctx, 1)
+    return (None, None) if known is None else (known[2], known[3])
+
+
+def _infer_shape_of_file(ctx: InferContext) -> list[TensorSpec]:
+    require_pillow(ctx.op)
+    require_string(ctx, 0, rank=0)
+    wanted = as_dtype(ctx.attrs["output_type"])
+    if wanted not in (int32, int64):
+        raise TypeError(f"{ctx.op}: output_type is int32 or int64, got {wanted.name}")
+    return [TensorSpec(wanted, TensorShape([3]))]
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def _decode_kernel(ctx: KernelContext) -> Kernel:
+    require_pillow(ctx.op)
+    formats, attrs = _READS[ctx.op], ctx.attrs
+    channels, ratio = attrs.get("channels", 0), attrs.get("ratio", 1)
+    all_pictures = attrs.get("expand_animations", True)
+    dtype = as_dtype(attrs.get("dtype", uint8))
+
+    def decoded(contents: Any, window: Any = None) -> Any:
+        with opened(ctx.op, contents, formats) as file:
+            kind = file.format
+            if channels not in _OF_FORMAT[kind]:
+                raise InvalidArgumentError(
+                    f"{ctx.op}: channels are one of {_OF_FORMAT[kind]} for {kind}, got {channels}"
+                )
+            if dtype is not uint8 and kind == "PNG":
+                return _deep_pixels(file, channels, dtype)
+            if kind == "GIF":
+                pixels = _pictures(file, all_pictures)
+            elif ctx.op == "DecodeGif":
+                pixels = pixels_of(file, 3)[np.newaxis]
+            else:
+                pixels = pixels_of(file.reduce(ratio) if ratio > 1 else file, channels)
+        return _scaled(pixels if window is None else _part(ctx.op, pixels, ints(window)), dtype)
+
+    return decoded
+
+
+def _pictures(file: Any, all_of_them: bool) -> Any:
+    """What a GIF file shows, one picture after another or the first alone."""
+    if not all_of_them:
+        return pixels_of(file, 3)
+    found = []
+    for number in range(file.n_frames):
+        file.seek(number)
+        found.append(pixels_of(file, 3))
+    return np.stack(found)
+
+
+def _deep_pixels(file: Any, channels: int, dtype: Any) -> Any:
+    """The pixels of a PNG file, which may have 16 bits, over the range of another dtype than uint8."""
+    if file.mode.startswith("I;16"):
+        if channels not in (0, 1):
+            raise UnimplementedError(f"16 bits of grey are not read as {channels} channels")
+        deep = np.asarray(file).astype(np.uint16)[..., np.newaxis]
+    else:
+        # The depth of a sample, in the header of the file. Pillow reads the upper bits of colours alone.
+        file.fp.seek(24)
+        if file.fp.read(1) == b"\x10":
+            raise UnimplementedError("16 bits for each of several channels are read as uint8 only")
+        deep = pixels_of(file, channels).astype(np.uint16) * np.uint16(257)
+    return deep if dtype is uint16 else deep.astype(np.float32) * np.float32(1 / 65535)
+
+
+def _scaled(pixels: Any, dtype: Any) -> Any:
+    """Bytes over the range of another dtype."""
+    if dtype is uint16:
+        return pixels.astype(np.uint16) * np.uint16(256)
+    return pixels if dtype is uint8 else pixels.astype(np.float32) * np.float32(1 / 255)
+
+
+def _part(op: str, pixels: Any, window: Any) -> Any:
+    """The part of an image that a window shows."""
+    top, left, rows, columns = window if len(window) == 4 else (-1,) * 4
+    if min(top, left) < 0 or min(rows, columns) < 1 or (
+        top + rows > pixels.shape[0] or left + columns > pixels.shape[1]
+    ):  # fmt: skip
+        raise InvalidArgumentError(
+            f"{op}: a crop_window lies inside the image of shape {list(pixels.shape)}, got {list(window)}"
+        )
+    return pixels[top : top + rows, left : left + columns].copy()
+
+
+def _shape_kernel(ctx: KernelContext) -> Kernel:
+    require_pillow(ctx.op)
+    dtype = ctx.outputs[0].dtype.np_dtype
+
+    def measured(contents: Any) -> Any:
+        with opened(ctx.op, contents, ("JPEG",)) as file:
+            return np.array([file.height, file.width, len(file.getbands())], dtype)
+
+    return measured
+
+
+for _name, _infer, _kernel, _attrs in (
+    ("DecodeBmp", _infer_decode, _decode_kernel, {"channels": 0}),
+    ("DecodeGif", _infer_decode, _decode_kernel, {}),
+    ("DecodeImage", _infer_decode, _decode_kernel,
+     {"channels": 0, "dtype": uint8, "expand_animations": True}),
+    ("DecodeAndCropJpeg", _infer_decode, _decode_kernel, {"channels": 0, "ratio": 1}),
+    ("ExtractJpegShape", _infer_shape_of_file, _shape_kernel, {"output_type": int32}),
+):  # fmt: skip
+    register(
+        OpDef(
+            name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE,
+            attrs=dict(_attrs),
+        )
+    )  # fmt: skip

@@ -1,0 +1,156 @@
+"""Windows of images around given places: ``extract_glimpse``.
+
+Owns ``ExtractGlimpse``. What a window shows beyond the edge of an image is noise, drawn anew in each step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import float32, int32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape
+from actorsession.ops.build import convert_to_tensor, graph_of, make_one
+from actorsession.ops.shape_operands import constant_ints, ints
+
+__all__ = ["extract_glimpse"]
+
+
+def extract_glimpse(
+    input: Any,
+    size: Any,
+    offsets: Any,
+    centered: bool = True,
+    normalized: bool = True,
+    uniform_noise: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """A window of each image, at a place of its own; noise where it reaches beyond the image.
+
+    Args:
+        input: float32 of shape ``[batch, height, width, channels]``.
+        size: int32, the height and width of the windows.
+        offsets: float32 of shape ``[batch, 2]``: ``y, x`` of the middle of each window.
+        centered: whether offsets are from the middle of the image, from -1 to 1, and not from its corner.
+        normalized: whether offsets are parts of the image, and not pixels.
+        uniform_noise: taken for compatibility: as in TensorFlow noise is uniform, between the least and
+            the greatest number of the image, either way.
+        name: wanted name.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for another shape.
+    """
+    graph = graph_of(input, size, offsets)
+    with graph.name_scope(name or "ExtractGlimpse") as scope:
+        operands = [
+            convert_to_tensor(input, float32, "input", graph=graph),
+            convert_to_tensor(size, int32, "size", graph=graph),
+            convert_to_tensor(offsets, float32, "offsets", graph=graph),
+        ]
+        attrs = {
+            "centered": bool(centered), "normalized": bool(normalized),
+            "uniform_noise": bool(uniform_noise),
+        }  # fmt: skip
+        return make_one("ExtractGlimpse", operands, attrs, scope)
+
+
+def _infer_glimpse(ctx: InferContext) -> list[TensorSpec]:
+    images, size, offsets = ctx.inputs
+    if (images.dtype, size.dtype, offsets.dtype) != (float32, int32, float32):
+        names = ", ".join(spec.dtype.name for spec in ctx.inputs)
+        raise TypeError(f"{ctx.op} takes float32, int32 and float32; got {names}")
+    if images.shape.rank not in (None, 4):
+        raise ValueError(f"{ctx.op}: images have rank 4, got shape {images.shape}")
+    batch, _, _, channels = images.shape.with_rank(4)
+    if not size.shape.is_compatible_with([2]) or not offsets.shape.is_compatible_with([batch, 2]):
+        raise ValueError(
+            f"{ctx.op}: size has shape [2] and offsets [batch, 2], got {size.shape} and {offsets.shape} for "
+            f"images of shape {images.shape}"
+        )
+    if ctx.attrs["noise"] not in ("uniform", "gaussian", "zero"):
+        raise ValueError(
+            f"{ctx.op}: noise is uniform, gaussian or zero, got {ctx.attrs['noise']!r}"
+        )
+    if ctx.attrs["uniform_noise"] and ctx.attrs["noise"] != "uniform":
+        raise ValueError(
+            f"{ctx.op}: the uniform_noise should not be True when noise is not uniform"
+        )
+    if batch is None and offsets.shape.rank is not None:
+        batch = offsets.shape.with_rank(2)[0]
+    known = constant_ints(ctx, 1)
+    if known is not None and min(known) < 0:
+        raise ValueError(f"{ctx.op}: size is two numbers of at least 0, got {list(known)}")
+    return [TensorSpec(float32, TensorShape([batch, *(known or (None, None)), channels]))]
+
+
+def _glimpse_kernel(ctx: KernelContext) -> Kernel:
+    attrs, noise = ctx.attrs, ctx.attrs["noise"]
+    random: np.random.Generator = ctx.state(np.random.default_rng)
+
+    def beyond(image: Any, shape: tuple[int, ...]) -> Any:
+        if noise == "zero" or not image.size:
+            return np.zeros(shape, np.float32)
+        if noise == "uniform":
+            return random.uniform(image.min(), image.max(), shape)
+        return random.normal(image.mean(), image.std(), shape)
+
+    def seen(images: Any, size: Any, offsets: Any) -> Any:
+        wanted = ints(size)
+        if images.ndim != 4 or len(wanted) != 2 or min(wanted) < 0:
+            raise InvalidArgumentError(
+                f"{ctx.op}: images have rank 4 and size is two numbers of at least 0, got "
+                f"{list(images.shape)} and {list(wanted)}"
+            )
+        if offsets.shape != (len(images), 2):
+            raise InvalidArgumentError(
+                f"{ctx.op}: offsets have shape [{len(images)}, 2], got {list(offsets.shape)}"
+            )
+        old, new = np.array(images.shape[1:3], np.float32), np.array(wanted, np.float32)
+        places = offsets * old if attrs["normalized"] else offsets
+        if attrs["centered"]:
+            places = places / 2 + old / 2
+        first = np.trunc(places - new / 2).astype(np.int64)
+        out = np.empty((len(images), *wanted, images.shape[3]), np.float32)
+        for image, window, corner in zip(images, out, first, strict=True):
+            _show(image, window, corner, beyond)
+        return out
+
+    return seen
+
+
+def _show(image: Any, window: Any, corner: Any, beyond: Any) -> None:
+    """Fills a window with what it shows of an image."""
+    low = np.maximum(corner, 0)
+    high = np.minimum(corner + window.shape[:2], image.shape[:2])
+    (top, left), (bottom, right) = low.tolist(), np.maximum(high, low).tolist()
+    if (bottom - top, right - left) != window.shape[:2]:
+        window[...] = beyond(image, window.shape)
+    above, before = (low - corner).tolist()
+    window[above : above + bottom - top, before : before + right - left] = image[
+        top:bottom, left:right
+    ]
+
+
+register(
+    OpDef(
+        name="ExtractGlimpse",
+        infer=_infer_glimpse,
+        kernel=_glimpse_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"centered": True, "normalized": True, "uniform_noise": True, "noise": "uniform"},
+        stateful=True,
+    )
+)

@@ -1,0 +1,126 @@
+"""What images lose as JPEG files: ``adjust_jpeg_quality`` and ``random_jpeg_quality``; over Pillow.
+
+Owns ``EncodeJpegVariableQuality``, whose quality is an operand; nothing flows back through it.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import int32, string, uint8
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import scalar_shape
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.images.colours import convert_image_dtype
+from actorsession.ops.images.files import decode_jpeg, require_pillow
+from actorsession.ops.randomness.numbers import random_uniform
+
+__all__ = ["adjust_jpeg_quality", "random_jpeg_quality"]
+
+
+def adjust_jpeg_quality(
+    image: Any, jpeg_quality: Any, dct_method: str = "", name: str | None = None
+) -> Tensor:
+    """An image as it looks when it was a JPEG file of some quality.
+
+    Args:
+        image: of any dtype, with 1 or 3 channels; floats lie between 0 and 1.
+        jpeg_quality: 0 to 100, an int32 scalar.
+        dct_method: taken for compatibility.
+        name: wanted name.
+
+    Returns:
+        An image of the same dtype.
+
+    Raises:
+        ImportError: without Pillow.
+        ValueError: for another shape.
+    """
+    value = convert_to_tensor(image, name="image")
+    with value.graph.as_default(), value.graph.name_scope(name or "adjust_jpeg_quality"):
+        channels = value.shape.with_rank(3)[2]
+        quality = convert_to_tensor(jpeg_quality, int32, "jpeg_quality")
+        bytes_ = convert_image_dtype(value, uint8, saturate=True)
+        file = make_one("EncodeJpegVariableQuality", [bytes_, quality])
+        read = decode_jpeg(file, channels or 0, dct_method=dct_method)
+        return convert_image_dtype(read, value.dtype, saturate=True)
+
+
+def random_jpeg_quality(
+    image: Any, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
+) -> Tensor:
+    """``adjust_jpeg_quality`` of a quality drawn anew in each step.
+
+    Args:
+        image: as there.
+        min_jpeg_quality: the least, at least 0.
+        max_jpeg_quality: above all that are drawn, at most 100.
+        seed: of the random numbers.
+
+    Raises:
+        ValueError: for bounds that cannot be.
+    """
+    if not (0 <= min_jpeg_quality <= 100 and 0 <= max_jpeg_quality <= 100):
+        raise ValueError("jpeg encoding range must be between 0 and 100.")
+    if min_jpeg_quality >= max_jpeg_quality:
+        raise ValueError("`min_jpeg_quality` must be less than `max_jpeg_quality`.")
+    value = convert_to_tensor(image, name="image")
+    with value.graph.as_default():
+        bounds = (min_jpeg_quality, max_jpeg_quality)
+        return adjust_jpeg_quality(value, random_uniform([], *bounds, dtype=int32, seed=seed))
+
+
+def _infer_encode(ctx: InferContext) -> list[TensorSpec]:
+    require_pillow(ctx.op)
+    image, quality = ctx.inputs
+    if image.dtype is not uint8 or quality.dtype is not int32:
+        raise TypeError(
+            f"{ctx.op} takes uint8 and int32, got {image.dtype.name} and {quality.dtype.name}"
+        )
+    if image.shape.rank not in (None, 3) or quality.shape.rank not in (None, 0):
+        raise ValueError(
+            f"{ctx.op}: an image has rank 3 and a quality rank 0, got {image.shape} and {quality.shape}"
+        )
+    return [TensorSpec(string, scalar_shape)]
+
+
+def _encode_kernel(ctx: KernelContext) -> Kernel:
+    require_pillow(ctx.op)
+    from PIL import Image
+
+    def encoded(pixels: Any, quality: Any) -> bytes:
+        if pixels.ndim != 3 or pixels.shape[2] not in (1, 3) or not pixels.size:
+            raise InvalidArgumentError(
+                f"{ctx.op}: an image has pixels and 1 or 3 channels, got shape {list(pixels.shape)}"
+            )
+        if not 0 <= quality <= 100:
+            raise InvalidArgumentError(f"{ctx.op}: quality must be in [0,100], got {quality}")
+        flat = np.ascontiguousarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
+        file = io.BytesIO()
+        Image.fromarray(flat).save(file, "JPEG", quality=int(quality))
+        return file.getvalue()
+
+    return encoded
+
+
+register(
+    OpDef(
+        name="EncodeJpegVariableQuality",
+        infer=_infer_encode,
+        kernel=_encode_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+    )
+)

@@ -1,0 +1,195 @@
+"""How alike two images look: ``ssim`` and ``ssim_multiscale``, composed of other ops.
+
+Both compare means, variances and covariances within a Gaussian window around each pixel. ``comparable`` is
+what they and ``psnr`` ask of two images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import float32
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops.arrays.array import identity, pad, tile
+from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.arrays.joining import concat, stack
+from actorsession.ops.arrays.shape import expand_dims, reshape
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.convolutions.depthwise import depthwise_conv2d
+from actorsession.ops.convolutions.pooling import avg_pool
+from actorsession.ops.elements.arithmetic import pow as power
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.comparison import equal, greater_equal
+from actorsession.ops.elements.elementwise import square
+from actorsession.ops.flow.assertions import Assert
+from actorsession.ops.images.colours import convert_image_dtype
+from actorsession.ops.neural.activations import relu
+from actorsession.ops.reductions.reduction import reduce_all, reduce_mean, reduce_prod
+
+__all__ = ["comparable", "ssim", "ssim_multiscale"]
+
+# What the scales weigh, the finest first; by the people who invented the measure.
+_WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
+
+
+def ssim(
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+    return_index_map: bool = False,
+) -> Tensor:
+    """How alike two images are in structure, from -1 to 1 for images that are the same.
+
+    Args:
+        img1: pixels of shape ``[..., height, width, channels]``, at least as large as the window.
+        img2: others of the same dtype; the axes before the last three broadcast.
+        max_val: the range that pixels have: 255 for uint8, 1 for floats as a rule.
+        filter_size: height and width of the window.
+        filter_sigma: deviation of the Gaussian in it.
+        k1: keeps dark parts from counting too much.
+        k2: the same for parts without contrast.
+        return_index_map: whether there is a number for each place of the window, and not their mean.
+
+    Returns:
+        float32, a number for each pair of images.
+
+    Raises:
+        ValueError: for shapes that do not go together.
+    """
+    first = convert_to_tensor(img1, name="img1")
+    with first.graph.as_default(), first.graph.name_scope("SSIM"):
+        one, other, most = _prepared(first, img2, max_val)
+        likeness, _ = _by_channel(one, other, most, filter_size, filter_sigma, k1, k2)
+        if not return_index_map:
+            likeness = reduce_mean(likeness, [-3, -2])
+        return reduce_mean(likeness, [-1])
+
+
+def ssim_multiscale(
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    power_factors: Sequence[float] = _WEIGHTS,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Tensor:
+    """How alike two images are in structure, at several scales at once.
+
+    Each scale has half as many pixels as the one before. The numbers of all scales are multiplied, each to
+    the power of its weight.
+
+    Args:
+        img1: as in ``ssim``, and so is what follows.
+        img2: others; at the coarsest scale they still are as large as the window.
+        max_val: the range that pixels have.
+        power_factors: the weight of each scale, the finest first.
+        filter_size: height and width of the window.
+        filter_sigma: deviation of the Gaussian in it.
+        k1: keeps dark parts from counting too much.
+        k2: the same for parts without contrast.
+
+    Returns:
+        float32 in [0, 1], a number for each pair of images.
+
+    Raises:
+        ValueError: for shapes that do not go together.
+    """
+    first = convert_to_tensor(img1, name="img1")
+    with first.graph.as_default(), first.graph.name_scope("MS-SSIM"):
+        one, other, most = _prepared(first, img2, max_val)
+        found = []
+        for scale in range(len(power_factors)):
+            if scale:
+                one, other = _halved(one), _halved(other)
+            likeness, contrast = _by_channel(one, other, most, filter_size, filter_sigma, k1, k2)
+            last = scale == len(power_factors) - 1
+            found.append(relu(reduce_mean(likeness if last else contrast, [-3, -2])))
+        weights = convert_to_tensor(np.array(power_factors, np.float32))
+        return reduce_mean(reduce_prod(power(stack(found, -1), weights), [-1]), [-1])
+
+
+def comparable(first: Tensor, second: Tensor) -> list[Operation]:
+    """Checks that two images have the same last three axes, and that the others broadcast.
+
+    Returns:
+        Checks that fail the step, for what is known then.
+
+    Raises:
+        ValueError: if it is known now.
+    """
+    one, other = first.shape.with_rank_at_least(3), second.shape.with_rank_at_least(3)
+    if one.rank is not None and other.rank is not None:
+        pairs = list(zip(reversed(one.as_list()), reversed(other.as_list()), strict=False))
+        fits = all(a == b or None in (a, b) for a, b in pairs[:3])
+        if not fits or not all(a == b or {a, b} & {1, None} for a, b in pairs[3:]):
+            raise ValueError(f"Two images are not compatible: {one} and {other}")
+    sizes = [shape(first), shape(second)]
+    return [
+        Assert(greater_equal(shape(sizes[0])[0], 3), sizes, summarize=10),
+        Assert(reduce_all(equal(sizes[0][-3:], sizes[1][-3:])), sizes, summarize=10),
+    ]
+
+
+def _prepared(first: Tensor, img2: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Both images and the greatest pixel in float32, once they are known to be comparable."""
+    second = convert_to_tensor(img2, first.dtype, "img2")
+    with first.graph.control_dependencies(comparable(first, second)):
+        checked = identity(first)
+    most = convert_image_dtype(cast(convert_to_tensor(max_val), first.dtype), float32)
+    return convert_image_dtype(checked, float32), convert_image_dtype(second, float32), most
+
+
+def _window(size: int, sigma: float) -> Any:
+    """The weights of a Gaussian window, which add up to 1."""
+    places = np.arange(size, dtype=np.float32) - np.float32(size - 1) / 2
+    line = np.square(places) * np.float32(-0.5 / sigma**2)
+    weights = np.exp(line[:, np.newaxis] + line)
+    return (weights / weights.sum()).astype(np.float32)[:, :, np.newaxis, np.newaxis]
+
+
+def _by_channel(
+    one: Tensor, other: Tensor, most: Tensor, size: int, sigma: float, k1: float, k2: float
+) -> tuple[Tensor, Tensor]:
+    """How alike each channel is at each place of the window, and how far contrast and structure alone are."""
+    checks = [
+        Assert(reduce_all(greater_equal(shape(x)[-3:-1], size)), [shape(x), size], summarize=8)
+        for x in (one, other)
+    ]
+    with one.graph.control_dependencies(checks):
+        one = identity(one)
+    weights = tile(convert_to_tensor(_window(size, sigma)), stack([1, 1, shape(one)[-1], 1]))
+
+    def mean(x: Tensor) -> Tensor:
+        found = depthwise_conv2d(_flat(x), weights, [1, 1, 1, 1], "VALID")
+        return reshape(found, concat([shape(x)[:-3], shape(found)[1:]], 0))
+
+    dark, dull = square(most * k1), square(most * k2)
+    first, second = mean(one), mean(other)
+    both, each = first * second * 2.0, square(first) + square(second)
+    luminance = (both + dark) / (each + dark)
+    products, squares = mean(one * other) * 2.0, mean(square(one) + square(other))
+    contrast = (products - both + dull) / (squares - each + dull)
+    return luminance * contrast, contrast
+
+
+def _flat(images: Tensor) -> Tensor:
+    """Images with one axis before the last three."""
+    return reshape(images, concat([[-1], shape(images)[-3:]], 0))
+
+
+def _halved(images: Tensor) -> Tensor:
+    """Images of half the size, each pixel the mean of four; odd edges are doubled before."""
+    flat, size = _flat(images), shape(images)[-3:]
+    margins = concat([[0], size[:2] % 2, [0]], 0)
+    even = pad(flat, pad(expand_dims(margins, -1), [[0, 0], [1, 0]]), "SYMMETRIC")
+    small = avg_pool(even, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+    return reshape(small, concat([shape(images)[:-3], shape(small)[1:]], 0))

@@ -1,0 +1,333 @@
+"""Matrices of three diagonals: products with them and systems of equations, without the zeros around.
+
+Owns ``TridiagonalMatMul`` and ``TridiagonalSolve``. The kernels go along the diagonals once, for all matrices
+of a batch together; ends of diagonals that are outside of the matrix are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError, UnimplementedError
+from actorsession.graph.dtypes import DType, complex64, complex128, float32, float64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
+from actorsession.graph.shape import TensorShape, unknown_shape
+from actorsession.ops.arrays.array import pad
+from actorsession.ops.arrays.joining import concat, stack
+from actorsession.ops.arrays.shape import expand_dims, squeeze
+from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.elements.elementwise import conj
+from actorsession.ops.linear.matrices import adjoint
+from actorsession.ops.linear.matrix_diagonals import matrix_diag_part
+from actorsession.ops.linear.transposition import matrix_transpose
+from actorsession.ops.reductions.reduction import reduce_sum
+
+__all__ = ["tridiagonal_matmul", "tridiagonal_solve"]
+
+_KINDS = (float64, float32, complex64, complex128)
+
+
+# -- what users call -------------------------------------------------------------------------------
+
+
+def tridiagonal_matmul(
+    diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: str | None = None
+) -> Tensor:
+    """Products with matrices of three diagonals.
+
+    Args:
+        diagonals: the one above the main diagonal, that one, and that below: as a tensor of shape
+            ``[..., 3, n]`` (``compact``, where the last number of the first and the first of the last
+            do not count), as three tensors of shape ``[..., n]`` (``sequence``), or as square matrices
+            (``matrix``).
+        rhs: shape ``[..., n, k]``.
+        diagonals_format: which of these it is.
+        name: wanted name.
+
+    Returns:
+        Shape ``[..., n, k]``.
+
+    Raises:
+        TypeError: for numbers that are not float32, float64 or complex.
+        ValueError: for another format, or shapes that do not go together.
+    """
+    right = convert_to_tensor(rhs)
+    with right.graph.as_default():
+        parts = _three(diagonals, diagonals_format, right)
+        operands = [*(expand_dims(part, -2) for part in parts), right]
+        return make_one("TridiagonalMatMul", operands, None, name)
+
+
+def tridiagonal_solve(
+    diagonals: Any,
+    rhs: Any,
+    diagonals_format: str = "compact",
+    transpose_rhs: bool = False,
+    conjugate_rhs: bool = False,
+    name: str | None = None,
+    partial_pivoting: bool = True,
+    perturb_singular: bool = False,
+) -> Tensor:
+    """Solutions of systems of equations whose matrices have three diagonals.
+
+    Args:
+        diagonals: as in ``tridiagonal_matmul``.
+        rhs: right sides, shape ``[..., n, k]``, or ``[..., n]`` for one.
+        diagonals_format: as there.
+        transpose_rhs: whether ``rhs`` is given with its last two axes exchanged.
+        conjugate_rhs: whether it is conjugated before.
+        name: wanted name.
+        partial_pivoting: whether rows are exchanged, so that rounding does not grow.
+        perturb_singular: ``False``.
+
+    Returns:
+        Shape ``[..., n, k]`` or ``[..., n]``; no numbers (NaN) for a matrix without an inverse.
+
+    Raises:
+        TypeError: for numbers that are not float32, float64 or complex.
+        ValueError: for another format, or shapes that do not go together.
+        UnimplementedError: for ``perturb_singular``.
+    """
+    if perturb_singular and not partial_pivoting:
+        raise ValueError("partial_pivoting must be True if perturb_singular is.")
+    right = convert_to_tensor(rhs)
+    with right.graph.as_default():
+        compact = stack(_three(diagonals, diagonals_format, right), -2)
+        one = _is_one(compact, right)
+        if one:
+            # A vector has nothing to transpose.
+            right = expand_dims(conj(right) if conjugate_rhs else right, -1)
+        elif transpose_rhs:
+            right = adjoint(right) if conjugate_rhs else matrix_transpose(right)
+        elif conjugate_rhs:
+            right = conj(right)
+        attrs = {
+            "partial_pivoting": bool(partial_pivoting),
+            "perturb_singular": bool(perturb_singular),
+        }
+        found = make_one("TridiagonalSolve", [compact, right], attrs, name)
+        return squeeze(found, [-1]) if one else found
+
+
+def _is_one(compact: Tensor, right: Tensor) -> bool:
+    """Whether there is a single right side."""
+    ranks = compact.shape.rank, right.shape.rank
+    if ranks[0] is None or ranks[1] is None:
+        return False
+    if ranks[1] not in (ranks[0] - 1, ranks[0]):
+        raise ValueError(
+            f"Expected the rank of rhs to be {ranks[0] - 1} or {ranks[0]}, got {ranks[1]}"
+        )
+    return ranks[1] == ranks[0] - 1
+
+
+def _three(diagonals: Any, form: str, right: Tensor) -> list[Tensor]:
+    """The three diagonals, all as long as the main one."""
+    if form == "compact":
+        compact = convert_to_tensor(diagonals, right.dtype, "diagonals")
+        if compact.shape.rank is not None and compact.shape[-2] not in (None, 3):
+            raise ValueError(f"Expected 3 diagonals got {compact.shape[-2]}")
+        return [compact[..., i, :] for i in range(3)]
+    if form == "sequence":
+        if not isinstance(diagonals, (list, tuple)) or len(diagonals) != 3:
+            raise ValueError("Expected diagonals to be a sequence of length 3.")
+        parts = [convert_to_tensor(part, right.dtype) for part in diagonals]
+        return [_as_long(parts[0], parts[1], 0), parts[1], _as_long(parts[2], parts[1], 1)]
+    if form == "matrix":
+        matrix = convert_to_tensor(diagonals, right.dtype, "diagonals")
+        above, main, below = (matrix_diag_part(matrix, k=k) for k in (1, 0, -1))
+        return [_as_long(above, main, 0), main, _as_long(below, main, 1)]
+    raise ValueError(f"Unrecognized diagonals_format: {form}")
+
+
+def _as_long(part: Tensor, main: Tensor, before: int) -> Tensor:
+    """A diagonal beside the main one, with a number that does not count at one end if it is shorter."""
+    sizes = part.shape.rank and part.shape[-1], main.shape.rank and main.shape[-1]
+    if part.shape.rank is None or None in sizes:
+        raise ValueError("diagonals of other lengths than the main one need known shapes")
+    if sizes[0] == sizes[1]:
+        return part
+    if sizes[0] != (sizes[1] or 0) - 1:
+        raise ValueError(
+            f"diagonals beside the main one of length {sizes[1]} have that length or one less, got {sizes[0]}"
+        )
+    margins = [[0, 0]] * (part.shape.rank - 1) + [[1, 0] if before else [0, 1]]
+    return pad(part, margins)
+
+
+# -- static types ----------------------------------------------------------------------------------
+
+
+def _check_kind(ctx: InferContext) -> DType:
+    kinds = {spec.dtype for spec in ctx.inputs}
+    if len(kinds) > 1 or not kinds <= set(_KINDS):
+        names = ", ".join(spec.dtype.name for spec in ctx.inputs)
+        raise TypeError(
+            f"{ctx.op} takes float32, float64, complex64 or complex128, all alike; got {names}"
+        )
+    return ctx.inputs[0].dtype
+
+
+def _infer_product(ctx: InferContext) -> list[TensorSpec]:
+    dtype, right = _check_kind(ctx), ctx.inputs[3].shape
+    if right.rank is None:
+        return [TensorSpec(dtype, unknown_shape)]
+    if right.rank < 2:
+        raise ValueError(f"{ctx.op}: rhs has at least two axes, got shape {right}")
+    wanted = [*right.as_list()[:-2], 1, right[-2]]
+    if not all(spec.shape.is_compatible_with(wanted) for spec in ctx.inputs[:3]):
+        raise ValueError(
+            f"{ctx.op}: diagonals have shape {TensorShape(wanted)} for rhs of shape {right}, got "
+            f"{', '.join(str(spec.shape) for spec in ctx.inputs[:3])}"
+        )
+    return [TensorSpec(dtype, right)]
+
+
+def _infer_solution(ctx: InferContext) -> list[TensorSpec]:
+    if ctx.attrs["perturb_singular"]:
+        raise UnimplementedError(
+            f"{ctx.op}: matrices without an inverse are not changed here: their solutions are NaN"
+        )
+    dtype, diagonals, right = _check_kind(ctx), ctx.inputs[0].shape, ctx.inputs[1].shape
+    if right.rank is not None:
+        if right.rank < 2:
+            raise ValueError(f"{ctx.op}: rhs has at least two axes, got shape {right}")
+        wanted = [*right.as_list()[:-2], 3, right[-2]]
+        if not diagonals.is_compatible_with(wanted):
+            raise ValueError(
+                f"{ctx.op}: diagonals have shape {TensorShape(wanted)} for rhs of shape {right}, got "
+                f"{diagonals}"
+            )
+    return [TensorSpec(dtype, right)]
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def _product(above: Any, main: Any, below: Any, right: Any) -> Any:
+    wanted = (*right.shape[:-2], 1, right.shape[-2]) if right.ndim > 1 else ()
+    if right.ndim < 2 or any(part.shape != wanted for part in (above, main, below)):
+        raise InvalidArgumentError(
+            f"TridiagonalMatMul: diagonals have shape {list(wanted)} for rhs of shape {list(right.shape)}, "
+            f"got {list(above.shape)}, {list(main.shape)} and {list(below.shape)}"
+        )
+    out = main[..., 0, :, np.newaxis] * right
+    out[..., :-1, :] += above[..., 0, :-1, np.newaxis] * right[..., 1:, :]
+    out[..., 1:, :] += below[..., 0, 1:, np.newaxis] * right[..., :-1, :]
+    return out
+
+
+def _solve_kernel(ctx: KernelContext) -> Kernel:
+    pivots = ctx.attrs["partial_pivoting"]
+
+    def solved(diagonals: Any, right: Any) -> Any:
+        wanted = (*right.shape[:-2], 3, right.shape[-2]) if right.ndim > 1 else ()
+        if diagonals.shape != wanted or right.ndim < 2:
+            raise InvalidArgumentError(
+                f"{ctx.op}: diagonals have shape {list(wanted)} for rhs of shape {list(right.shape)}, got "
+                f"{list(diagonals.shape)}"
+            )
+        if not right.size:
+            return np.empty_like(right)
+        # Rows first, then the batch, so that each step is about whole arrays.
+        parts = np.moveaxis(diagonals, (-2, -1), (0, 1)).copy()[..., np.newaxis]
+        rows = np.moveaxis(right, -2, 0).copy()
+        with np.errstate(all="ignore"):
+            far = _eliminated(parts[0], parts[1], parts[2], rows, pivots)
+            _substituted(parts[0], parts[1], far, rows)
+        return np.ascontiguousarray(np.moveaxis(rows, 0, -2))
+
+    return solved
+
+
+def _eliminated(above: Any, main: Any, below: Any, rows: Any, pivots: bool) -> Any:
+    """Makes the diagonal below zero; gives the second one above, which exchanged rows fill."""
+    far = np.zeros_like(above)
+    for i in range(len(rows) - 1):
+        turn = (np.abs(main[i]) < np.abs(below[i + 1])) & pivots
+        pivot = np.where(turn, below[i + 1], main[i])
+        factor = np.where(turn, main[i], below[i + 1]) / pivot
+        first = np.where(turn, main[i + 1], above[i])
+        second = np.where(turn, above[i], main[i + 1])
+        if i + 2 < len(rows):
+            far[i] = np.where(turn, above[i + 1], 0)
+            above[i + 1] = np.where(turn, -factor * above[i + 1], above[i + 1])
+        main[i], above[i], main[i + 1] = pivot, first, second - factor * first
+        upper = np.where(turn, rows[i + 1], rows[i])
+        lower = np.where(turn, rows[i], rows[i + 1])
+        rows[i], rows[i + 1] = upper, lower - factor * upper
+    return far
+
+
+def _substituted(above: Any, main: Any, far: Any, rows: Any) -> None:
+    """Turns rows into solutions, the last one first."""
+    last = len(rows) - 1
+    for i in range(last, -1, -1):
+        if i + 1 <= last:
+            rows[i] -= above[i] * rows[i + 1]
+        if i + 2 <= last:
+            rows[i] -= far[i] * rows[i + 2]
+        rows[i] /= main[i]
+
+
+# -- gradients and registration --------------------------------------------------------------------
+
+
+def _moved(value: Tensor, by: int) -> Tensor:
+    """A diagonal moved on by one, with what does not count at the end that is left free."""
+    if by > 0:
+        return concat([value[..., :1] * 0, value[..., :-1]], -1)
+    return concat([value[..., 1:], value[..., :1] * 0], -1)
+
+
+def _turned(above: Tensor, main: Tensor, below: Tensor) -> list[Tensor]:
+    """The diagonals of the transposed matrix, conjugated."""
+    return [conj(_moved(below, -1)), conj(main), conj(_moved(above, 1))]
+
+
+def _along(grad: Tensor, right: Tensor) -> list[Tensor]:
+    """What each number of the diagonals changes of a product."""
+    other = conj(right)
+    main = reduce_sum(grad * other, -1)
+    above = reduce_sum(grad[..., :-1, :] * other[..., 1:, :], -1)
+    below = reduce_sum(grad[..., 1:, :] * other[..., :-1, :], -1)
+    free = main[..., :1] * 0
+    return [concat([above, free], -1), main, concat([free, below], -1)]
+
+
+def _product_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    above, main, below, right = op.inputs
+    turned = _turned(above, main, below)
+    back = make_one("TridiagonalMatMul", [*turned, grad])
+    return [*(expand_dims(part, -2) for part in _along(grad, right)), back]
+
+
+def _solution_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    parts = [op.inputs[0][..., i, :] for i in range(3)]
+    turned = stack(_turned(*parts), -2)
+    back = make_one("TridiagonalSolve", [turned, grad], dict(op.attrs))
+    return [-stack(_along(back, op.outputs[0]), -2), back]
+
+
+register(
+    OpDef(
+        name="TridiagonalMatMul",
+        infer=_infer_product,
+        kernel=lambda ctx: _product,
+        gradient=_product_gradient,
+    )
+)
+register(
+    OpDef(
+        name="TridiagonalSolve",
+        infer=_infer_solution,
+        kernel=_solve_kernel,
+        gradient=_solution_gradient,
+        attrs={"partial_pivoting": True, "perturb_singular": False},
+    )
+)

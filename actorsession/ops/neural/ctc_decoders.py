@@ -1,0 +1,329 @@
+"""Labels read out of what a network says at each time: ``ctc_greedy_decoder``, ``ctc_beam_search_decoder``.
+
+Owns ``CTCGreedyDecoder`` and ``CTCBeamSearchDecoder``. The first takes the best class of each time, for a
+whole batch at once. The second keeps the best beginnings, one sequence after the other; each step looks at
+all beginnings and classes together. The last class is the blank, unless the first is told another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from actorsession.errors import FailedPreconditionError, InvalidArgumentError
+from actorsession.graph.dtypes import float32, float64, int32, int64
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    REQUIRED,
+    Array,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import Dim, TensorShape
+from actorsession.ops.build import convert_to_tensor, make
+from actorsession.ops.sparse_tensors.basics import SparseTensor
+
+__all__ = ["ctc_beam_search_decoder", "ctc_beam_search_decoder_v2", "ctc_greedy_decoder"]
+
+
+# -- what users call -------------------------------------------------------------------------------
+
+
+def ctc_greedy_decoder(
+    inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: int | None = None
+) -> tuple[list[SparseTensor], Tensor]:
+    """The labels that are best at each time, without blanks.
+
+    Args:
+        inputs: float32 or float64 of shape ``[time, batch, classes]``.
+        sequence_length: int32 of shape ``[batch]``: how much of the time each sequence has.
+        merge_repeated: whether the same class at times that follow each other is one label.
+        blank_index: the blank, from the end if below 0; the last class if left out.
+
+    Returns:
+        A list with a sparse int64 tensor of shape ``[batch, most labels]``, and for each sequence the
+        negative sum of its best numbers, shape ``[batch, 1]``.
+
+    Raises:
+        ValueError: for other shapes.
+    """
+    attrs = {
+        "merge_repeated": bool(merge_repeated),
+        "blank_index": -1 if blank_index is None else int(blank_index),
+    }
+    *parts, score = make("CTCGreedyDecoder", _operands(inputs, sequence_length), attrs).outputs
+    return [SparseTensor(*parts)], score
+
+
+def ctc_beam_search_decoder(
+    inputs: Any,
+    sequence_length: Any,
+    beam_width: int = 100,
+    top_paths: int = 1,
+    merge_repeated: bool = True,
+) -> tuple[list[SparseTensor], Tensor]:
+    """The most likely sequences of labels, over all ways to align them with the input.
+
+    Args:
+        inputs: float32 or float64 of shape ``[time, batch, classes]``, before the softmax.
+        sequence_length: int32 of shape ``[batch]``: how much of the time each sequence has.
+        beam_width: how many beginnings are kept at each time.
+        top_paths: how many sequences are wanted.
+        merge_repeated: whether labels that follow each other and are the same are made one.
+
+    Returns:
+        A sparse int64 tensor of shape ``[batch, most labels]`` for each path, and the logarithms of their
+        likelihoods, shape ``[batch, top_paths]``.
+
+    Raises:
+        ValueError: for other shapes, or numbers that cannot be.
+    """
+    attrs = {
+        "beam_width": int(beam_width), "top_paths": int(top_paths),
+        "merge_repeated": bool(merge_repeated),
+    }  # fmt: skip
+    made = make("CTCBeamSearchDecoder", _operands(inputs, sequence_length), attrs).outputs
+    paths = [SparseTensor(*made[i : 3 * top_paths : top_paths]) for i in range(top_paths)]
+    return paths, made[-1]
+
+
+def ctc_beam_search_decoder_v2(
+    inputs: Any, sequence_length: Any, beam_width: int = 100, top_paths: int = 1
+) -> tuple[list[SparseTensor], Tensor]:
+    """As ``ctc_beam_search_decoder``, with labels that repeat as they are."""
+    return ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths, False)
+
+
+def _operands(inputs: Any, lengths: Any) -> list[Tensor]:
+    value = convert_to_tensor(inputs, name="inputs")
+    return [value, convert_to_tensor(lengths, int32, "sequence_length", graph=value.graph)]
+
+
+# -- static types ----------------------------------------------------------------------------------
+
+
+def _checked(ctx: InferContext) -> Dim:
+    """The size of the batch, once the operands are known to be right."""
+    inputs, lengths = ctx.inputs
+    if inputs.dtype not in (float32, float64) or lengths.dtype is not int32:
+        raise TypeError(
+            f"{ctx.op} takes float32 or float64, and int32; got {inputs.dtype.name} and "
+            f"{lengths.dtype.name}"
+        )
+    if inputs.shape.rank not in (None, 3) or lengths.shape.rank not in (None, 1):
+        raise ValueError(
+            f"{ctx.op}: inputs have rank 3 and sequence_length rank 1, got {inputs.shape} and "
+            f"{lengths.shape}"
+        )
+    batch = inputs.shape.with_rank(3)[1]
+    if not lengths.shape.is_compatible_with([batch]):
+        raise ValueError(
+            f"{ctx.op}: sequence_length has shape [{batch}] with inputs of shape {inputs.shape}, got "
+            f"{lengths.shape}"
+        )
+    (listed,) = lengths.shape.with_rank(1).as_list()
+    return listed if batch is None else int(batch)
+
+
+def _infer_greedy(ctx: InferContext) -> list[TensorSpec]:
+    return _specs(ctx, 1)
+
+
+def _infer_beams(ctx: InferContext) -> list[TensorSpec]:
+    for key in ("beam_width", "top_paths"):
+        if ctx.attrs[key] < 1:
+            raise ValueError(f"{ctx.op}: {key} is at least 1, got {ctx.attrs[key]}")
+    return _specs(ctx, ctx.attrs["top_paths"])
+
+
+def _specs(ctx: InferContext, paths: int) -> list[TensorSpec]:
+    batch = _checked(ctx)
+    shapes: Sequence[Sequence[Dim]] = ([None, 2], [None], [2])
+    parts = [TensorSpec(int64, TensorShape(shape)) for shape in shapes for _ in range(paths)]
+    return [*parts, TensorSpec(ctx.inputs[0].dtype, TensorShape([batch, paths]))]
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def _check_values(op: str, inputs: Any, lengths: Any) -> None:
+    if inputs.ndim != 3 or not inputs.size or lengths.shape != inputs.shape[1:2]:
+        raise InvalidArgumentError(
+            f"{op}: inputs must not be empty, and have a length for each of the batch, got shapes "
+            f"{list(inputs.shape)} and {list(lengths.shape)}"
+        )
+    if (lengths > len(inputs)).any():
+        raise FailedPreconditionError(
+            f"{op}: sequence_length is at most {len(inputs)}, the time that there is, got {lengths.tolist()}"
+        )
+
+
+def _sparse(rows: list[Any]) -> tuple[Array, Array, Array]:
+    """Sequences of labels as the parts of a sparse tensor."""
+    sizes = [len(row) for row in rows]
+    total = sum(sizes)
+    places = np.empty((total, 2), np.int64)
+    places[:, 0] = np.repeat(np.arange(len(rows)), sizes)
+    places[:, 1] = np.concatenate([np.zeros(0, np.int64), *map(np.arange, sizes)])
+    values = np.concatenate([np.zeros(0, np.int64), *(np.asarray(row, np.int64) for row in rows)])
+    return places, values, np.array([len(rows), max(sizes, default=0)], np.int64)
+
+
+def _greedy_kernel(ctx: KernelContext) -> Kernel:
+    merges, blank_index = ctx.attrs["merge_repeated"], ctx.attrs["blank_index"]
+
+    def decoded(inputs: Any, lengths: Any) -> Any:
+        _check_values(ctx.op, inputs, lengths)
+        classes = inputs.shape[2]
+        if not -classes <= blank_index < classes:
+            raise InvalidArgumentError(
+                f"{ctx.op}: blank_index expected to be between {-classes} and {classes - 1} but was "
+                f"{blank_index}"
+            )
+        best = inputs.argmax(2)
+        alive = np.arange(len(inputs))[:, np.newaxis] < lengths
+        score = -np.where(alive, inputs.max(2), 0).sum(0, dtype=inputs.dtype)[:, np.newaxis]
+        kept = alive & (best != blank_index % classes)
+        if merges:
+            kept[1:] &= best[1:] != best[:-1]
+        rows = [best[kept[:, row], row] for row in range(inputs.shape[1])]
+        return (*_sparse(rows), score)
+
+    return decoded
+
+
+class _Beams(NamedTuple):
+    """The beginnings that are kept, the best first.
+
+    Attributes:
+        nodes: which node of the tree of beginnings each is.
+        parents: the nodes without their last labels.
+        last: their last labels; -1 for the empty one.
+        blank: logarithms of the likelihoods of those that end with a blank.
+        label: the same of those that end with a label.
+    """
+
+    nodes: Array
+    parents: Array
+    last: Array
+    blank: Array
+    label: Array
+
+
+def _start() -> _Beams:
+    nowhere = np.full(1, -1, np.int64)
+    return _Beams(np.zeros(1, np.int64), nowhere, nowhere, np.zeros(1), np.full(1, -np.inf))
+
+
+def _stepped(beams: _Beams, scores: Array, width: int, tree: list[tuple[int, int]]) -> _Beams:
+    """The best beginnings a time later.
+
+    Args:
+        beams: those before.
+        scores: logarithms of the chances of classes, the last of them the blank.
+        width: how many are kept.
+        tree: for each node the one without its last label, and that label; what is new is added.
+    """
+    total = np.logaddexp(beams.blank, beams.label)
+    places = {node: place for place, node in enumerate(beams.nodes.tolist())}
+    above = np.array([places.get(node, -1) for node in beams.parents.tolist()])
+    kept = above >= 0
+    # A beginning goes on as it is: with a blank, with its last label once more, or grown from its parent.
+    blank = total + scores[-1]
+    label = beams.label.copy()
+    repeats = kept & (beams.last == np.where(kept, beams.last[above], -2))
+    grown = np.where(repeats, beams.blank[above], total[above])
+    label[kept] = np.logaddexp(label, grown)[kept]
+    label = np.where(beams.last >= 0, label + scores[beams.last], -np.inf)
+    # All others are longer by a label, which is after a blank if it is the last one again.
+    longer = total[:, np.newaxis] + scores[:-1]
+    here = np.flatnonzero(beams.last >= 0)
+    again = beams.last[here]
+    longer[here, again] = beams.blank[here] + scores[again]
+    longer[above[kept], beams.last[kept]] = -np.inf
+    flat = longer.ravel()
+    everything = np.concatenate([np.logaddexp(blank, label), flat])
+    order = np.argsort(-everything, kind="stable")[:width]
+    order = order[everything[order] > -np.inf]
+    old = len(total)
+    is_new = order >= old
+    source, added = np.divmod(order - old, scores.size - 1)
+    source = np.where(is_new, source, order)
+    parents = np.where(is_new, beams.nodes[source], beams.parents[source])
+    last = np.where(is_new, added, beams.last[source])
+    nodes = beams.nodes[source].copy()
+    for place in np.flatnonzero(is_new).tolist():
+        nodes[place] = len(tree)
+        tree.append((int(parents[place]), int(last[place])))
+    new_label = np.where(is_new, flat[np.where(is_new, order - old, 0)], label[source])
+    return _Beams(nodes, parents, last, np.where(is_new, -np.inf, blank[source]), new_label)
+
+
+def _path(tree: list[tuple[int, int]], node: int, merges: bool) -> list[int]:
+    """The labels on the way to a node."""
+    labels: list[int] = []
+    before = -1
+    while node > 0:
+        node, label = tree[node]
+        if not merges or label != before:
+            labels.append(label)
+        before = label
+    return labels[::-1]
+
+
+def _beams_kernel(ctx: KernelContext) -> Kernel:
+    width, paths = ctx.attrs["beam_width"], ctx.attrs["top_paths"]
+    merges = ctx.attrs["merge_repeated"]
+
+    def decoded(inputs: Any, lengths: Any) -> Any:
+        _check_values(ctx.op, inputs, lengths)
+        if paths > width:
+            raise InvalidArgumentError(
+                f"{ctx.op}: requested more paths than the beam width: {paths} of {width}"
+            )
+        wide = inputs.astype(np.float64)
+        scores = wide - np.logaddexp.reduce(wide, axis=2, keepdims=True)
+        rows: list[list[list[int]]] = [[] for _ in range(paths)]
+        likelihoods = np.zeros((inputs.shape[1], paths), inputs.dtype)
+        for number in range(inputs.shape[1]):
+            tree, beams = [(-1, -1)], _start()
+            for time in range(lengths[number]):
+                beams = _stepped(beams, scores[time, number], width, tree)
+            if len(beams.nodes) < paths:
+                raise InvalidArgumentError(
+                    f"{ctx.op}: Less leaves in the beam search than requested: {len(beams.nodes)} of {paths}"
+                )
+            likelihoods[number] = np.logaddexp(beams.blank, beams.label)[:paths]
+            for row, node in zip(rows, beams.nodes.tolist(), strict=False):
+                row.append(_path(tree, node, merges))
+        parts = [_sparse(row) for row in rows]
+        return (*(part[i] for i in range(3) for part in parts), likelihoods)
+
+    return decoded
+
+
+register(
+    OpDef(
+        name="CTCGreedyDecoder",
+        infer=_infer_greedy,
+        kernel=_greedy_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"merge_repeated": False, "blank_index": -1},
+    )
+)
+register(
+    OpDef(
+        name="CTCBeamSearchDecoder",
+        infer=_infer_beams,
+        kernel=_beams_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={"beam_width": REQUIRED, "top_paths": REQUIRED, "merge_repeated": True},
+    )
+)

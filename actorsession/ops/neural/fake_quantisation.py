@@ -1,0 +1,340 @@
+"""Numbers rounded as few bits would, while they stay floats: the functions ``fake_quant_with_min_max_...``.
+
+Owns ``FakeQuantWithMinMaxArgs``, ``FakeQuantWithMinMaxVars``, ``FakeQuantWithMinMaxVarsPerChannel``, and the
+gradient of each, as TensorFlow has them. A range is moved a little first, so that 0 is one of its steps;
+within it the gradient flows as if nothing were rounded, and outside it goes to the end that is passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import float32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.ops.build import convert_to_tensor, graph_of, make, make_one
+
+__all__ = [
+    "fake_quant_with_min_max_args", "fake_quant_with_min_max_args_gradient",
+    "fake_quant_with_min_max_vars", "fake_quant_with_min_max_vars_gradient",
+    "fake_quant_with_min_max_vars_per_channel", "fake_quant_with_min_max_vars_per_channel_gradient",
+]  # fmt: skip
+
+
+# -- what users call -------------------------------------------------------------------------------
+
+
+def fake_quant_with_min_max_args(
+    inputs: Any,
+    min: float = -6,
+    max: float = 6,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Numbers cut off at the ends of a range and rounded to one of its steps.
+
+    Args:
+        inputs: float32.
+        min: the lower end.
+        max: the upper end, above ``min``.
+        num_bits: 2 to 16: the range has ``2 ** num_bits - 1`` steps.
+        narrow_range: whether it has one less.
+        name: wanted name.
+
+    Raises:
+        TypeError: for another dtype.
+        ValueError: for a range or bits that cannot be.
+    """
+    attrs = {"min": float(min), "max": float(max), **_attrs(num_bits, narrow_range)}
+    return _one("FakeQuantWithMinMaxArgs", {"inputs": inputs}, attrs, name)
+
+
+def fake_quant_with_min_max_args_gradient(
+    gradients: Any,
+    inputs: Any,
+    min: float = -6,
+    max: float = 6,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """What flows back through ``fake_quant_with_min_max_args``; arguments as there."""
+    attrs = {"min": float(min), "max": float(max), **_attrs(num_bits, narrow_range)}
+    given = {"gradients": gradients, "inputs": inputs}
+    return _one("FakeQuantWithMinMaxArgsGradient", given, attrs, name)
+
+
+def fake_quant_with_min_max_vars(
+    inputs: Any,
+    min: Any,
+    max: Any,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """As ``fake_quant_with_min_max_args``, with a range that may be learned.
+
+    Args:
+        inputs: float32.
+        min: the lower end, a float32 scalar.
+        max: the upper end, a float32 scalar.
+        num_bits: as there.
+        narrow_range: as there.
+        name: wanted name.
+    """
+    given = {"inputs": inputs, "min": min, "max": max}
+    return _one("FakeQuantWithMinMaxVars", given, _attrs(num_bits, narrow_range), name)
+
+
+def fake_quant_with_min_max_vars_gradient(
+    gradients: Any,
+    inputs: Any,
+    min: Any,
+    max: Any,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What flows back through ``fake_quant_with_min_max_vars`` to numbers and both ends."""
+    given = {"gradients": gradients, "inputs": inputs, "min": min, "max": max}
+    return _three("FakeQuantWithMinMaxVarsGradient", given, num_bits, narrow_range, name)
+
+
+def fake_quant_with_min_max_vars_per_channel(
+    inputs: Any,
+    min: Any,
+    max: Any,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """As ``fake_quant_with_min_max_vars``, with a range for each place along the last axis."""
+    given = {"inputs": inputs, "min": min, "max": max}
+    attrs = _attrs(num_bits, narrow_range)
+    return _one("FakeQuantWithMinMaxVarsPerChannel", given, attrs, name)
+
+
+def fake_quant_with_min_max_vars_per_channel_gradient(
+    gradients: Any,
+    inputs: Any,
+    min: Any,
+    max: Any,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What flows back through ``fake_quant_with_min_max_vars_per_channel``."""
+    given = {"gradients": gradients, "inputs": inputs, "min": min, "max": max}
+    op_type = "FakeQuantWithMinMaxVarsPerChannelGradient"
+    return _three(op_type, given, num_bits, narrow_range, name)
+
+
+def _attrs(num_bits: int, narrow_range: bool) -> dict[str, Any]:
+    return {"num_bits": int(num_bits), "narrow_range": bool(narrow_range)}
+
+
+def _operands(given: dict[str, Any]) -> list[Tensor]:
+    graph = graph_of(*given.values())
+    return [convert_to_tensor(value, float32, key, graph=graph) for key, value in given.items()]
+
+
+def _one(op_type: str, given: dict[str, Any], attrs: Any, name: str | None) -> Tensor:
+    with graph_of(*given.values()).name_scope(name or op_type) as scope:
+        return make_one(op_type, _operands(given), attrs, scope)
+
+
+def _three(
+    op_type: str, given: dict[str, Any], num_bits: int, narrow_range: bool, name: str | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    with graph_of(*given.values()).name_scope(name or op_type) as scope:
+        made = make(op_type, _operands(given), _attrs(num_bits, narrow_range), scope)
+        numbers, lower, upper = made.outputs
+        return numbers, lower, upper
+
+
+# -- static types ----------------------------------------------------------------------------------
+
+
+def _checked(ctx: InferContext, numbers: int) -> TensorSpec:
+    """The type of the numbers, the first operands of one shape, once all operands are known to be right."""
+    names = [spec.dtype.name for spec in ctx.inputs]
+    if any(spec.dtype is not float32 for spec in ctx.inputs):
+        raise TypeError(f"{ctx.op} takes float32, got {', '.join(names)}")
+    bits = ctx.attrs["num_bits"]
+    if not 2 <= bits <= 16:
+        raise ValueError(f"{ctx.op}: num_bits must be between 2 and 16, inclusive, got {bits}")
+    if "min" in ctx.attrs and not ctx.attrs["min"] < ctx.attrs["max"]:
+        raise ValueError(
+            f"{ctx.op}: min has to be smaller than max, was: {ctx.attrs['min']} >= {ctx.attrs['max']}"
+        )
+    shape = ctx.inputs[0].shape
+    for spec in ctx.inputs[1:numbers]:
+        if not shape.is_compatible_with(spec.shape):
+            raise ValueError(f"{ctx.op}: gradients have shape {shape}, inputs {spec.shape}")
+        shape = shape.merge_with(spec.shape)
+    return TensorSpec(float32, shape)
+
+
+def _ends(ctx: InferContext, numbers: TensorSpec, first: int) -> TensorSpec:
+    """The type of the ends of ranges."""
+    ends = ctx.inputs[first:]
+    wanted = scalar_shape
+    if "PerChannel" in ctx.op:
+        if numbers.shape.rank == 0:
+            raise ValueError(f"{ctx.op}: inputs have a last axis, got a scalar")
+        wanted = TensorShape([None if numbers.shape.rank is None else numbers.shape[-1]])
+    if not all(spec.shape.is_compatible_with(wanted) for spec in ends):
+        raise ValueError(
+            f"{ctx.op}: min and max have shape {wanted}, got {ends[0].shape} and {ends[1].shape}"
+        )
+    return TensorSpec(float32, wanted)
+
+
+def _infer_numbers(count: int, ends: bool) -> Any:
+    def infer(ctx: InferContext) -> list[TensorSpec]:
+        numbers = _checked(ctx, count)
+        if not ends:
+            return [numbers]
+        end = _ends(ctx, numbers, count)
+        return [numbers] if count == 1 else [numbers, end, end]
+
+    return infer
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def _moved(ctx: KernelContext, low: Any, high: Any) -> tuple[Any, Any, Any]:
+    """The ends of ranges, moved so that 0 is a step, and how long a step is."""
+    one = np.float32(1)
+    least = one if ctx.attrs["narrow_range"] else np.float32(0)
+    most = np.float32((1 << ctx.attrs["num_bits"]) - 1)
+    step = (high - low) / (most - least)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        zero = least - low / step
+    # Halves are rounded away from 0, and there are none below it.
+    zero = np.where(zero < least, least, np.where(zero > most, most, np.floor(zero + 0.5)))
+    zero = zero.astype(np.float32)
+    return (least - zero) * step, (most - zero) * step, step
+
+
+def _rounded(x: Any, low: Any, high: Any, step: Any) -> Any:
+    inverse = np.float32(1) / step
+    zero = np.floor(-low * inverse + np.float32(0.5))
+    inside = np.maximum(np.minimum(x, high), low)
+    return np.floor((inside - low) * inverse - zero + np.float32(0.5)) * step
+
+
+def _quantised(ctx: KernelContext, x: Any, low: Any, high: Any) -> Any:
+    empty = (low == 0) & (high == 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = _rounded(x, *_moved(ctx, low, high))
+    return np.where(empty, np.float32(0), found).astype(np.float32)
+
+
+def _flowing(ctx: KernelContext, grad: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
+    """What flows to numbers, and what would go to the lower and to the upper end."""
+    empty = (low == 0) & (high == 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first, last, _ = _moved(ctx, low, high)
+    inside = empty | ((x >= first) & (x <= last))
+    # Times 0 and not 0: what is infinite or no number stays so, as in TensorFlow.
+    with np.errstate(invalid="ignore"):
+        return (
+            grad * inside.astype(np.float32), np.where(~empty & (x < first), grad, 0),
+            np.where(~empty & (x > last), grad, 0),
+        )  # fmt: skip
+
+
+def _check_values(op: str, x: Any, low: Any, high: Any, grad: Any = None) -> None:
+    wanted = x.shape[-1:] if "PerChannel" in op and x.ndim else ()
+    if low.shape != wanted or high.shape != wanted or ("PerChannel" in op and not x.ndim):
+        raise InvalidArgumentError(
+            f"{op}: min and max have shape {list(wanted)}, got {list(low.shape)} and {list(high.shape)}"
+        )
+    if grad is not None and grad.shape != x.shape:
+        raise InvalidArgumentError(
+            f"{op}: gradients have shape {list(grad.shape)}, inputs {list(x.shape)}"
+        )
+
+
+def _args_kernel(ctx: KernelContext) -> Kernel:
+    low, high = np.float32(ctx.attrs["min"]), np.float32(ctx.attrs["max"])
+    return lambda x: _quantised(ctx, x, low, high)
+
+
+def _args_gradient_kernel(ctx: KernelContext) -> Kernel:
+    low, high = np.float32(ctx.attrs["min"]), np.float32(ctx.attrs["max"])
+
+    def back(grad: Any, x: Any) -> Any:
+        _check_values(ctx.op, x, low, high, grad)
+        return np.asarray(_flowing(ctx, grad, x, low, high)[0], np.float32)
+
+    return back
+
+
+def _vars_kernel(ctx: KernelContext) -> Kernel:
+    def quantised(x: Any, low: Any, high: Any) -> Any:
+        _check_values(ctx.op, x, low, high)
+        return _quantised(ctx, x, low, high)
+
+    return quantised
+
+
+def _vars_gradient_kernel(ctx: KernelContext) -> Kernel:
+    per_channel = "PerChannel" in ctx.op
+
+    def back(grad: Any, x: Any, low: Any, high: Any) -> Any:
+        _check_values(ctx.op, x, low, high, grad)
+        numbers, below, above = _flowing(ctx, grad, x, low, high)
+        axes = tuple(range(x.ndim - per_channel))
+        ends = (np.asarray(side.sum(axes), np.float32) for side in (below, above))
+        return (np.asarray(numbers, np.float32), *ends)
+
+    return back
+
+
+# -- gradients and registration --------------------------------------------------------------------
+
+
+def _args_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return [make_one("FakeQuantWithMinMaxArgsGradient", [grad, *op.inputs], dict(op.attrs))]
+
+
+def _vars_gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+    return list(make(f"{op.type}Gradient", [grad, *op.inputs], dict(op.attrs)).outputs)
+
+
+_BITS = {"num_bits": 8, "narrow_range": False}
+for _name, _ends_given, _kernel, _back, _gradient, _defaults in (
+    ("Args", False, _args_kernel, _args_gradient_kernel, _args_gradient,
+     {"min": -6.0, "max": 6.0, **_BITS}),
+    ("Vars", True, _vars_kernel, _vars_gradient_kernel, _vars_gradient, _BITS),
+    ("VarsPerChannel", True, _vars_kernel, _vars_gradient_kernel, _vars_gradient, _BITS),
+):  # fmt: skip
+    register(
+        OpDef(
+            name=f"FakeQuantWithMinMax{_name}", infer=_infer_numbers(1, _ends_given), kernel=_kernel,
+            gradient=_gradient, attrs=_defaults,
+        )
+    )  # fmt: skip
+    register(
+        OpDef(
+            name=f"FakeQuantWithMinMax{_name}Gradient", infer=_infer_numbers(2, _ends_given),
+            kernel=_back, gradient=NOT_DIFFERENTIABLE, attrs=_defaults,
+        )
+    )  # fmt: skip

@@ -1,0 +1,103 @@
+"""Classes drawn the more often the more often they were true: ``learned_unigram_candidate_sampler``.
+
+Owns ``LearnedUnigramCandidateSampler``. What it has learned is state of the node in its session: each class
+weighs 1 to begin with, and 1 more each time that it is a true one.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.registry import (
+    NOT_DIFFERENTIABLE,
+    REQUIRED,
+    Array,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.ops.neural.candidate_draws import by_weight
+from actorsession.ops.neural.candidate_sampling import (
+    SAMPLER,
+    SEEDS,
+    Candidates,
+    check_true_classes,
+    drawn_classes,
+    infer_sampler,
+    sampler,
+)
+
+__all__ = ["learned_unigram_candidate_sampler"]
+
+_WORD = 2**64 - 1
+
+
+def learned_unigram_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """Draws classes by how often they were true ones in the steps before, in this session.
+
+    Args:
+        true_classes: int64, shape ``[batch, num_true]``.
+        num_true: true classes of each example.
+        num_sampled: how many classes are drawn, for the whole batch.
+        unique: whether they must differ.
+        range_max: classes are below it.
+        seed: the op's own seed.
+        name: wanted name.
+
+    Raises:
+        TypeError: if the true classes are not int64.
+        ValueError: for another shape, or numbers below 1.
+    """
+    return sampler(
+        "LearnedUnigramCandidateSampler", true_classes, num_true, num_sampled, unique, seed, name,
+        range_max=int(range_max),
+    )  # fmt: skip
+
+
+class _Learned:
+    """How much each class weighs by now, and what draws; steps may run side by side."""
+
+    def __init__(self, size: int, seeds: list[int]) -> None:
+        self.lock = threading.Lock()
+        self.weights = np.ones(size)
+        self.generator = np.random.Generator(np.random.SFC64(seeds if any(seeds) else None))
+
+
+def _learned_kernel(ctx: KernelContext) -> Kernel:
+    seeds = [ctx.attrs[key] & _WORD for key in SEEDS]
+    learned: _Learned = ctx.state(lambda: _Learned(ctx.attrs["range_max"], seeds))
+    count, unique = ctx.attrs["num_sampled"], ctx.attrs["unique"]
+
+    def sample(true_classes: Any) -> tuple[Array, Array, Array]:
+        check_true_classes(ctx, true_classes, len(learned.weights))
+        with learned.lock:
+            classes = by_weight(learned.weights)
+            found = drawn_classes(classes, learned.generator, count, unique, true_classes)
+            np.add.at(learned.weights, true_classes, 1)
+        return found
+
+    return sample
+
+
+register(
+    OpDef(
+        name="LearnedUnigramCandidateSampler",
+        infer=infer_sampler,
+        kernel=_learned_kernel,
+        gradient=NOT_DIFFERENTIABLE,
+        attrs={**SAMPLER, "range_max": REQUIRED, **SEEDS},
+        stateful=True,
+    )
+)

@@ -1,0 +1,163 @@
+"""What stands before the values of a feature, for many examples at once.
+
+Owns ``Head``: an entry of the map of features begins with tags, lengths, the key and what kind of list
+follows. All of that but the lengths is known beforehand, and the lengths follow from the last of them, so
+numpy compares whole words of many examples with what they must be. ``example_batches`` calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from actorsession.checkpoints.protobuf import BYTES, read_bytes, read_tag, skip
+
+__all__ = ["LONGEST_KEY", "Array", "Head", "keys_of", "view_of"]
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+# Lengths of one byte are below this, of two bytes below the other.
+_ONE, _TWO = 0x80, 0x4000
+# A key with a length of one byte, so that few words are compared. Nobody's are longer.
+LONGEST_KEY = 100
+
+
+def view_of(data: Any, kind: str) -> Array:
+    """The items of a kind that begin at each byte of a buffer."""
+    dtype = np.dtype(kind)
+    return np.ndarray((len(data) - dtype.itemsize + 1,), dtype, data, strides=(1,))
+
+
+class Head:
+    """How the entries of one key begin.
+
+    Args:
+        key: the key, of at most ``LONGEST_KEY`` bytes.
+        slot: which feature it is; -1 if it is not wanted.
+        kind: which list it is, if it is wanted. What is not wanted is not looked into.
+    """
+
+    __slots__ = (
+        "_known",
+        "_lengths",
+        "_mask",
+        "_most",
+        "_places",
+        "_shift",
+        "_size",
+        "_tails",
+        "slot",
+    )
+
+    def __init__(self, key: bytes, slot: int, kind: int) -> None:
+        self.slot = slot
+        # Before each length and behind the last: tags, the key, tags.
+        self._tails = [b"\x0a", b"\x0a" + bytes((len(key),)) + key + b"\x12"]
+        if slot >= 0:
+            self._tails.append(bytes((kind << 3 | BYTES,)))
+        self._size = sum(map(len, self._tails)) + len(self._tails)
+        self._of_short_ones()
+
+    def _of_short_ones(self) -> None:
+        """Says what the words of a beginning are whose lengths take a byte each.
+
+        Of each word that is what is compared, what it is for a last length of 0, and what each byte of that
+        adds. They stand in columns, below each other for many examples.
+        """
+        known, lengths = bytearray(), bytearray()
+        for tail in self._tails:
+            known += tail
+            lengths += bytes(len(tail)) + b"\x01"
+            # What a length counts is all that follows.
+            known.append(self._size - len(known) - 1)
+        # None of the lengths may need a second byte.
+        self._most = _ONE - 1 - known[1]
+        words = -(-self._size // 8)
+        self._mask, self._known, self._lengths = (
+            np.frombuffer(bytes(part).ljust(8 * words, b"\0"), "<u8").astype(np.uint64)[:, None]
+            for part in (b"\xff" * self._size, known, lengths)
+        )
+        self._places = np.arange(0, 8 * words, 8)[:, None]
+        self._shift = np.uint64(8 * ((self._size - 1) % 8))
+
+    def find(self, data: bytes, items: Array, at: Array) -> tuple[Array, Array, Array | None]:
+        """Which entries are of this key.
+
+        Args:
+            data: the bytes.
+            items: the words that begin at each of them.
+            at: where the entries begin.
+
+        Returns:
+            Where what follows the beginning begins, its size, and which entries are meant: nothing for all.
+        """
+        words = items[at + self._places] & self._mask
+        last = words[-1] >> self._shift
+        words -= last * self._lengths
+        wrong = words != self._known
+        wrong[0] |= last > self._most
+        starts, lengths = at + self._size, last.view(np.int64)
+        if not wrong.any():
+            return starts, lengths, None
+        right = ~wrong.any(axis=0)
+        rest = np.flatnonzero(~right)
+        longer = rest[items[at[rest]] & 0x8000 != 0]
+        if longer.size:
+            self._find_longer(data, at, longer, (starts, lengths, right))
+        return starts, lengths, right
+
+    def _find_longer(
+        self, data: bytes, at: Array, rows: Array, out: tuple[Array, Array, Array]
+    ) -> None:
+        """The same for entries of which the first length takes two bytes, and others may."""
+        for widths in self._ways():
+            if not rows.size:
+                return
+            starts, lengths, right = self._longer(data, at[rows], widths)
+            out[0][rows[right]], out[1][rows[right]] = starts[right], lengths[right]
+            out[2][rows[right]] = True
+            rows = rows[~right]
+
+    def _ways(self) -> Iterator[list[int]]:
+        """How many bytes the lengths may take: none takes more than one before it."""
+        count = len(self._tails)
+        for longer in range(count, 0, -1):
+            yield [2] * longer + [1] * (count - longer)
+
+    def _longer(self, data: bytes, at: Array, widths: list[int]) -> tuple[Array, Array, Array]:
+        size = sum(map(len, self._tails)) + sum(widths)
+        octets = view_of(data, f"V{size}")[at].view(np.uint8).reshape(at.size, size)
+        length, right = np.zeros(at.size, np.int64), np.ones(at.size, np.bool_)
+        place = size
+        for tail, width in zip(self._tails[::-1], widths[::-1], strict=True):
+            place -= width
+            low, high = octets[:, place].astype(np.int64), octets[:, place + width - 1]
+            found = low if width == 1 else low & 0x7F | high.astype(np.int64) << 7
+            if place + width == size:
+                length = found
+            right &= found == length + (size - place - width)
+            right &= (low < _ONE) if width == 1 else (low >= _ONE) & (high < _ONE) & (high > 0)
+            place -= len(tail)
+            wanted = np.frombuffer(tail, np.uint8)
+            right &= (octets[:, place : place + len(tail)] == wanted).all(axis=1)
+        return at + size, length, right
+
+
+def keys_of(data: bytes, pos: int, end: int) -> Iterator[bytes]:
+    """The keys of ``Features`` in their order.
+
+    Raises:
+        WireError: if the bytes are no such message.
+    """
+    while pos < end:
+        number, wire_type, at = read_tag(data, pos, end)
+        if number != 1 or wire_type != BYTES:
+            pos = skip(data, at, end, number, wire_type)
+            continue
+        start, pos = read_bytes(data, at, end)
+        number, wire_type, start = read_tag(data, start, pos)
+        if number == 1 and wire_type == BYTES:
+            start, stop = read_bytes(data, start, pos)
+            yield data[start:stop]

@@ -1,0 +1,312 @@
+"""The values of features as they stand in the bytes of a whole batch, decoded all at once.
+
+Owns ``Parts``, which says where the list of each feature of each example is, and ``Column``, what becomes of
+one feature. ``example_batches`` finds the parts, ``feature_values`` makes results of the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from actorsession.checkpoints.protobuf import WireError, single_integers, varints
+from actorsession.ops.parsing.example_heads import Array, view_of
+from actorsession.ops.parsing.example_reader import FLOAT_LIST, INT64_LIST, Cell
+
+__all__ = ["Column", "Parts", "Strings", "bodies_of", "columns_of", "strings_of"]
+
+# An example has few strings in a feature; of more of them each is a round of numpy for itself.
+_MOST_STRINGS = 64
+# Cells of so many bytes are cut out one by one sooner than byte by byte.
+_CUT_OUT = 24
+# Bytes of numbers that are decoded at a time, so that what comes of them stays in the cache.
+_TOGETHER = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A feature in all examples of a batch.
+
+    Attributes:
+        values: all values in a row; strings are objects.
+        counts: how many each example has.
+        missing: which examples do not have the feature; ``None`` if all do.
+        each: how many all of them have; -1 if they differ.
+    """
+
+    values: Array
+    counts: Array
+    missing: Array | None
+    each: int
+
+
+class Parts:
+    """Where the list of each feature of each example begins, and how many bytes it has: -1 for no list.
+
+    Args:
+        slots: how many features.
+        rows: how many examples.
+    """
+
+    __slots__ = ("sizes", "starts")
+
+    def __init__(self, slots: int, rows: int) -> None:
+        self.starts = np.zeros((slots, rows), np.int64)
+        self.sizes = np.full((slots, rows), -1, np.int64)
+
+    def replaced(
+        self, data: bytes, rows: list[int], cells: list[list[Cell]], slots: list[int]
+    ) -> bytes:
+        """Puts packed numbers that were read otherwise in place of what some rows have.
+
+        Args:
+            data: the bytes of the batch.
+            rows: which rows.
+            cells: by feature, what each of them has.
+            slots: of the features that are numbers.
+
+        Returns:
+            The bytes of the batch, and those numbers behind them.
+        """
+        self.sizes[:, rows] = -1
+        more, at = [data], len(data)
+        for slot in slots:
+            for row, cell in zip(rows, cells[slot], strict=True):
+                if cell is not None:
+                    assert not isinstance(cell, list)
+                    more.append(bytes(cell))
+                    self.starts[slot, row], self.sizes[slot, row] = at, len(cell)
+                    at += len(cell)
+        return b"".join((*more, bytes(16)))
+
+
+# -- lists of numbers ------------------------------------------------------------------------------
+
+
+def bodies_of(data: bytes, parts: Parts, slots: list[int]) -> Array:
+    """Narrows lists of numbers down to the numbers, which are packed; in which rows some are not."""
+    starts, sizes = parts.starts[slots], parts.sizes[slots]
+    bare = sizes <= 0
+    starts[bare] = 0  # where there is something, if only to be looked at
+    words = view_of(data, "<u4")[starts]
+    inner, wide = sizes - 2, sizes >= 0x82
+    # A tag, a length of one byte, and as many bytes as that says.
+    right = (words & 0xFFFF) == (inner << 8 | 0x0A)
+    if wide.any():
+        length = words >> 8 & 0x7F | words >> 9 & 0x7F80
+        right = np.where(wide, (words & 0x8080FF) == 0x00800A, right)
+        right &= ~wide | (length == sizes - 3)
+        inner = inner - wide
+    empty = np.minimum(sizes, 0)
+    parts.sizes[slots] = np.where(bare, empty, inner)
+    parts.starts[slots] = starts + 2 + wide
+    odd: Array = ~(right | bare).all(axis=0)
+    return odd
+
+
+def _floats(data: bytes, starts: Array, sizes: Array) -> tuple[Array, Array] | None:
+    present = sizes > 0
+    if not present.all():
+        counts, lengths = np.where(present, sizes, 0), sizes[present]
+        starts = starts[present]
+    else:
+        counts = lengths = sizes
+    if (lengths & 3).any():
+        return None
+    if lengths.size and lengths.min() == lengths.max():
+        values = view_of(data, f"V{lengths[0]}")[starts].view("<f4")
+    else:
+        numbers = lengths >> 2
+        first = starts - 4 * (np.cumsum(numbers) - numbers)
+        places = np.repeat(first, numbers) + 4 * np.arange(numbers.sum())
+        values = view_of(data, "<f4")[places]
+    return values.astype(np.float32, copy=False), counts >> 2
+
+
+def _integers(data: bytes, starts: Array, sizes: Array) -> tuple[Array, Array] | None:
+    present = sizes > 0
+    found, lengths = starts, sizes
+    if not present.all():
+        found, lengths = starts[present], sizes[present]
+    values = single_integers(data, found, lengths)
+    if values is not None:
+        return values, present.astype(np.int64)
+    if int(lengths.sum()) > _CUT_OUT * lengths.size:
+        stops = (found + lengths).tolist()
+        packed = b"".join([data[a:b] for a, b in zip(found.tolist(), stops, strict=True)])
+    else:
+        first = found - (np.cumsum(lengths) - lengths)
+        places = np.repeat(first, lengths) + np.arange(lengths.sum())
+        packed = np.frombuffer(data, np.uint8)[places].tobytes()
+    last = np.frombuffer(packed, np.uint8) < 0x80
+    ends = np.cumsum(lengths)
+    # No number may go on in the next list.
+    if not last[ends - 1].all():
+        return None
+    try:
+        decoded = varints(packed).view(np.int64)
+    except WireError:
+        return None
+    counts = np.zeros(sizes.size, np.int64)
+    counts[present] = np.add.reduceat(last, ends - lengths, dtype=np.int64)
+    return decoded, counts
+
+
+# -- lists of strings ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Strings:
+    """Where the strings of some features stand.
+
+    Attributes:
+        owners: for each string, the number of its list: the feature's place times the rows, plus the row.
+        starts: where it begins.
+        stops: where it ends.
+        slots: the features.
+    """
+
+    owners: Array
+    starts: Array
+    stops: Array
+    slots: list[int]
+
+
+def strings_of(data: bytes, parts: Parts, slots: list[int]) -> tuple[Strings, Array]:
+    """Finds the strings of lists; and in which rows there is something else."""
+    rows = parts.sizes.shape[1]
+    odd = np.zeros(rows, np.bool_)
+    owners = np.flatnonzero(parts.sizes[slots] > 0)
+    at = parts.starts[slots].reshape(-1)[owners]
+    stops = at + parts.sizes[slots].reshape(-1)[owners]
+    found: list[tuple[Array, Array, Array]] = []
+    words = view_of(data, "<u4")
+    while owners.size:
+        if len(found) == _MOST_STRINGS:
+            odd[owners % rows] = True
+            break
+        head = words[at].astype(np.int64)
+        length = head >> 8 & 0xFF
+        begin = at + 2
+        wide = length >= 0x80
+        if wide.any():
+            length = np.where(wide, length & 0x7F | (head >> 16 & 0xFF) << 7, length)
+            begin += wide
+            wide &= (head >> 16 & 0xFF) >= 0x80
+        end = begin + length
+        wrong = (head & 0xFF != 0x0A) | wide | (end > stops)
+        if wrong.any():
+            odd[owners[wrong] % rows] = True
+            right = ~wrong
+            owners, begin, end, stops = owners[right], begin[right], end[right], stops[right]
+        found.append((owners, begin, end))
+        more = np.flatnonzero(end < stops)
+        owners, at, stops = owners[more], end[more], stops[more]
+    if len(found) == 1:
+        return Strings(*found[0], slots), odd
+    joined = [np.concatenate([np.zeros(0, np.int64), *each]) for each in zip(*found, strict=True)]
+    if not joined:
+        joined = [np.zeros(0, np.int64)] * 3
+    order = np.argsort(joined[0], kind="stable")
+    return Strings(joined[0][order], joined[1][order], joined[2][order], slots), odd
+
+
+# -- columns ---------------------------------------------------------------------------------------
+
+
+def columns_of(
+    data: bytes,
+    parts: Parts,
+    strings: Strings,
+    kinds: tuple[int, ...],
+    others: tuple[list[int], list[list[Cell]]],
+) -> list[Column] | None:
+    """Decodes all features.
+
+    Args:
+        data: the bytes.
+        parts: where the packed numbers of each feature are.
+        strings: where the strings are.
+        kinds: which list each feature is.
+        others: some rows, and by feature the cells that they have instead.
+
+    Returns:
+        A column for each feature; nothing if numbers are damaged.
+    """
+    out: list[Column | None] = [None] * len(kinds)
+    for kind, decode in ((FLOAT_LIST, _floats), (INT64_LIST, _integers)):
+        for slots in _groups(parts, [slot for slot, each in enumerate(kinds) if each == kind]):
+            sizes = parts.sizes[slots]
+            decoded = decode(data, parts.starts[slots].reshape(-1), sizes.reshape(-1))
+            if decoded is None:
+                return None
+            missing: Array = sizes < 0
+            _split(out, slots, decoded[0], decoded[1].reshape(sizes.shape), missing)
+    if strings.slots:
+        _add_strings(out, data, parts, strings, others)
+    return [column for column in out if column is not None]
+
+
+def _groups(parts: Parts, slots: list[int]) -> Iterator[list[int]]:
+    """Features that are decoded together: many small ones, few large ones."""
+    together: list[int] = []
+    size = 0
+    for slot, each in zip(slots, parts.sizes[slots].sum(axis=1).tolist(), strict=True):
+        if together and size + each > _TOGETHER:
+            yield together
+            together, size = [], 0
+        together.append(slot)
+        size += each + parts.sizes.shape[1]
+    if together:
+        yield together
+
+
+def _split(
+    out: list[Column | None], slots: list[int], values: Array, counts: Array, missing: Array
+) -> None:
+    """Makes the columns of features of which the values stand one behind the other."""
+    gone: Array = np.any(missing, axis=1)
+    ends = np.cumsum(counts.sum(axis=1)).tolist()
+    fewest, most = counts.min(axis=1).tolist(), counts.max(axis=1).tolist()
+    start = 0
+    for i, (slot, end) in enumerate(zip(slots, ends, strict=True)):
+        # Each has its own memory, so that who keeps one result does not keep all.
+        mine = values[start:end].copy() if len(slots) > 1 else values
+        each = most[i] if fewest[i] == most[i] else -1
+        out[slot] = Column(mine, counts[i], missing[i] if gone[i] else None, each)
+        start = end
+
+
+def _add_strings(
+    out: list[Column | None],
+    data: bytes,
+    parts: Parts,
+    strings: Strings,
+    others: tuple[list[int], list[list[Cell]]],
+) -> None:
+    slots, rows = strings.slots, parts.sizes.shape[1]
+    owners, starts, stops = strings.owners, strings.starts, strings.stops
+    missing = parts.sizes[slots] < 0
+    remaining, cells = others
+    if remaining:
+        instead = np.zeros(rows, np.bool_)
+        instead[remaining] = True
+        kept = ~instead[owners % rows]
+        owners, starts, stops = owners[kept], starts[kept], stops[kept]
+    texts = [data[a:b] for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
+    if remaining:
+        numbers = owners.tolist()
+        for i, slot in enumerate(slots):
+            for row, cell in zip(remaining, cells[slot], strict=True):
+                missing[i, row] = cell is None
+                more = cell if isinstance(cell, list) else [] if cell is None else [bytes(cell)]
+                texts += more
+                numbers += [i * rows + row] * len(more)
+        order = np.argsort(np.array(numbers, np.int64), kind="stable").tolist()
+        texts, owners = [texts[k] for k in order], np.array([numbers[k] for k in order], np.int64)
+    values = np.empty(len(texts), object)
+    values[:] = texts
+    counts = np.bincount(owners, minlength=missing.size).reshape(missing.shape)
+    _split(out, slots, values, counts, missing)

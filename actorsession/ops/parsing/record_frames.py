@@ -1,0 +1,110 @@
+"""The bytes of files of records: lengths and checksums around what is written.
+
+A record is its length (eight bytes, little-endian), the masked CRC-32C of those, its bytes, and the masked
+CRC-32C of them. ``records`` calls it, for many records at once wherever it can.
+"""
+
+from __future__ import annotations
+
+import struct
+from itertools import chain
+
+import numpy as np
+
+from actorsession.checkpoints.crc32c import crc32c, crc32c_each, masked
+
+__all__ = [
+    "FOOTER", "HEADER", "footer_of", "frame", "frame_one", "framed", "joined", "size_of", "sound",
+]  # fmt: skip
+
+_LENGTH, _CRC = struct.Struct("<Q"), struct.Struct("<I")
+# Bytes before a record and behind it.
+HEADER, FOOTER = 12, 4
+
+
+def footer_of(record: bytes) -> bytes:
+    """What stands behind a record."""
+    return _CRC.pack(masked(crc32c(record)))
+
+
+def frame_one(record: bytes) -> list[bytes]:
+    """A record with its length and checksums, in pieces."""
+    length = _LENGTH.pack(len(record))
+    return [length, footer_of(length), record, footer_of(record)]
+
+
+def frame(records: list[bytes]) -> list[bytes]:
+    """The same for some records, at least one."""
+    sizes = np.fromiter(map(len, records), np.int64, len(records))
+    data = np.frombuffer(b"".join(records), np.uint8)
+    # What stands between two records: the checksum of one, then the length of the next and its checksum.
+    seams = np.zeros((sizes.size + 1, 4), "<u4")
+    lengths = np.ascontiguousarray(sizes.astype("<i8")).view(np.uint8)
+    starts = np.cumsum(sizes) - sizes
+    seams[1:, 0] = masked(crc32c_each(data, starts, sizes))
+    seams[:-1, 1:3] = lengths.view("<u4").reshape(-1, 2)
+    seams[:-1, 3] = masked(
+        crc32c_each(lengths, np.arange(0, lengths.size, 8), np.full(sizes.size, 8))
+    )
+    between = seams.tobytes()
+    heads = [between[i : i + 16] for i in range(0, 16 * sizes.size, 16)]
+    heads[0] = heads[0][4:]
+    return [*chain.from_iterable(zip(heads, records, strict=True)), between[-16:-12]]
+
+
+def size_of(header: bytes) -> int | None:
+    """The length of a record; nothing if its checksum is wrong."""
+    if header[8:HEADER] != footer_of(header[:8]):
+        return None
+    size: int = _LENGTH.unpack_from(header)[0]
+    return size
+
+
+def framed(data: bytes) -> tuple[list[int], list[int]]:
+    """Where the bytes of each record begin that is there as a whole, and how many they are.
+
+    They follow from lengths that nobody has verified.
+    """
+    starts, sizes, at, end = [], [], HEADER, len(data)
+    length = _LENGTH.unpack_from
+    while at + FOOTER <= end:
+        [size] = length(data, at - HEADER)
+        if at + size + FOOTER > end:
+            break
+        starts.append(at)
+        sizes.append(size)
+        at += size + HEADER + FOOTER
+    return starts, sizes
+
+
+def sound(data: bytes, starts: list[int], sizes: list[int]) -> tuple[int, int]:
+    """How many records in front have a length as it was written, and how many have all their bytes.
+
+    Args:
+        data: what they stand in.
+        starts: where their bytes begin, at least one.
+        sizes: how many they are.
+    """
+    octets = np.frombuffer(data, np.uint8)
+    firsts, lengths = np.array(starts), np.array(sizes)
+    words = np.ndarray((octets.size - 3,), "<u4", data, strides=(1,))
+    found = crc32c_each(octets, firsts - HEADER, np.full(firsts.size, 8))
+    # Behind a length that is wrong nothing is a record.
+    named = _first_false(masked(found) == words[firsts - 4])
+    firsts, lengths = firsts[:named], lengths[:named]
+    found = crc32c_each(octets, firsts, lengths)
+    return named, _first_false(masked(found) == words[firsts + lengths])
+
+
+def _first_false(flags: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
+    return flags.size if flags.all() else int(flags.argmin())
+
+
+def joined(parts: list[memoryview], size: int) -> tuple[bytes, bytes]:
+    """The first bytes of some parts, copied once, and those behind them."""
+    left, first, last = size, [], []
+    for part in parts:
+        first.append(part[:left])
+        last.append(part[left:])
+        left -= len(first[-1])
+    return b"".join(first), b"".join(last)

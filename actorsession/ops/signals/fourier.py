@@ -1,0 +1,242 @@
+"""Fourier transforms along the last one, two or three axes, by numpy's.
+
+Owns ``FFT``, ``IFFT``, ``RFFT`` and ``IRFFT`` with their forms ``...2D`` and ``...3D``. Those of real numbers
+keep the half of a spectrum that the other half follows from, and take the length of the signal as an operand.
+The other files of the folder build of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.dtypes import as_dtype, complex64, complex128, float32, float64, int32
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import (
+    Gradient,
+    InferContext,
+    Kernel,
+    KernelContext,
+    OpDef,
+    register,
+)
+from actorsession.graph.shape import Dim, TensorShape, unknown_shape
+from actorsession.ops.arrays.array import pad
+from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.arrays.fills import ones
+from actorsession.ops.arrays.joining import concat, stack
+from actorsession.ops.build import make_one
+from actorsession.ops.elements.cast import cast
+from actorsession.ops.elements.complex_numbers import complex as complex_of
+from actorsession.ops.elements.complex_numbers import real
+from actorsession.ops.reductions.reduction import reduce_prod
+from actorsession.ops.shape_operands import Ints, constant_ints, ints
+
+__all__ = ["COMPLEX", "REAL", "suffix"]
+
+# The complex dtype that is made of two numbers of a real one, and the other way round.
+COMPLEX = {float32: complex64, float64: complex128}
+REAL = {wide: narrow for narrow, wide in COMPLEX.items()}
+
+
+def suffix(rank: int) -> str:
+    """What the names of op types over so many axes end with."""
+    return "" if rank == 1 else f"{rank}D"
+
+
+# -- static types ----------------------------------------------------------------------------------
+
+
+def _infer_complex(rank: int) -> Callable[[InferContext], list[TensorSpec]]:
+    def infer(ctx: InferContext) -> list[TensorSpec]:
+        spec = ctx.inputs[0]
+        if spec.dtype not in REAL:
+            raise TypeError(f"{ctx.op} takes complex64 or complex128, got {spec.dtype.name}")
+        _check_rank(ctx, rank)
+        return [spec]
+
+    return infer
+
+
+def _check_rank(ctx: InferContext, rank: int) -> None:
+    shown = ctx.inputs[0].shape
+    if shown.rank is not None and shown.rank < rank:
+        raise ValueError(f"{ctx.op}: shape must be at least rank {rank}, got {shown}")
+
+
+def _infer_real(rank: int, back: bool) -> Callable[[InferContext], list[TensorSpec]]:
+    def infer(ctx: InferContext) -> list[TensorSpec]:
+        spec, length = ctx.inputs
+        key, kinds = ("Treal", REAL) if back else ("Tcomplex", COMPLEX)
+        made = as_dtype(ctx.attrs[key])
+        if kinds.get(spec.dtype) is not made or length.dtype is not int32:
+            raise TypeError(
+                f"{ctx.op} cannot make {made.name} of {spec.dtype.name} with a length of {length.dtype.name}"
+            )
+        _check_rank(ctx, rank)
+        if not length.shape.is_compatible_with([rank]):
+            raise ValueError(f"{ctx.op}: fft_length has shape [{rank}], got {length.shape}")
+        if spec.shape.rank is None:
+            return [TensorSpec(made, unknown_shape)]
+        known = constant_ints(ctx, 1)
+        sizes: list[Dim] = [None] * rank if known is None else list(known)
+        if known is not None and not back:
+            sizes[-1] = known[-1] // 2 + 1 if known[-1] else 0
+        return [TensorSpec(made, TensorShape([*spec.shape.as_list()[:-rank], *sizes]))]
+
+    return infer
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def _require(op: str, value: Any, rank: int) -> None:
+    if value.ndim < rank:
+        raise InvalidArgumentError(f"{op}: at least rank {rank} is needed, got {list(value.shape)}")
+
+
+def _complex_kernel(rank: int, transform: Any) -> Callable[[KernelContext], Kernel]:
+    axes = tuple(range(-rank, 0))
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        dtype = ctx.outputs[0].dtype.np_dtype
+
+        def transformed(x: Any) -> Any:
+            _require(ctx.op, x, rank)
+            return np.asarray(transform(x, axes=axes), dtype) if x.size else np.empty_like(x)
+
+        return transformed
+
+    return kernel
+
+
+def _real_kernel(rank: int, back: bool) -> Callable[[KernelContext], Kernel]:
+    axes = tuple(range(-rank, 0))
+
+    def kernel(ctx: KernelContext) -> Kernel:
+        dtype = ctx.outputs[0].dtype.np_dtype
+
+        def transformed(x: Any, length: Any) -> Any:
+            _require(ctx.op, x, rank)
+            sizes = _checked_length(ctx.op, x, ints(length), rank, back)
+            made = sizes if back else (*sizes[:-1], sizes[-1] // 2 + 1 if sizes[-1] else 0)
+            if not x.size or 0 in made:
+                return np.zeros((*x.shape[:-rank], *made), dtype)
+            return np.asarray((np.fft.irfftn if back else np.fft.rfftn)(x, sizes, axes), dtype)
+
+        return transformed
+
+    return kernel
+
+
+def _checked_length(op: str, x: Any, sizes: Ints, rank: int, back: bool) -> Ints:
+    """The lengths of a transform, once they are known to be right for what is transformed."""
+    if len(sizes) != rank or min(sizes) < 0:
+        raise InvalidArgumentError(
+            f"{op}: fft_length is {rank} numbers of at least 0, got {list(sizes)}"
+        )
+    needed = (*sizes[:-1], sizes[-1] // 2 + 1 if sizes[-1] else 0) if back else sizes
+    if x.size and any(old < new for old, new in zip(x.shape[-rank:], needed, strict=True)):
+        raise InvalidArgumentError(
+            f"{op}: the last axes must have length of at least {list(needed)}, got shape {list(x.shape)}"
+        )
+    return sizes
+
+
+# -- gradients -------------------------------------------------------------------------------------
+
+
+def _count(x: Tensor, rank: int) -> Tensor:
+    """How many numbers one transform is about."""
+    return reduce_prod(shape(x)[-rank:])
+
+
+def _fft_gradient(rank: int) -> Gradient:
+    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+        back = make_one(f"IFFT{suffix(rank)}", [grad])
+        return [back * cast(_count(grad, rank), grad.dtype)]
+
+    return gradient
+
+
+def _ifft_gradient(rank: int) -> Gradient:
+    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+        back = make_one(f"FFT{suffix(rank)}", [grad])
+        return [back / cast(_count(grad, rank), grad.dtype)]
+
+    return gradient
+
+
+def _behind(value: Tensor, rank: int, wanted: Tensor) -> Tensor:
+    """A tensor with zeros behind it along its last axes, up to the sizes that are wanted."""
+    sizes = shape(value)
+    extra = concat([sizes[:-rank] * 0, wanted - sizes[-rank:]], 0)
+    return pad(value, stack([extra * 0, extra], 1))
+
+
+def _rfft_gradient(rank: int) -> Gradient:
+    """The half of the spectrum that there is, taken for the whole with zeros behind it, transformed back."""
+
+    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+        signal, length = op.inputs
+        full = _behind(grad, rank, length)
+        back = real(make_one(f"IFFT{suffix(rank)}", [full])) * cast(
+            reduce_prod(length), signal.dtype
+        )
+        return [_behind(back, rank, shape(signal)[-rank:]), None]
+
+    return gradient
+
+
+def _irfft_gradient(rank: int) -> Gradient:
+    """Numbers of the spectrum that stand for their mirrors as well count twice."""
+
+    def gradient(op: Operation, grad: Tensor) -> Sequence[Tensor | None]:
+        spectrum, length = op.inputs
+        attrs = {"Tcomplex": spectrum.dtype}
+        there = make_one(f"RFFT{suffix(rank)}", [grad, length], attrs)
+        even = (length[-1:] + 1) % 2
+        single, double = ones([1], grad.dtype), ones((length[-1:] - 1) // 2, grad.dtype) * 2
+        times = concat([single, double, ones(even, grad.dtype)], 0)
+        scaled = times / cast(reduce_prod(length), grad.dtype)
+        found = there * complex_of(scaled, scaled * 0)
+        return [_behind(found, rank, shape(spectrum)[-rank:]), None]
+
+    return gradient
+
+
+# -- registration ----------------------------------------------------------------------------------
+
+for _rank in (1, 2, 3):
+    _end = suffix(_rank)
+    register(
+        OpDef(
+            name=f"FFT{_end}", infer=_infer_complex(_rank), kernel=_complex_kernel(_rank, np.fft.fftn),
+            gradient=_fft_gradient(_rank),
+        )
+    )  # fmt: skip
+    register(
+        OpDef(
+            name=f"IFFT{_end}", infer=_infer_complex(_rank),
+            kernel=_complex_kernel(_rank, np.fft.ifftn), gradient=_ifft_gradient(_rank),
+        )
+    )  # fmt: skip
+    # TensorFlow has registered no gradient of the last two in three dimensions.
+    register(
+        OpDef(
+            name=f"RFFT{_end}", infer=_infer_real(_rank, back=False),
+            kernel=_real_kernel(_rank, back=False),
+            gradient=_rfft_gradient(_rank) if _rank < 3 else None, attrs={"Tcomplex": complex64},
+        )
+    )  # fmt: skip
+    register(
+        OpDef(
+            name=f"IRFFT{_end}", infer=_infer_real(_rank, back=True),
+            kernel=_real_kernel(_rank, back=True),
+            gradient=_irfft_gradient(_rank) if _rank < 3 else None, attrs={"Treal": float32},
+        )
+    )  # fmt: skip

@@ -1,0 +1,159 @@
+"""Spectra of frames of a signal, and signals of such spectra: ``stft`` and its inverse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from actorsession.graph.dtypes import int32
+from actorsession.graph.operation import Tensor
+from actorsession.ops.arrays.array import pad, tile
+from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.arrays.joining import concat
+from actorsession.ops.arrays.shape import reshape
+from actorsession.ops.build import convert_to_tensor
+from actorsession.ops.elements.arithmetic import maximum, minimum
+from actorsession.ops.elements.bitwise import bitwise_or
+from actorsession.ops.elements.elementwise import square
+from actorsession.ops.reductions.reduction import reduce_sum
+from actorsession.ops.shape_operands import constant_ints_of
+from actorsession.ops.signals.frames import frame, overlap_and_add
+from actorsession.ops.signals.transforms import irfft, rfft
+from actorsession.ops.signals.windows import hann_window
+
+__all__ = ["inverse_stft", "inverse_stft_window_fn", "stft"]
+
+
+def stft(
+    signals: Any,
+    frame_length: Any,
+    frame_step: Any,
+    fft_length: Any = None,
+    window_fn: Callable[..., Any] | None = hann_window,
+    pad_end: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The spectra of frames of a signal.
+
+    Args:
+        signals: float32 or float64 of shape ``[..., samples]``.
+        frame_length: how long frames are, an int32 scalar.
+        frame_step: how far one begins after the one before, an int32 scalar.
+        fft_length: how many numbers of a frame are transformed; the next power of two if left out.
+        window_fn: makes the window of a length and a ``dtype``; none for ``None``.
+        pad_end: whether frames also begin where not enough is left, and are filled up with zeros.
+        name: wanted name.
+
+    Returns:
+        Complex numbers of shape ``[..., frames, fft_length // 2 + 1]``.
+    """
+    value = convert_to_tensor(signals, name="signals")
+    graph = value.graph
+    with graph.as_default(), graph.name_scope(name or "stft"):
+        value.shape.with_rank_at_least(1)
+        length = _scalar(frame_length, "frame_length")
+        frames = frame(value, length, _scalar(frame_step, "frame_step"), pad_end)
+        size = _enclosing_power(length) if fft_length is None else _scalar(fft_length, "fft_length")
+        if window_fn is not None:
+            frames = frames * window_fn(length, dtype=frames.dtype)
+        return rfft(frames, reshape(size, [1]))
+
+
+def inverse_stft(
+    stfts: Any,
+    frame_length: Any,
+    frame_step: Any,
+    fft_length: Any = None,
+    window_fn: Callable[..., Any] | None = hann_window,
+    name: str | None = None,
+) -> Tensor:
+    """The signal of the spectra of its frames, added up where these overlap.
+
+    To get a signal back whole, give the window that ``inverse_stft_window_fn`` makes.
+
+    Args:
+        stfts: complex numbers of shape ``[..., frames, fft_length // 2 + 1]``.
+        frame_length: as in ``stft``, and so is what follows.
+        frame_step: how far one begins after the one before.
+        fft_length: how many numbers of a frame were transformed.
+        window_fn: makes the window that frames are multiplied with once more; none for ``None``.
+        name: wanted name.
+
+    Returns:
+        Real numbers of shape ``[..., samples]``.
+    """
+    value = convert_to_tensor(stfts, name="stfts")
+    graph = value.graph
+    with graph.as_default(), graph.name_scope(name or "inverse_stft"):
+        value.shape.with_rank_at_least(2)
+        length, step = _scalar(frame_length, "frame_length"), _scalar(frame_step, "frame_step")
+        size = _enclosing_power(length) if fft_length is None else _scalar(fft_length, "fft_length")
+        frames = _of_length(irfft(value, reshape(size, [1])), length)
+        if window_fn is not None:
+            frames = frames * window_fn(length, dtype=frames.dtype)
+        return overlap_and_add(frames, step)
+
+
+def inverse_stft_window_fn(
+    frame_step: Any,
+    forward_window_fn: Callable[..., Any] = hann_window,
+    name: str | None = None,
+) -> Callable[[Any, Any], Tensor]:
+    """A function that makes the window for ``inverse_stft`` which undoes the one of ``stft``.
+
+    Args:
+        frame_step: as there.
+        forward_window_fn: the window that was used there.
+        name: wanted name.
+
+    Returns:
+        A function of a length and a dtype.
+    """
+
+    def inverse_window(frame_length: Any, dtype: Any) -> Tensor:
+        length, step = _scalar(frame_length, "frame_length"), _scalar(frame_step, "frame_step")
+        with length.graph.as_default(), length.graph.name_scope(name or "inverse_stft_window_fn"):
+            forward = forward_window_fn(length, dtype=dtype)
+            overlaps = (length + step - 1) // step
+            filled = pad(square(forward), [[0, overlaps * step - length]])
+            # What frames over each other add up to at each place of a step.
+            sums = reduce_sum(reshape(filled, [overlaps, step]), 0, keepdims=True)
+            total = reshape(tile(sums, [overlaps, 1]), [overlaps * step])
+            window: Tensor = forward / total[:length]
+            return window
+
+    return inverse_window
+
+
+def _scalar(value: Any, name: str) -> Tensor:
+    tensor = convert_to_tensor(value, int32, name)
+    tensor.shape.assert_has_rank(0)
+    return tensor
+
+
+def _enclosing_power(length: Tensor) -> Tensor:
+    """The least power of two that is not below a length."""
+    known = constant_ints_of(length)
+    if known is not None:
+        return convert_to_tensor(1 << max(0, known[0] - 1).bit_length(), int32, "fft_length")
+    # Each bit below the highest one is set, one half after the other; integers stay exact.
+    filled = maximum(length, 1) - 1
+    for shift in (1, 2, 4, 8, 16):
+        filled = bitwise_or(filled, filled // (1 << shift))
+    return filled + 1
+
+
+def _of_length(frames: Tensor, length: Tensor) -> Tensor:
+    """Frames cut off at a length, or filled up with zeros."""
+    known, old = constant_ints_of(length), frames.shape.rank and frames.shape[-1]
+    if known and isinstance(old, int) and known[0] <= old:
+        shorter: Tensor = frames[..., : known[0]]
+        return shorter
+    sizes = shape(frames)
+    cut = frames[..., : minimum(length, sizes[-1])]
+    extra = concat([sizes[:-1] * 0, reshape(maximum(0, length - sizes[-1]), [1])], 0)
+    margins = concat([reshape(extra * 0, [-1, 1]), reshape(extra, [-1, 1])], 1)
+    filled = pad(cut, margins)
+    if frames.shape.rank is not None:
+        filled.set_shape(frames.shape[:-1].concatenate([known[0] if known else None]))
+    return filled

@@ -1,0 +1,199 @@
+"""Spectra of signals under TensorFlow's names: ``fft``, ``rfft`` and their kin, over the ops of ``fourier``.
+
+The lengths that transforms of real numbers need are taken from shapes here, and zeros filled in where a
+signal is shorter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.graph.dtypes import complex64, float32, int32
+from actorsession.graph.operation import Tensor
+from actorsession.ops.arrays.array import pad
+from actorsession.ops.arrays.dimensions import shape
+from actorsession.ops.arrays.joining import concat, stack
+from actorsession.ops.build import convert_to_tensor, make_of, make_one
+from actorsession.ops.elements.arithmetic import maximum
+from actorsession.ops.shape_operands import constant_ints_of
+from actorsession.ops.signals.fourier import COMPLEX, REAL, suffix
+
+__all__ = [
+    "fft", "fft2d", "fft3d", "ifft", "ifft2d", "ifft3d", "irfft", "irfft2d", "irfft3d", "rfft", "rfft2d",
+    "rfft3d",
+]  # fmt: skip
+
+
+def fft(input: Any, name: str | None = None) -> Tensor:
+    """The spectrum of a signal, along the last axis.
+
+    Args:
+        input: complex numbers of at least as many axes as are transformed.
+        name: wanted name.
+
+    Returns:
+        As many complex numbers.
+
+    Raises:
+        TypeError: for other numbers.
+        ValueError: for fewer axes.
+    """
+    return make_of("FFT", {"input": _complex(input)}, None, name)
+
+
+def fft2d(input: Any, name: str | None = None) -> Tensor:
+    """The spectrum along the last two axes; arguments as ``fft``."""
+    return make_of("FFT2D", {"input": _complex(input)}, None, name)
+
+
+def fft3d(input: Any, name: str | None = None) -> Tensor:
+    """The spectrum along the last three axes; arguments as ``fft``."""
+    return make_of("FFT3D", {"input": _complex(input)}, None, name)
+
+
+def ifft(input: Any, name: str | None = None) -> Tensor:
+    """The signal that has a spectrum, along the last axis; arguments as ``fft``."""
+    return make_of("IFFT", {"input": _complex(input)}, None, name)
+
+
+def ifft2d(input: Any, name: str | None = None) -> Tensor:
+    """The signal that has a spectrum, along the last two axes; arguments as ``fft``."""
+    return make_of("IFFT2D", {"input": _complex(input)}, None, name)
+
+
+def ifft3d(input: Any, name: str | None = None) -> Tensor:
+    """The signal that has a spectrum, along the last three axes; arguments as ``fft``."""
+    return make_of("IFFT3D", {"input": _complex(input)}, None, name)
+
+
+def rfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The spectrum of a real signal, along the last axis: the half of it that is not a mirror of the other.
+
+    Args:
+        input_tensor: float32 or float64 of at least as many axes as are transformed.
+        fft_length: int32 of shape ``[axes]``: how many numbers of the signal are taken, with zeros behind
+            them where there are fewer; all if left out.
+        name: wanted name.
+
+    Returns:
+        Complex numbers, ``length // 2 + 1`` along the last axis.
+
+    Raises:
+        ValueError: for other numbers, fewer axes, or a length of another shape.
+    """
+    return _of_real(1, input_tensor, fft_length, name)
+
+
+def rfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The spectrum of a real signal along the last two axes; as ``rfft``, with a length for each axis."""
+    return _of_real(2, input_tensor, fft_length, name)
+
+
+def rfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The spectrum of a real signal along the last three axes; as ``rfft``, with a length for each axis."""
+    return _of_real(3, input_tensor, fft_length, name)
+
+
+def irfft(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The real signal that has a spectrum, of which one half is given, along the last axis.
+
+    Args:
+        input_tensor: complex64 or complex128 of at least as many axes as are transformed.
+        fft_length: int32 of shape ``[axes]``: how long the signal is; what is missing of the spectrum is
+            zero. ``2 * (n - 1)`` of ``n`` numbers if left out.
+        name: wanted name.
+
+    Raises:
+        ValueError: for other numbers, fewer axes, or a length of another shape.
+    """
+    return _to_real(1, input_tensor, fft_length, name)
+
+
+def irfft2d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The real signal that has a spectrum, along the last two axes; as ``irfft``."""
+    return _to_real(2, input_tensor, fft_length, name)
+
+
+def irfft3d(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+    """The real signal that has a spectrum, along the last three axes; as ``irfft``."""
+    return _to_real(3, input_tensor, fft_length, name)
+
+
+def _complex(value: Any) -> Tensor:
+    return convert_to_tensor(value, name="input", preferred_dtype=complex64)
+
+
+def _named(rank: int, kind: str) -> str:
+    return kind if rank == 1 else f"{kind}{rank}d"
+
+
+def _of_real(rank: int, value: Any, length: Any, name: str | None) -> Tensor:
+    signal = convert_to_tensor(value, name="input", preferred_dtype=float32)
+    if signal.dtype not in COMPLEX:
+        raise ValueError(f"RFFT requires tf.float32 or tf.float64 inputs, got: {signal.dtype.name}")
+    with signal.graph.as_default(), signal.graph.name_scope(name or _named(rank, "rfft")) as scope:
+        if length is None:
+            wanted = _sizes(signal, rank)
+        else:
+            wanted = convert_to_tensor(length, int32, "fft_length")
+            signal = _filled_up(signal, rank, wanted)
+        attrs = {"Tcomplex": COMPLEX[signal.dtype]}
+        return make_one(f"RFFT{suffix(rank)}", [signal, wanted], attrs, scope)
+
+
+def _to_real(rank: int, value: Any, length: Any, name: str | None) -> Tensor:
+    spectrum = convert_to_tensor(value, name="input", preferred_dtype=complex64)
+    if spectrum.dtype not in REAL:
+        raise ValueError(f"IRFFT requires complex inputs, got: {spectrum.dtype.name}")
+    graph = spectrum.graph
+    with graph.as_default(), graph.name_scope(name or _named(rank, "irfft")) as scope:
+        if length is None:
+            wanted = _sizes(spectrum, rank, half=True)
+        else:
+            wanted = convert_to_tensor(length, int32, "fft_length")
+            needed = concat([wanted[:-1], wanted[-1:] // 2 + 1], 0)
+            spectrum = _filled_up(spectrum, rank, needed, half_of=wanted)
+        attrs = {"Treal": REAL[spectrum.dtype]}
+        return make_one(f"IRFFT{suffix(rank)}", [spectrum, wanted], attrs, scope)
+
+
+def _sizes(value: Tensor, rank: int, half: bool = False) -> Tensor:
+    """The sizes of the last axes; with ``half``, of the signal whose spectrum has these."""
+    given = value.shape[-rank:].as_list() if (value.shape.rank or 0) >= rank else [None]
+    known = [size for size in given if size is not None]
+    if len(known) == len(given):
+        if half:
+            known[-1] = max(0, 2 * (known[-1] - 1))
+        return convert_to_tensor(np.array(known, np.int32), name="fft_length")
+    sizes = shape(value)[-rank:]
+    return concat([sizes[:-1], maximum(0, 2 * (sizes[-1:] - 1))], 0) if half else sizes
+
+
+def _filled_up(value: Tensor, rank: int, wanted: Tensor, half_of: Tensor | None = None) -> Tensor:
+    """A tensor with zeros behind it where the last axes are shorter than they have to be."""
+    known = constant_ints_of(wanted if half_of is None else half_of)
+    given = value.shape[-rank:].as_list() if (value.shape.rank or 0) >= rank else [None]
+    if known is not None and len(known) == len(given):
+        needed = list(known)
+        if half_of is not None:
+            needed[-1] = needed[-1] // 2 + 1
+        missing = [
+            None if old is None else max(0, new - old)
+            for old, new in zip(given, needed, strict=True)
+        ]
+        if missing.count(0) == len(missing):
+            return value
+        if None not in missing:
+            outer = (value.shape.rank or rank) - rank
+            return pad(value, [[0, 0]] * outer + [[0, extra] for extra in missing])
+    if value.shape.rank is not None and value.shape.rank < rank:
+        return value
+    sizes = shape(value)
+    extra = maximum(0, wanted - sizes[-rank:])
+    behind = concat([sizes[:-rank] * 0, extra], 0)
+    filled = pad(value, stack([behind * 0, behind], 1))
+    if value.shape.rank is not None:
+        filled.set_shape(value.shape[:-rank].concatenate([None] * rank))
+    return filled

@@ -1,0 +1,24 @@
+"""Spectra of signals, under the names of TensorFlow 1: the namespace ``spectral``."""
+
+from __future__ import annotations
+
+from actorsession.ops.signals.cosine import dct, idct
+from actorsession.ops.signals.transforms import (
+    fft,
+    fft2d,
+    fft3d,
+    ifft,
+    ifft2d,
+    ifft3d,
+    irfft,
+    irfft2d,
+    irfft3d,
+    rfft,
+    rfft2d,
+    rfft3d,
+)
+
+__all__ = [
+    "dct", "fft", "fft2d", "fft3d", "idct", "ifft", "ifft2d", "ifft3d", "irfft", "irfft2d", "irfft3d",
+    "rfft", "rfft2d", "rfft3d",
+]  # fmt: skip

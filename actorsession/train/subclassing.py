@@ -1,0 +1,116 @@
+"""What optimisers that users write for TensorFlow call and override, beside what ``Optimizer`` itself needs.
+
+Owns ``Subclassing``, a base of ``Optimizer``: slots and loose variables by TensorFlow's names, and gradients
+of some rows with each row named once. Imported by ``optimizer`` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.ops.arrays import dimensions
+from actorsession.ops.arrays.scatter import unsorted_segment_sum
+from actorsession.ops.indexed_slices import IndexedSlices
+from actorsession.ops.reductions.unique import unique
+from actorsession.ops.variables.variable import Variable
+from actorsession.train.slot_names import name_beside
+
+__all__ = ["Subclassing", "summed_rows"]
+
+_OURS = __name__.rpartition(".")[0]
+
+
+class Subclassing:
+    """The part of ``Optimizer`` for classes of users."""
+
+    _slots: dict[str, dict[Variable, Variable]]
+    _loose: dict[Any, Variable]
+    _loose_variable: Callable[..., Variable]
+    _name: str
+
+    def _call_if_callable(self, param: Any) -> Any:
+        """A hyperparameter: what a function gives, or the thing itself."""
+        return param() if callable(param) else param
+
+    def _get_or_make_slot(self, var: Variable, val: Any, slot_name: str, op_name: str) -> Variable:
+        """The slot of a variable, made of a value if there is none.
+
+        Args:
+            var: the variable.
+            val: the first value, a tensor or array.
+            slot_name: what ``get_slot`` calls it.
+            op_name: what its own name ends in.
+        """
+        return self._made_slot(var, slot_name, op_name, lambda name: _beside(name, val))
+
+    def _get_or_make_slot_with_initializer(
+        self, var: Variable, initializer: Any, shape: Any, dtype: Any, slot_name: str, op_name: str
+    ) -> Variable:
+        """The same, made by an initialiser of a shape and dtype."""
+        first: Callable[[], Tensor] = lambda: initializer(shape, dtype=dtype)  # noqa: E731
+        return self._made_slot(var, slot_name, op_name, lambda name: _beside(name, first))
+
+    def _made_slot(
+        self, var: Variable, slot_name: str, op_name: str, make: Callable[[str], Variable]
+    ) -> Variable:
+        slots = self._slots.setdefault(slot_name, {})
+        if var not in slots:
+            graph = var.graph
+            with graph.as_default(), graph.name_scope(None), graph.colocate_with(var.op):
+                slots[var] = make(name_beside(var.op.name, op_name))
+        return slots[var]
+
+    def _create_non_slot_variable(
+        self, initial_value: Any, name: str, colocate_with: Variable
+    ) -> Variable:
+        """A variable that belongs to no other, one per graph and name, on the device of one that is given."""
+        return self._loose_variable(initial_value, name, colocate_with)
+
+    def _get_non_slot_variable(self, name: str, graph: Graph | None = None) -> Variable | None:
+        """That variable, if it was made."""
+        return self._loose.get((name, graph or get_default_graph()))
+
+    def _non_slot_variables(self) -> list[Variable]:
+        """All such variables."""
+        return list(self._loose.values())
+
+    def _resource_apply_dense(self, grad: Tensor, handle: Variable) -> Any:
+        """TensorFlow's second name of ``_apply_dense``; called where only this one is overridden."""
+        raise NotImplementedError(f"{type(self).__name__} must override _apply_dense")
+
+    def _resource_apply_sparse(self, grad: Tensor, handle: Variable, indices: Tensor) -> Any:
+        """TensorFlow's second name of ``_apply_sparse``; called where only this one is overridden."""
+        raise NotImplementedError(f"{type(self).__name__} must override _apply_sparse")
+
+    def _update_of_rows(self, grad: IndexedSlices, var: Variable) -> Operation:
+        """The update for a gradient of some rows; classes of users are given each row once."""
+        applies: Any = self
+        function = type(applies)._apply_sparse
+        if function.__module__.startswith(_OURS):
+            if type(self)._resource_apply_sparse is Subclassing._resource_apply_sparse:
+                update: Operation = applies._apply_sparse(grad, var)
+                return update
+            once = summed_rows(grad)
+            return _operation(self._resource_apply_sparse(once.values, var, once.indices))
+        return _operation(applies._apply_sparse(summed_rows(grad), var))
+
+
+def _operation(made: Any) -> Operation:
+    found: Operation = made.op if isinstance(made, (Tensor, Variable)) else made
+    return found
+
+
+def _beside(name: str, first: Any) -> Variable:
+    return Variable(first, trainable=False, name=name)
+
+
+def summed_rows(grad: IndexedSlices) -> IndexedSlices:
+    """The same gradient with the rows of one index summed."""
+    indices, positions = unique(grad.indices)
+    count = dimensions.shape(indices)[0]
+    return IndexedSlices(
+        unsorted_segment_sum(grad.values, positions, count), indices, grad.dense_shape
+    )

@@ -1,0 +1,243 @@
+"""Saved models: what TensorFlow wrote is loaded (see saved_model/README.md), and what is written here is."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import actorsession.compat.v1 as tf
+from actorsession.compat.v1.python.saved_model import signature_def_utils, tag_constants, utils
+from actorsession.interop.saved_models import SavedModel, read_saved_model, write_saved_model
+
+THEIRS = Path(__file__).parent / "saved_model" / "half_plus"
+SERVE = [tag_constants.SERVING]
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Any]:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+# -- loading ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scope", [None, "in/side"])
+def test_a_model_of_tensorflow_gives_its_values(scope: str | None) -> None:
+    with tf.Session(graph=tf.Graph()) as sess:
+        found = tf.saved_model.loader.load(sess, SERVE, str(THEIRS), import_scope=scope)
+        assert list(found.meta_info_def.tags) == SERVE
+        signature = found.signature_def["serving_default"]
+        assert signature.method_name == "tensorflow/serving/predict"
+        x, y = (
+            utils.get_tensor_from_tensor_info(infos[key], sess.graph, scope)
+            for infos, key in ((signature.inputs, "x"), (signature.outputs, "y"))
+        )
+        assert x.shape.as_list() == [None, 2]
+        assert sess.run(y, {x: [[2, 4], [0, 0]]}).tolist() == [[4], [2]]
+
+
+def test_the_first_operation_runs_with_the_files_of_the_model(tmp_path: Path) -> None:
+    moved = shutil.copytree(THEIRS, tmp_path / "moved")
+    (moved / "assets" / "words.txt").write_text("three")
+    with tf.Session(graph=tf.Graph()) as sess:
+        tf.saved_model.load(sess, SERVE, moved)
+        assert sess.run("words:0") == b"three"
+
+
+def test_a_graph_is_found_by_all_of_its_tags() -> None:
+    with tf.Session() as sess:
+        found = tf.saved_model.load(sess, {"gpu", "serve"}, THEIRS)
+        assert dict(found.signature_def) == {}
+        for tags in (["gpu"], ["serve", "gpu", "more"], "serve"):
+            with pytest.raises(
+                RuntimeError, match=r"tags .* could not be found .*\['gpu', 'serve'\]"
+            ):
+                tf.saved_model.load(sess, tags, THEIRS)
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
+    assert tf.saved_model.contains_saved_model(THEIRS)
+    assert not tf.saved_model.loader.maybe_saved_model_directory(str(tmp_path))
+    with tf.Session() as sess:
+        with pytest.raises(
+            OSError, match=r"SavedModel file does not exist at: .*saved_model.pbtxt"
+        ):
+            tf.saved_model.load(sess, SERVE, tmp_path)
+        (tmp_path / "saved_model.pb").write_bytes(b"\x0a\x05")
+        with pytest.raises(OSError, match="Cannot parse file"):
+            tf.saved_model.load(sess, SERVE, tmp_path)
+
+
+def test_more_than_one_first_operation_is_refused(tmp_path: Path) -> None:
+    model = read_saved_model(THEIRS)
+    names = model.meta_graphs[0].collection_def["saved_model_main_op"].node_list.value
+    names.append("first")
+    moved = shutil.copytree(THEIRS, tmp_path / "moved")
+    write_saved_model(model, moved)
+    with tf.Session() as sess, pytest.raises(RuntimeError, match="exactly one op"):
+        tf.saved_model.load(sess, SERVE, moved)
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def model() -> tuple[Any, Any]:
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    w = tf.get_variable("w", initializer=[[1.0], [2.0]])
+    return x, tf.matmul(x, w, name="y")
+
+
+@pytest.mark.parametrize("as_text", [False, True], ids=["bytes", "text"])
+def test_what_is_written_is_loaded(tmp_path: Path, as_text: bool) -> None:
+    x, y = model()
+    (tmp_path / "words.txt").write_text("in the file")
+    path = tf.constant(str(tmp_path / "words.txt"), name="path")
+    said = tf.get_variable("said", initializer="", collections=[tf.GraphKeys.LOCAL_VARIABLES])
+    first = tf.group(tf.assign(said, tf.read_file(path)), name="first")
+    builder = tf.saved_model.builder.SavedModelBuilder(str(tmp_path / "model"))
+    signature = tf.saved_model.predict_signature_def({"x": x}, {"y": y})
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        with pytest.raises(AssertionError, match="has not been saved yet"):
+            builder.add_meta_graph(SERVE)
+        builder.add_meta_graph_and_variables(
+            sess, SERVE, {"serving_default": signature}, [path], main_op=first
+        )
+        with pytest.raises(AssertionError, match="has already been saved"):
+            builder.add_meta_graph_and_variables(sess, SERVE)
+        builder.add_meta_graph(["train", "serve"])
+    name = "saved_model.pbtxt" if as_text else "saved_model.pb"
+    assert builder.save(as_text) == str(tmp_path / "model" / name).encode()
+    (tmp_path / "words.txt").unlink()
+    for tags in (SERVE, ["train", "serve"]):
+        with tf.Session(graph=tf.Graph()) as sess:
+            found = tf.saved_model.load(sess, tags, tmp_path / "model")
+            assert sess.run("y:0", {"x:0": [[3, 4]]}).tolist() == [[11]]
+            if tags == SERVE:
+                assert found.signature_def["serving_default"] == signature
+                assert sess.run("said:0") == b"in the file"
+
+
+def test_a_model_may_have_no_variables(tmp_path: Path) -> None:
+    x = tf.placeholder(tf.float32, name="x")
+    with tf.Session() as sess:
+        tf.saved_model.simple_save(
+            sess, tmp_path / "model", {"x": x}, {"y": tf.square(x, name="y")}
+        )
+    with tf.Session(graph=tf.Graph()) as sess:
+        tf.saved_model.load(sess, SERVE, tmp_path / "model")
+        assert sess.run("y:0", {"x:0": 3}) == 9
+
+
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "something").touch()
+    with pytest.raises(AssertionError, match="already exists, and isn't empty"):
+        tf.saved_model.Builder(tmp_path)
+    x, _ = model()
+    builder = tf.saved_model.Builder(tmp_path / "model")
+    nothing = tf.saved_model.build_signature_def({"x": type(utils.build_tensor_info(x))()})
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        with pytest.raises(AssertionError, match="signature 'key' does not say which tensor"):
+            builder.add_meta_graph_and_variables(sess, SERVE, {"key": nothing})
+        with pytest.raises(TypeError, match="main_op needs to be an Operation: 3"):
+            builder.add_meta_graph_and_variables(sess, SERVE, main_op=3)
+        with pytest.raises(ValueError, match="Invalid asset file path tensor"):
+            builder.add_meta_graph_and_variables(sess, SERVE, assets_collection=[x])
+
+
+def test_what_initializes_all_is_an_operation() -> None:
+    w = tf.get_variable("w", initializer=1.0)
+    with tf.Session() as sess:
+        sess.run(tf.saved_model.main_op.main_op())
+        assert sess.run(w) == 1
+
+
+# -- signatures ------------------------------------------------------------------------------------
+
+
+def test_constants_are_those_of_who_serves() -> None:
+    keys = tf.saved_model.signature_constants
+    assert {name: getattr(keys, name) for name in keys.__all__} == {
+        "CLASSIFY_INPUTS": "inputs", "CLASSIFY_METHOD_NAME": "tensorflow/serving/classify",
+        "CLASSIFY_OUTPUT_CLASSES": "classes", "CLASSIFY_OUTPUT_SCORES": "scores",
+        "DEFAULT_SERVING_SIGNATURE_DEF_KEY": "serving_default", "PREDICT_INPUTS": "inputs",
+        "PREDICT_METHOD_NAME": "tensorflow/serving/predict", "PREDICT_OUTPUTS": "outputs",
+        "REGRESS_INPUTS": "inputs", "REGRESS_METHOD_NAME": "tensorflow/serving/regress",
+        "REGRESS_OUTPUTS": "outputs",
+    }  # fmt: skip
+    assert (tag_constants.TRAINING, tag_constants.GPU, tag_constants.TPU) == ("train", "gpu", "tpu")
+    assert tf.saved_model.constants.MAIN_OP_KEY == "saved_model_main_op"
+    assert [name for name in tf.saved_model.__all__ if not hasattr(tf.saved_model, name)] == []
+
+
+def test_tensors_are_found_again_by_what_is_said_of_them() -> None:
+    x = tf.placeholder(tf.int64, [None, 3], name="x")
+    info = utils.build_tensor_info(x)
+    assert (info.name, info.dtype, [d.size for d in info.tensor_shape.dim]) == ("x:0", 9, [-1, 3])
+    assert utils.get_tensor_from_tensor_info(info) is x
+    sparse = tf.sparse_placeholder(tf.float32, [3, 4], name="s")
+    info = utils.build_tensor_info(sparse)
+    assert info.coo_sparse.values_tensor_name == sparse.values.name
+    found: Any = utils.get_tensor_from_tensor_info(info)
+    assert (found.indices, found.dense_shape) == (sparse.indices, sparse.dense_shape)
+    with pytest.raises(TypeError, match="got int: 3"):
+        utils.build_tensor_info(3)
+    with pytest.raises(ValueError, match=r"Invalid TensorInfo\.encoding: None"):
+        utils.get_tensor_from_tensor_info(type(info)())
+    with pytest.raises(KeyError, match="other/x"):
+        utils.get_tensor_from_tensor_info(utils.build_tensor_info(x), import_scope="other")
+
+
+def test_signatures_are_valid_if_who_serves_makes_sense_of_them() -> None:
+    text, number, whole = tf.constant("e"), tf.constant(1.0), tf.constant(1)
+    made = signature_def_utils
+    for valid in (
+        made.predict_signature_def({"a": whole}, {"b": whole}),
+        made.regression_signature_def(text, number),
+        made.classification_signature_def(text, text, number),
+        made.classification_signature_def(text, None, number),
+        made.classification_signature_def(text, text, None),
+    ):
+        assert made.is_valid_signature(valid)
+        other = valid.copy()
+        other.inputs.clear()
+        assert not made.is_valid_signature(other)
+        other = valid.copy()
+        other.method_name = "other"
+        assert not made.is_valid_signature(other)
+    assert not made.is_valid_signature(made.build_signature_def())
+    assert not made.is_valid_signature(None)
+    given = made.build_signature_def({"a": utils.build_tensor_info(whole)}, defaults={"a": 3})
+    assert tf.make_ndarray(given.defaults["a"]) == 3
+
+
+def test_signatures_that_say_too_little_are_refused() -> None:
+    text, number, whole = tf.constant("e"), tf.constant(1.0), tf.constant(1)
+    made = signature_def_utils
+    cases: list[tuple[Callable[[], Any], str]] = [
+        (lambda: made.predict_signature_def({}, {"b": whole}), "`inputs` cannot be None or empty"),
+        (lambda: made.predict_signature_def({"a": whole}, None), "`outputs` cannot be None or"),
+        (lambda: made.regression_signature_def(None, number), "`examples` cannot be None"),
+        (lambda: made.regression_signature_def(text, None), "`predictions` cannot be None"),
+        (lambda: made.regression_signature_def(whole, number), "input .* string. .*type int32"),
+        (lambda: made.regression_signature_def(text, whole), "output .* float. .*type int32"),
+        (lambda: made.classification_signature_def(None, text, None), "`examples` cannot be"),
+        (lambda: made.classification_signature_def(text, None, None), "cannot both be None"),
+        (lambda: made.classification_signature_def(whole, text, None), "input .* string. .*int32"),
+        (lambda: made.classification_signature_def(text, whole, None), "classes must be .*string"),
+        (lambda: made.classification_signature_def(text, None, whole), "scores must be a float"),
+    ]
+    for call, match in cases:
+        with pytest.raises(ValueError, match=match):
+            call()
+
+
+def test_the_message_counts_its_version() -> None:
+    assert read_saved_model(THEIRS).saved_model_schema_version == 1
+    assert isinstance(read_saved_model(THEIRS), SavedModel)

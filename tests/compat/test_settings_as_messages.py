@@ -1,0 +1,114 @@
+"""Settings, run options, run metadata and device specifications, filled in as TensorFlow's messages are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import actorsession.compat.v1 as tf
+
+
+def test_a_pool_is_added_and_filled_in() -> None:
+    config = tf.ConfigProto()
+    pool = config.session_inter_op_thread_pool.add(global_name="compat_pool")
+    pool.num_threads = 1
+    with tf.Graph().as_default(), tf.Session(config=config) as session:
+        options = tf.RunOptions(inter_op_thread_pool=0)
+        assert session.run(tf.constant(2) + 3, options=options) == 5
+
+
+def test_messages_are_merged_copied_and_compared() -> None:
+    one = tf.ConfigProto(intra_op_parallelism_threads=2, device_count={"CPU": 2})
+    one.graph_options.infer_shapes = True
+    other = tf.ConfigProto(allow_soft_placement=True, device_filters=["/job:a"])
+    other.MergeFrom(one)
+    other.MergeFrom(tf.ConfigProto(device_filters=["/job:b"]))
+    assert other.device_filters == ["/job:a", "/job:b"]
+    assert (other.intra_op_parallelism_threads, other.device_count) == (2, {"CPU": 2})
+    assert other.graph_options.infer_shapes
+    copied = tf.ConfigProto(log_device_placement=True)
+    copied.CopyFrom(one)
+    assert copied == one
+    assert copied != other
+    copied.device_count["CPU"] = 3
+    assert one.device_count == {"CPU": 2}
+    copied.ClearField("device_count")
+    assert not copied.HasField("device_count")
+
+
+def test_run_options_are_set_after_they_were_made() -> None:
+    options: Any = tf.RunOptions(report_tensor_allocations_upon_oom=True)
+    options.trace_level = tf.RunOptions.FULL_TRACE
+    options.output_partition_graphs = True
+    with pytest.raises(tf.errors.InvalidArgumentError, match="trace_level"):
+        options.trace_level = 77
+    with pytest.raises(TypeError):
+        options.trase_level = 3
+    metadata = tf.RunMetadata()
+    assert len(metadata.step_stats.dev_stats) == 0
+    assert not metadata.HasField("step_stats")
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32)
+        session.run(tf.identity(x, name="y"), {x: 1.0}, options, metadata)
+        (graph,) = metadata.partition_graphs
+        assert "y" in [node.name for node in graph.node]
+        assert metadata.HasField("step_stats")
+        assert len(metadata.step_stats.dev_stats) == 1
+        session.run(tf.constant(1.0), run_metadata=metadata)
+        assert not metadata.HasField("step_stats")
+    with pytest.raises(ValueError, match="no_such"):
+        metadata.HasField("no_such")
+
+
+def test_a_device_specification_is_changed_in_place() -> None:
+    spec: Any = tf.DeviceSpec(job="worker")
+    spec.task = 1
+    spec.merge_from(tf.DeviceSpec(device_type="CPU", task=2))
+    assert spec.to_string() == "/job:worker/task:2/device:CPU:*"
+    assert spec.parse_from_string("/job:ps/task:0") is spec
+    assert str(spec) == "/job:ps/task:0"
+    merged = spec.make_merged_spec(tf.DeviceSpec(task=3))
+    assert (str(merged), str(spec)) == ("/job:ps/task:3", "/job:ps/task:0")
+    assert str(spec.replace(job="other")) == "/job:other/task:0"
+    with tf.Graph().as_default(), tf.device(merged):
+        assert tf.constant(1).device == "/job:ps/task:3"
+    assert isinstance(tf.DeviceSpec.from_string("/cpu:0"), tf.DeviceSpec)
+
+
+def test_an_interactive_session_places_what_runs() -> None:
+    with tf.Graph().as_default():
+        with tf.device("/device:GPU:0"):
+            elsewhere = tf.constant(1.0)
+        session = tf.InteractiveSession()
+        assert tf.constant(2.0).eval() == 2.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match="GPU"):
+            elsewhere.eval()
+        session.close()
+
+
+def test_the_default_graph_is_reset_while_an_interactive_session_is_open() -> None:
+    tf.reset_default_graph()
+    session = tf.InteractiveSession()
+    tf.constant(1.0, name="before")
+    tf.reset_default_graph()
+    assert tf.constant(1.0).name == "Const:0"
+    session.close()
+
+
+def test_the_graph_of_a_session_tells_shapes_if_they_are_asked_for() -> None:
+    asked = tf.ConfigProto(graph_options=tf.GraphOptions(infer_shapes=True))
+    with tf.Graph().as_default():
+        tf.constant([1, 2])
+        plain, telling = tf.Session(), tf.Session(config=asked)
+        assert "_output_shapes" not in plain.graph_def.node[0].attr
+        assert "_output_shapes" in telling.graph_def.node[0].attr
+        plain.close()
+        telling.close()
+
+
+def test_a_graph_tells_the_scope_that_is_entered() -> None:
+    with tf.Graph().as_default() as graph:
+        assert graph.get_name_scope() == ""
+        with tf.name_scope("a"), tf.name_scope("b"):
+            assert graph.get_name_scope() == "a/b"

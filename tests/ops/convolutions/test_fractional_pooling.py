@@ -1,0 +1,78 @@
+"""Pools over regions that are drawn: which ones there can be; values for given regions are in the table."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.graph.graph import Graph
+from actorsession.ops import nn
+from tests.ops.interpreter import Program, Variables
+
+IMAGES = np.random.default_rng(9).normal(size=(1, 11, 17, 1)).astype(np.float32)
+RATIO = [1.0, 1.5, 2.4, 1.0]
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Any:
+    with Graph().as_default() as graph:
+        yield graph
+
+
+def drawn(made: Any, times: int) -> list[tuple[Any, ...]]:
+    """What comes out of so many steps."""
+    program = Program(list(made), variables=Variables())
+    return [tuple(program.run()) for _ in range(times)]
+
+
+@pytest.mark.parametrize("even", [False, True])
+def test_regions_differ_in_size_by_one_and_from_step_to_step(even: bool) -> None:
+    made = nn.fractional_max_pool(IMAGES, RATIO, pseudo_random=even)
+    assert made.output.shape.as_list() == [1, 7, 7, 1]
+    assert made.row_pooling_sequence.shape.as_list() == [8]
+    steps = drawn(made, 20)
+    for output, rows, columns in steps:
+        for starts, size in ((rows, 11), (columns, 17)):
+            assert (starts[0], starts[-1]) == (0, size)
+            assert set(np.diff(starts)) <= {size // 7, size // 7 + 1}
+        wanted = [
+            [IMAGES[0, a:b, c:d].max() for c, d in itertools.pairwise(columns)]
+            for a, b in itertools.pairwise(rows)
+        ]
+        np.testing.assert_array_equal(output[0, ..., 0], wanted)
+    assert len({tuple(rows.tolist()) for _, rows, _ in steps}) > 1
+
+
+def test_regions_stay_on_request() -> None:
+    made = nn.fractional_avg_pool(IMAGES, RATIO, deterministic=True, seed=3, seed2=4)
+    again = nn.fractional_avg_pool(IMAGES, RATIO, deterministic=True, seed=3, seed2=4)
+    other = nn.fractional_avg_pool(IMAGES, RATIO, deterministic=True)
+    found = [drawn(each, 3) for each in (made, again, other)]
+    for steps in found:
+        for step in steps[1:]:
+            for value, first in zip(step, steps[0], strict=True):
+                np.testing.assert_array_equal(value, first)
+    np.testing.assert_array_equal(found[0][0][0], found[1][0][0])
+
+
+@pytest.mark.parametrize(
+    ("ratio", "more", "message"),
+    [
+        ([1.0, 0.5, 1.0, 1.0], {}, "none smaller than 1"),
+        ([2.0, 1.0, 1.0, 1.0], {}, "pooling_ratio is"),
+        ([1.0, 2.0], {}, "pooling_ratio is"),
+        ([1.0, 12.0, 1.0, 1.0], {}, "is higher than the size of 11"),
+        (RATIO, {"seed": 1}, "should be 0 if deterministic is false"),
+    ],
+)
+def test_ratios_and_seeds_that_cannot_be_are_refused(ratio: Any, more: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        nn.fractional_max_pool(IMAGES, ratio, **more)
+
+
+def test_numbers_are_of_full_precision() -> None:
+    with pytest.raises(TypeError, match="takes float32, float64, int32 or int64"):
+        nn.fractional_max_pool(IMAGES.astype(np.float16), RATIO)

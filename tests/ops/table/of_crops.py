@@ -1,0 +1,279 @@
+"""Rows of the op types that cut and mark parts of images: crops, glimpses, drawn boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorsession.ops import image
+from actorsession.ops.build import make_one
+from actorsession.ops.elements.cast import cast
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+IMAGES = np.random.default_rng(3).normal(size=(2, 4, 5, 2)).astype(np.float32)
+BOXES = np.array(
+    [[0.1, 0.15, 0.8, 0.9], [0.9, 0.2, 0.15, 0.7], [-0.3, 0.4, 0.55, 1.4]], np.float32
+)  # fmt: skip
+WHICH = np.array([1, 0, 1], np.int32)
+SIZE = np.array([3, 4], np.int32)
+
+
+def _place(first: float, last: float, old: int, new: int, step: int) -> float:
+    """Where a pixel of a crop looks."""
+    if new == 1:
+        return 0.5 * (first + last) * (old - 1)
+    return first * (old - 1) + step * (last - first) * (old - 1) / (new - 1)
+
+
+def _seen(picture: Any, y: float, x: float, nearest: bool, beyond: float) -> Any:
+    height, width = picture.shape[:2]
+    if not (0 <= y <= height - 1 and 0 <= x <= width - 1):
+        return beyond
+    if nearest:
+        return picture[int(np.floor(y + 0.5)), int(np.floor(x + 0.5))]
+    top, left = int(np.floor(y)), int(np.floor(x))
+    bottom, right = int(np.ceil(y)), int(np.ceil(x))
+    above = picture[top, left] * (1 - x + left) + picture[top, right] * (x - left)
+    below = picture[bottom, left] * (1 - x + left) + picture[bottom, right] * (x - left)
+    return above * (1 - y + top) + below * (y - top)
+
+
+def _cropped(
+    images: Any, boxes: Any, which: Any, size: Any, nearest: bool = False, beyond: float = 0
+) -> Any:
+    """One pixel after another, in float64."""
+    rows, columns = size
+    out = np.zeros((len(boxes), rows, columns, images.shape[3]))
+    for n, (y1, x1, y2, x2) in enumerate(boxes.astype(np.float64).tolist()):
+        picture = images[which[n]].astype(np.float64)
+        for i, j in np.ndindex(rows, columns):
+            y = _place(y1, y2, picture.shape[0], rows, i)
+            x = _place(x1, x2, picture.shape[1], columns, j)
+            out[n, i, j] = _seen(picture, y, x, nearest, beyond)
+    return out
+
+
+def _crops(nearest: bool = False, beyond: float = 0) -> Callable[..., Any]:
+    def numpy(images: Any, boxes: Any, which: Any, size: Any) -> Any:
+        return _cropped(images, boxes, which, size, nearest, beyond).astype(np.float32)
+
+    return numpy
+
+
+def _back_to_image(nearest: bool) -> Callable[..., Any]:
+    """What each pixel changes of the weighted sum of all crops, tried one by one."""
+
+    def numpy(grads: Any, boxes: Any, which: Any, size: Any) -> Any:
+        out = np.zeros(size)
+        for place in np.ndindex(*size.tolist()):
+            one = np.zeros(size)
+            one[place] = 1
+            out[place] = (grads * _cropped(one, boxes, which, grads.shape[1:3], nearest)).sum()
+        return out.astype(np.float32)
+
+    return numpy
+
+
+def _back_to_boxes(grads: Any, images: Any, boxes: Any, which: Any) -> Any:
+    """By central differences."""
+    wide = boxes.astype(np.float64)
+    out = np.zeros(boxes.shape)
+    for place in np.ndindex(*boxes.shape):
+        moved = np.zeros(boxes.shape)
+        moved[place] = 1e-6
+        above, below = (
+            (grads * _cropped(images, wide + sign * moved, which, grads.shape[1:3])).sum()
+            for sign in (1, -1)
+        )
+        out[place] = (above - below) / 2e-6
+    return out.astype(np.float32)
+
+
+REFUSED = [
+    Fault(inputs=(IMAGES[0], BOXES, WHICH, SIZE), match="rank 4", static="rank 4"),
+    Fault(inputs=(IMAGES, BOXES[:, :3], WHICH, SIZE), match="shape", static="shape"),
+    Fault(inputs=(IMAGES, BOXES, WHICH[:2], SIZE), match="shape", static="shape"),
+    Fault(inputs=(IMAGES[:, :0], BOXES, WHICH, SIZE), match="pixels"),
+    Fault(inputs=(IMAGES, BOXES, WHICH, 0 * SIZE), match="positive"),
+]
+CROPS = [
+    Row(
+        op="CropAndResize",
+        build=lambda x, boxes, which, size, m=method, v=value: image.crop_and_resize(
+            x, boxes, which, size, m, v
+        ),
+        numpy=_crops(method == "nearest", value),
+        inputs=[
+            (IMAGES, BOXES, WHICH, SIZE),
+            (IMAGES, BOXES, WHICH, np.array([1, 1], np.int32)),
+            (IMAGES, BOXES[:0], WHICH[:0], SIZE),
+            (IMAGES[..., :0], BOXES, WHICH, SIZE),
+            ((IMAGES * 50).astype(np.int16), BOXES, WHICH, SIZE),
+            (np.where(IMAGES > 1, np.nan, IMAGES), BOXES, WHICH, SIZE),
+        ],
+        label=method,
+        exact=False,
+        faults=REFUSED,
+    )
+    for method, value in (("bilinear", 0.0), ("nearest", -2.0))
+]
+# The op computes in float32, so that differences have to be large; boxes far from where places are whole.
+CROPS.append(
+    Row(
+        op="CropAndResize",
+        build=lambda x, boxes: cast(
+            image.crop_and_resize(x, cast(boxes, np.float32), WHICH, SIZE), np.float64
+        ),
+        numpy=lambda x, boxes: _crops()(x, boxes, WHICH, SIZE).astype(np.float64),
+        inputs=[(IMAGES, BOXES)],
+        smooth=[(IMAGES, BOXES)],
+        wrt=[0],
+        label="by-image",
+        exact=False,
+        step=1.0,
+    )
+)
+
+GRADS = np.random.default_rng(5).normal(size=(3, 3, 4, 2)).astype(np.float32)
+SHAPE = np.array(IMAGES.shape, np.int32)
+CROPS += [
+    Row(
+        op="CropAndResizeGradImage",
+        build=lambda *x, m=method: make_one(
+            "CropAndResizeGradImage", list(x), {"T": np.float32, "method": m}
+        ),
+        numpy=_back_to_image(method == "nearest"),
+        inputs=[(GRADS, BOXES, WHICH, SHAPE), (GRADS[:, :1, :1], BOXES, WHICH, SHAPE)],
+        no_gradient="TensorFlow has registered none",
+        label=method,
+        exact=False,
+        faults=[
+            Fault(inputs=(GRADS, BOXES[:, :2], WHICH, SHAPE), match="shape", static="shape"),
+            Fault(inputs=(GRADS[..., :1], BOXES, WHICH, SHAPE), match="last as of the gradient"),
+        ],
+    )
+    for method in ("bilinear", "nearest")
+]
+CROPS.append(
+    Row(
+        op="CropAndResizeGradBoxes",
+        build=lambda *x: make_one("CropAndResizeGradBoxes", list(x)),
+        numpy=_back_to_boxes,
+        inputs=[
+            (GRADS, IMAGES, BOXES, WHICH),
+            (GRADS[:, :1, :1], IMAGES, BOXES, WHICH),
+            (GRADS[:0], IMAGES, BOXES[:0], WHICH[:0]),
+        ],
+        no_gradient="TensorFlow has registered none",
+        exact=False,
+        rtol=1e-4,
+        faults=[
+            Fault(inputs=(GRADS[:2], IMAGES, BOXES, WHICH), match="the boxes and channels"),
+            Fault(inputs=(GRADS, IMAGES[0], BOXES, WHICH), match="rank 4", static="rank 4"),
+        ],
+    )
+)
+
+
+def _marked(*inputs: Any) -> Any:
+    """What TensorFlow 2.21 makes of one box on a picture without colours."""
+    images, out = inputs[0], inputs[0].copy()
+    height, width = images.shape[1:3]
+    colours = inputs[2] if len(inputs) > 2 else np.array([[1, 1, 0], [0, 0, 1]], np.float32)
+    for b, n in np.ndindex(*inputs[1].shape[:2]):
+        scaled = inputs[1][b, n] * np.array([height - 1, width - 1] * 2, np.float32)
+        top, left, bottom, right = (int(v) for v in scaled)
+        for i, j in np.ndindex(height, width):
+            inside = top <= i <= bottom and left <= j <= right
+            if inside and (i in (top, bottom) or j in (left, right)):
+                out[b, i, j] = colours[n % len(colours)][: images.shape[3]]
+    return out
+
+
+PICTURES = np.full((2, 5, 7, 3), 0.25, np.float32)
+MARKS = np.array(
+    [[[0, 0, 1, 1], [0.3, 0.4, 0.8, 2]], [[-1, 0.2, 0.5, 0.9], [0.9, 0.1, 0.2, 0.5]]], np.float32
+)  # fmt: skip
+DRAWN_FAULTS = [
+    Fault(inputs=(PICTURES[..., :2], MARKS), match="channels", static="channels"),
+    Fault(inputs=(PICTURES[0], MARKS), match="rank 4", static="rank 4"),
+    Fault(inputs=(PICTURES, MARKS[:1]), match="boxes", static="boxes"),
+    Fault(inputs=(PICTURES, MARKS[0]), match="boxes", static="boxes"),
+]
+DRAWN = [
+    Row(
+        op="DrawBoundingBoxes",
+        build=image.draw_bounding_boxes,
+        numpy=_marked,
+        inputs=[
+            (PICTURES, MARKS),
+            (PICTURES.astype(np.float16), MARKS),
+            (PICTURES, MARKS[:, :0]),
+            (PICTURES[:, :, :0], MARKS),
+            (PICTURES, MARKS + 5),
+        ],
+        no_gradient="TensorFlow marks it so",
+        faults=DRAWN_FAULTS,
+    ),
+    Row(
+        op="DrawBoundingBoxesV2",
+        build=lambda x, boxes, colours: image.draw_bounding_boxes(x, boxes, colors=colours),
+        numpy=_marked,
+        inputs=[
+            (PICTURES[..., :c], MARKS, np.array([[0.5, 1, 2], [3, 4, 5]], np.float32))
+            for c in (1, 3)
+        ],
+        no_gradient="TensorFlow has registered none",
+        faults=[
+            Fault(inputs=(PICTURES, MARKS, MARKS[0, :, :2]), match="colours"),
+            Fault(inputs=(PICTURES, MARKS, MARKS[0, 0]), match="rank 2", static="rank 2"),
+        ],
+    ),
+]
+
+
+def _glimpse(centered: bool, normalized: bool, *rows: list[list[float]]) -> Row:
+    """What TensorFlow 2.21 shows of a picture of 0 to 29, beyond which there is nothing."""
+    attrs = {
+        "centered": centered, "normalized": normalized, "noise": "zero", "uniform_noise": False,
+    }  # fmt: skip
+    offsets = np.array([[0, 0], [0.3, -0.2], [1, 1], [2, 3], [-0.9, 0.5]], np.float32)
+    pictures = np.tile(np.arange(30, dtype=np.float32).reshape(1, 5, 6, 1), (len(rows), 1, 1, 1))
+    size = np.array([2, 3], np.int32)
+    return Row(
+        op="ExtractGlimpse",
+        build=lambda *x: make_one("ExtractGlimpse", list(x), attrs),
+        numpy=lambda *_: np.array(rows, np.float32)[..., np.newaxis],
+        inputs=[(pictures, size, offsets[: len(rows)])],
+        no_gradient="TensorFlow marks it so",
+        label=f"centered-{centered}-normalized-{normalized}",
+        faults=[
+            Fault(inputs=(pictures[0], size, offsets[:1]), match="rank 4", static="rank 4"),
+            Fault(inputs=(pictures, size, offsets[:1]), match="offsets", static="offsets"),
+            Fault(inputs=(pictures, -size, offsets), match="at least 0"),
+        ],
+    )
+
+
+NONE = [0.0, 0.0, 0.0]
+GLIMPSES = [
+    _glimpse(
+        True, True, [[7, 8, 9], [13, 14, 15]], [[12, 13, 14], [18, 19, 20]], [[28, 29, 0], NONE],
+        [NONE, NONE], [[3, 4, 5], [9, 10, 11]],
+    ),
+    _glimpse(
+        True, False, [[7, 8, 9], [13, 14, 15]], [[7, 8, 9], [13, 14, 15]],
+        [[14, 15, 16], [20, 21, 22]], [[15, 16, 17], [21, 22, 23]], [[7, 8, 9], [13, 14, 15]],
+    ),
+    _glimpse(False, True, [NONE, [0, 0, 1]], [NONE, [0, 0, 6]], [[28, 29, 0], NONE], [NONE, NONE]),
+    _glimpse(
+        False, False, [NONE, [0, 0, 1]], [[0, 0, 1], [0, 6, 7]], [[0, 1, 2], [6, 7, 8]],
+        [[7, 8, 9], [13, 14, 15]],
+    ),
+]  # fmt: skip
+
+ROWS = [*CROPS, *DRAWN, *GLIMPSES]

@@ -1,0 +1,142 @@
+"""Rows of pools over regions of different sizes; where they are drawn, the ratio leaves no choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.ops import nn
+from actorsession.ops.build import make_one
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+IMAGES = np.random.default_rng(8).normal(size=(2, 4, 6, 2)).astype(np.float32)
+HALVES = [1.0, 2.0, 3.0, 1.0]
+ROWS_OF, COLUMNS_OF = np.array([0, 2, 4], np.int64), np.array([0, 3, 6], np.int64)
+BY_HAND = np.array([[0, 0, 1, 1], [5, 5, 2, 0], [5, 1, 1, 3]], np.float32).reshape(1, 3, 4, 1)
+FLOW = np.array([[1, 2], [3, 4]], np.float32).reshape(1, 2, 2, 1)
+SPLIT, HALVED = np.array([0, 1, 3], np.int64), np.array([0, 2, 4], np.int64)
+
+
+def _regions(x: Any, rows: Any, columns: Any, overlapping: bool) -> Any:
+    """The numbers of each region."""
+    for i, j in np.ndindex(len(rows) - 1, len(columns) - 1):
+        bottom, right = rows[i + 1] + overlapping, columns[j + 1] + overlapping
+        yield i, j, x[:, rows[i] : bottom, columns[j] : right]
+
+
+def _pooled(kind: str, overlapping: bool) -> Any:
+    def numpy(x: Any) -> list[Any]:
+        out = np.zeros((len(x), 2, 2, x.shape[3]), x.dtype)
+        for i, j, block in _regions(x, ROWS_OF, COLUMNS_OF, overlapping):
+            found = block.max((1, 2)) if kind == "Max" else np.trunc(block.mean((1, 2)))
+            if kind == "Avg" and x.dtype.kind == "f":
+                found = block.mean((1, 2))
+            out[:, i, j] = found
+        return [out, ROWS_OF, COLUMNS_OF]
+
+    return numpy
+
+
+def _drawn(kind: str, overlapping: bool) -> Row:
+    function = getattr(nn, f"fractional_{kind.lower()}_pool")
+    return Row(
+        op=f"Fractional{kind}Pool",
+        build=lambda x: list(function(x, HALVES, overlapping=overlapping)),
+        numpy=_pooled(kind, overlapping),
+        inputs=[
+            (IMAGES,), (IMAGES.astype(np.float64),), ((IMAGES * 99).astype(np.int32),), (IMAGES[:0],),
+        ],
+        label=f"{overlapping}",
+        exact=False,
+        faults=[
+            Fault(inputs=(IMAGES[0],), match="rank 4", static="rank 4"),
+            Fault(inputs=(IMAGES[:, :1],), match="at least 2.0 rows", static="is higher"),
+        ],
+    )  # fmt: skip
+
+
+def _smooth(kind: str, overlapping: bool) -> Row:
+    function = getattr(nn, f"fractional_{kind.lower()}_pool")
+    return Row(
+        op=f"Fractional{kind}Pool",
+        build=lambda x: function(x, HALVES, overlapping=overlapping).output,
+        numpy=lambda x: _pooled(kind, overlapping)(x)[0],
+        inputs=[(IMAGES,)],
+        smooth=[(IMAGES,)],
+        label=f"{overlapping}-smooth",
+        exact=False,
+    )
+
+
+def _largest_back(overlapping: bool) -> Any:
+    def numpy(x: Any, pooled: Any, grad: Any, rows: Any, columns: Any) -> Any:
+        out = np.zeros_like(x)
+        for i, j, block in _regions(x, rows, columns, overlapping):
+            for b, c in np.ndindex(len(x), x.shape[3]):
+                row, column = np.unravel_index(block[b, ..., c].argmax(), block.shape[1:3])
+                out[b, rows[i] + row, columns[j] + column, c] += grad[b, i, j, c]
+        return out
+
+    return numpy
+
+
+def _means_back(overlapping: bool) -> Any:
+    def numpy(size: Any, grad: Any, rows: Any, columns: Any) -> Any:
+        out = np.zeros(size)
+        for i, j, block in _regions(out, rows, columns, overlapping):
+            block += grad[:, i : i + 1, j : j + 1] / (block.shape[1] * block.shape[2])
+        return out.astype(grad.dtype)
+
+    return numpy
+
+
+NONE = "TensorFlow has registered none"
+SHAPE = np.array(BY_HAND.shape, np.int64)
+BACK = [
+    row
+    for overlapping in (False, True)
+    for row in (
+        Row(
+            op="FractionalMaxPoolGrad",
+            build=lambda *x, o=overlapping: make_one(
+                "FractionalMaxPoolGrad", list(x), {"overlapping": o}
+            ),
+            numpy=_largest_back(overlapping),
+            inputs=[
+                (BY_HAND, FLOW, FLOW, SPLIT, HALVED),
+                (IMAGES, IMAGES[:, :2, :2], IMAGES[:, 2:, 2:4], ROWS_OF, COLUMNS_OF),
+            ],
+            label=f"{overlapping}",
+            no_gradient=NONE,
+            faults=[
+                Fault(inputs=(BY_HAND, FLOW, FLOW, SPLIT + 1, HALVED), match="regions go from 0"),
+                Fault(
+                    inputs=(BY_HAND, FLOW, FLOW[:, :1], SPLIT, HALVED), match="regions go from 0"
+                ),
+            ],
+        ),
+        Row(
+            op="FractionalAvgPoolGrad",
+            build=lambda *x, o=overlapping: make_one(
+                "FractionalAvgPoolGrad", list(x), {"overlapping": o}
+            ),
+            numpy=_means_back(overlapping),
+            inputs=[(SHAPE, FLOW, SPLIT, HALVED), (SHAPE, FLOW.astype(np.float64), SPLIT, HALVED)],
+            label=f"{overlapping}",
+            no_gradient=NONE,
+            exact=False,
+            faults=[
+                Fault(inputs=(SHAPE, FLOW, SPLIT[::-1].copy(), HALVED), match="regions go from 0"),
+                Fault(inputs=(SHAPE[:3], FLOW, SPLIT, HALVED), match="regions go from 0"),
+            ],
+        ),
+    )
+]
+
+ROWS = [
+    *(make_row(kind, o) for kind in ("Max", "Avg") for o in (False, True) for make_row in (_drawn, _smooth)),
+    *BACK,
+]  # fmt: skip

@@ -1,0 +1,205 @@
+"""Rows of fake quantisation, and of places as coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import actorsession.ops as acts
+from actorsession.ops.elements.cast import cast
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+MARKED = "TensorFlow marks it so"
+X = np.array([-0.3, -0.1, 0, 0.04, 0.1, 0.37, 1.6, 63.75, 100], np.float32)
+LOW, HIGH = np.float32(-0.1), np.float32(63.65)
+
+
+def _range(low: Any, high: Any, bits: int, narrow: bool) -> tuple[Any, Any, Any]:
+    """The ends of a range and its step, moved so that 0 is a step."""
+    least, most = int(narrow), 2**bits - 1
+    step = (high - low) / (most - least)
+    zero = np.clip(np.floor(least - low / step + 0.5), least, most)
+    return (least - zero) * step, (most - zero) * step, step
+
+
+def _near(x: Any, low: Any, high: Any, bits: int = 8, narrow: bool = False) -> Any:
+    """To the nearest step, which is a multiple of it."""
+    first, last, step = _range(np.float64(low), np.float64(high), bits, narrow)
+    with np.errstate(invalid="ignore"):
+        found = np.floor(np.clip(x.astype(np.float64), first, last) / step + 0.5) * step
+    return found.astype(np.float32)
+
+
+def _flow(grad: Any, x: Any, low: Any, high: Any, axes: Any = None) -> list[Any]:
+    first, last, _ = _range(np.float64(low), np.float64(high), 8, False)
+    inside = (x >= first) & (x <= last)
+    return [
+        (grad * inside).astype(np.float32),
+        np.asarray((grad * (x < first)).sum(axes), np.float32),
+        np.asarray((grad * (x > last)).sum(axes), np.float32),
+    ]
+
+
+SPREAD = np.array([-7.3, -2.1, 0.2, 1.3, 5.2, -20.0, 30.0], np.float64)
+SIXTEENTHS = (-8.0, -8.0 + 255 / 16)
+COLUMNS = np.stack([X, 2 * X], 1)
+LOWS, HIGHS = np.array([-0.1, -6], np.float32), np.array([6, 20], np.float32)
+GRADS = np.linspace(-1, 2, X.size, dtype=np.float32)
+
+
+def _smooth(function: Any, *ends: Any) -> Any:
+    """In float64 outside, for differences as wide as several steps."""
+    return lambda x, *_: cast(function(cast(x, np.float32), *ends), np.float64)
+
+
+QUANTISED = [
+    *[
+        Row(
+            op="FakeQuantWithMinMaxArgs",
+            build=lambda x, a=arguments: acts.fake_quant_with_min_max_args(x, *a),
+            numpy=lambda x, a=arguments: _near(x, *a),
+            inputs=[(X,), (X[:0],), (X[3],), (np.array([np.nan, np.inf, -np.inf], np.float32),)],
+            label="-".join(map(str, arguments)),
+            exact=False,
+        )
+        for arguments in (
+            (-6, 6),
+            (-0.1, 63.65),
+            (1, 6),
+            (-6, -1),
+            (-6, 6, 4, True),
+            (0, 63.75, 16),
+        )
+    ],
+    Row(
+        op="FakeQuantWithMinMaxArgs",
+        build=_smooth(acts.fake_quant_with_min_max_args, *SIXTEENTHS),
+        numpy=lambda x: _near(x, *SIXTEENTHS).astype(np.float64),
+        inputs=[(SPREAD,)],
+        smooth=[(SPREAD,)],
+        step=0.25,
+        label="smooth",
+    ),
+    Row(
+        op="FakeQuantWithMinMaxArgsGradient",
+        build=acts.fake_quant_with_min_max_args_gradient,
+        numpy=lambda grad, x: _flow(grad, x, -6, 6)[0],
+        inputs=[(GRADS, X), (GRADS[0], X[0]), (GRADS[:0], X[:0])],
+        no_gradient=MARKED,
+        faults=[
+            Fault(inputs=(GRADS[:2], X), match="gradients have shape", static="gradients have")
+        ],
+    ),
+    Row(
+        op="FakeQuantWithMinMaxVars",
+        build=acts.fake_quant_with_min_max_vars,
+        numpy=lambda x, low, high: _near(x, low, high) if low or high else 0 * x,
+        inputs=[(X, LOW, HIGH), (X, np.float32(1), np.float32(6)), (X, 0 * LOW, 0 * LOW)],
+        exact=False,
+        faults=[
+            Fault(inputs=(X, LOWS, HIGHS), match="min and max have", static="min and max have")
+        ],
+    ),
+    Row(
+        op="FakeQuantWithMinMaxVars",
+        build=_smooth(acts.fake_quant_with_min_max_vars, *SIXTEENTHS),
+        numpy=lambda x: _near(x, *SIXTEENTHS).astype(np.float64),
+        inputs=[(SPREAD,)],
+        smooth=[(SPREAD,)],
+        step=0.25,
+        label="smooth",
+    ),
+    Row(
+        op="FakeQuantWithMinMaxVarsGradient",
+        build=lambda *x: list(acts.fake_quant_with_min_max_vars_gradient(*x)),
+        numpy=lambda grad, x, low, high: (
+            _flow(grad, x, low, high) if low or high else [grad, np.float32(0), np.float32(0)]
+        ),
+        inputs=[
+            (GRADS, X, LOW, HIGH),
+            (GRADS, X, np.float32(-6), np.float32(-1)),
+            (GRADS, X, 0 * LOW, 0 * LOW),
+            (GRADS[0], X[0], LOW, HIGH),
+        ],
+        no_gradient=MARKED,
+        exact=False,
+        faults=[
+            Fault(
+                inputs=(GRADS[:2], X, LOW, HIGH), match="gradients have", static="gradients have"
+            ),
+            Fault(
+                inputs=(GRADS, X, LOWS, HIGHS), match="min and max have", static="min and max have"
+            ),
+        ],
+    ),
+    Row(
+        op="FakeQuantWithMinMaxVarsPerChannel",
+        build=acts.fake_quant_with_min_max_vars_per_channel,
+        numpy=lambda x, low, high: _near(x, low, high),
+        inputs=[(COLUMNS, LOWS, HIGHS), (COLUMNS[0], LOWS, HIGHS), (COLUMNS[:0], LOWS, HIGHS)],
+        exact=False,
+        faults=[
+            Fault(
+                inputs=(COLUMNS, LOWS[:1], HIGHS), match="min and max have", static="min and max"
+            ),
+            Fault(inputs=(X[0], LOWS, HIGHS), match="min and max have", static="last axis"),
+        ],
+    ),
+    Row(
+        op="FakeQuantWithMinMaxVarsPerChannel",
+        build=_smooth(
+            acts.fake_quant_with_min_max_vars_per_channel,
+            *(np.full(7, end, np.float32) for end in SIXTEENTHS),
+        ),
+        numpy=lambda x: _near(x, *SIXTEENTHS).astype(np.float64),
+        inputs=[(SPREAD,)],
+        smooth=[(SPREAD,)],
+        step=0.25,
+        label="smooth",
+    ),
+    Row(
+        op="FakeQuantWithMinMaxVarsPerChannelGradient",
+        build=lambda *x: list(acts.fake_quant_with_min_max_vars_per_channel_gradient(*x)),
+        numpy=lambda grad, x, low, high: _flow(grad, x, low, high, tuple(range(x.ndim - 1))),
+        inputs=[
+            (np.stack([GRADS, 2 * GRADS], 1), COLUMNS, LOWS, HIGHS),
+            (GRADS[:2], COLUMNS[0], LOWS, HIGHS),
+        ],
+        no_gradient=MARKED,
+        exact=False,
+        faults=[
+            Fault(
+                inputs=(COLUMNS[:2], COLUMNS, LOWS, HIGHS),
+                match="gradients have",
+                static="gradients have",
+            )
+        ],
+    ),
+]
+
+DIMS = np.array([3, 4, 2], np.int32)
+UNRAVELLED = Row(
+    op="UnravelIndex",
+    build=acts.unravel_index,
+    numpy=lambda places, dims: np.array(np.unravel_index(places, tuple(dims)), places.dtype),
+    inputs=[
+        (np.array([0, 5, 23], np.int32), DIMS),
+        (np.int64(7), DIMS.astype(np.int64)),
+        (np.zeros(0, np.int32), DIMS),
+    ],
+    no_gradient="integers; TensorFlow has registered none",
+    faults=[
+        Fault(inputs=(np.array([24], np.int32), DIMS), match="out of bound"),
+        Fault(inputs=(np.array([-1], np.int32), DIMS), match="out of bound"),
+        Fault(
+            inputs=(np.array([[1]], np.int32), DIMS), match="scalar or a vector", static="a vector"
+        ),
+        Fault(inputs=(np.array([1], np.int32), DIMS[0]), match="a vector", static="rank 1"),
+        Fault(inputs=(np.array([0], np.int32), 0 * DIMS), match="dims are above 0"),
+    ],
+)
+
+ROWS = [*QUANTISED, UNRAVELLED]

@@ -1,0 +1,331 @@
+"""Rows of the op types about sets and pieces of sparse tensors, against Python's sets and dense arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import actorsession.ops as acts
+from actorsession.graph.dtypes import as_dtype
+from actorsession.ops import sets
+from actorsession.ops.build import make
+from actorsession.ops.parsing.serialized import written
+from actorsession.ops.sparse_tensors.basics import SparseTensor
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+MARKED = "integers; TensorFlow marks it so"
+NONE = "TensorFlow has none that works"
+
+
+def _sparse(dense: Any) -> tuple[Any, Any, Any]:
+    """The parts of a sparse tensor of all that is not zero."""
+    places = np.argwhere(dense)
+    return places.astype(np.int64), dense[tuple(places.T)], np.array(dense.shape, np.int64)
+
+
+def _parts(made: SparseTensor) -> list[Any]:
+    return [made.indices, made.values, made.dense_shape]
+
+
+# -- sets ------------------------------------------------------------------------------------------
+
+FIRST = np.array([[[1, 2, 3], [4, 4, 1]], [[7, 8, 9], [0, 0, 0]]], np.int64)
+SECOND = np.array([[[3, 9], [4, 5]], [[1, 2], [0, 6]]], np.int64)
+WORDS = np.array([["a", "b"], ["c", "c"]], object).astype(bytes).astype(object)
+OTHERS = np.array([["b"], ["c"]], object).astype(bytes).astype(object)
+COMBINED: dict[str, Callable[[set[Any], set[Any]], set[Any]]] = {
+    "union": set.union, "intersection": set.intersection, "a-b": set.difference,
+    "b-a": lambda a, b: b - a,
+}  # fmt: skip
+
+
+def _rows(values: Any) -> list[set[Any]]:
+    return [set(values[place].tolist()) for place in np.ndindex(values.shape[:-1])]
+
+
+def _sparse_rows(places: Any, values: Any, shape: Any) -> list[set[Any]]:
+    outer = tuple(shape[:-1].tolist())
+    found: list[set[Any]] = [set() for _ in range(int(np.prod(outer)))]
+    for place, value in zip(places, values.tolist(), strict=True):
+        found[int(np.ravel_multi_index(tuple(place[:-1]), outer))].add(value)
+    return found
+
+
+def _as_parts(rows: list[set[Any]], outer: tuple[int, ...], dtype: Any) -> list[Any]:
+    places, values = [], []
+    for number, row in enumerate(rows):
+        for i, value in enumerate(sorted(row)):
+            places.append([*np.unravel_index(number, outer), i])
+            values.append(value)
+    size = max(map(len, rows), default=0)
+    return [
+        np.array(places, np.int64).reshape(-1, len(outer) + 1),
+        np.array(values, dtype),
+        np.array([*outer, size], np.int64),
+    ]
+
+
+def _set_rows(operation: str) -> list[Row]:
+    combine = COMBINED[operation]
+
+    def function(a: Any, b: Any) -> list[Any]:
+        if operation in ("a-b", "b-a"):
+            return _parts(sets.difference(a, b, aminusb=operation == "a-b"))
+        return _parts(getattr(sets, operation)(a, b))
+
+    def numpy(first: list[set[Any]], second: list[set[Any]], outer: Any, dtype: Any) -> list[Any]:
+        rows = [combine(a, b) for a, b in zip(first, second, strict=True)]
+        return _as_parts(rows, tuple(outer), dtype)
+
+    a, b = _sparse(FIRST), _sparse(SECOND)
+    small = tuple(x.astype(np.int16) for x in (FIRST, SECOND))
+    return [
+        Row(
+            op="DenseToDenseSetOperation", build=function,
+            numpy=lambda x, y: numpy(_rows(x), _rows(y), x.shape[:-1], x.dtype),
+            inputs=[
+                (FIRST, SECOND), small, (FIRST, SECOND[..., :0]), (WORDS, OTHERS), (FIRST[:0], SECOND[:0]),
+            ],
+            label=operation, no_gradient=MARKED,
+            faults=[
+                Fault(inputs=(FIRST, SECOND[:1]), match="same axes", static="same axes"),
+                Fault(inputs=(FIRST[0, 0], SECOND[0, 0]), match="two axes", static="two axes"),
+            ],
+        ),
+        Row(
+            op="DenseToSparseSetOperation", build=lambda x, *y: function(x, SparseTensor(*y)),
+            numpy=lambda x, *y: numpy(_rows(x), _sparse_rows(*y), x.shape[:-1], x.dtype),
+            inputs=[(FIRST, *b), (WORDS, *_sparse(OTHERS))],
+            label=operation, no_gradient=MARKED,
+            faults=[Fault(inputs=(FIRST, b[0][::-1], b[1], b[2]), match="out of order")],
+        ),
+        Row(
+            op="DenseToSparseSetOperation", build=lambda y, *x: function(SparseTensor(*x), y),
+            numpy=lambda y, *x: numpy(_sparse_rows(*x), _rows(y), y.shape[:-1], y.dtype),
+            inputs=[(SECOND, *a)], label=f"{operation}-turned", no_gradient=MARKED,
+        ),
+        Row(
+            op="SparseToSparseSetOperation",
+            build=lambda *x: function(SparseTensor(*x[:3]), SparseTensor(*x[3:])),
+            numpy=lambda *x: numpy(_sparse_rows(*x[:3]), _sparse_rows(*x[3:]), x[2][:-1], x[1].dtype),
+            inputs=[(*a, *b), (*_sparse(0 * FIRST), *b)],
+            label=operation, no_gradient=MARKED,
+            faults=[
+                Fault(inputs=(*a, b[0], b[1], b[2] + [1, 0, 0]), match="same axes"),
+                Fault(inputs=(*a, b[0][[0, 0]], b[1][:2], b[2]), match="is repeated"),
+                Fault(inputs=(*a, b[0] + 9, b[1], b[2]), match="out of bounds"),
+            ],
+        ),
+    ]  # fmt: skip
+
+
+SIZES = Row(
+    op="SetSize",
+    build=lambda *x: sets.size(SparseTensor(*x)),
+    numpy=lambda *x: np.array([len(row) for row in _sparse_rows(*x)], np.int32).reshape(x[2][:-1]),
+    inputs=[_sparse(FIRST), _sparse(SECOND[0]), _sparse(WORDS), _sparse(0 * FIRST)],
+    no_gradient=MARKED,
+    faults=[
+        Fault(
+            inputs=(np.zeros((1, 1), np.int64), np.ones(1, np.int64), np.ones(1, np.int64)),
+            match="two axes",
+            static="two axes",
+        ),
+        Fault(inputs=(_sparse(FIRST)[0][::-1].copy(), *_sparse(FIRST)[1:]), match="out of order"),
+    ],
+)
+
+# -- pieces ----------------------------------------------------------------------------------------
+
+NUMBERS = np.array([[1, 0, 2, 0, -3], [0, 4, 0, 0, 0], [0, 0, 0, 5, 6]], np.float32)
+MORE = np.array([[5, 0, 0, 0, -1], [0, 3, -2, 0, 0], [0, 7, 0, 0, 9]], np.float32)
+
+
+def _split(count: int, axis: int) -> Row:
+    def numpy(places: Any, values: Any, shape: Any) -> list[Any]:
+        dense = np.zeros(shape)
+        dense[tuple(places.T)] = values
+        pieces = [_sparse(piece) for piece in np.array_split(dense, count, axis)]
+        return [
+            piece[i].astype(values.dtype if i == 1 else np.int64)
+            for i in range(3)
+            for piece in pieces
+        ]
+
+    def build(*parts: Any) -> list[Any]:
+        made = acts.sparse_split(sp_input=SparseTensor(*parts), num_split=count, axis=axis)
+        return [_parts(piece)[i] for i in range(3) for piece in made]
+
+    return Row(
+        op="SparseSplit",
+        build=build,
+        numpy=numpy,
+        inputs=[_sparse(NUMBERS), _sparse(NUMBERS.astype(np.int64)), _sparse(0 * NUMBERS)],
+        label=f"{count}-{axis}",
+        no_gradient=NONE,
+        faults=[
+            Fault(
+                inputs=(*_sparse(NUMBERS)[:2], np.array([0, 0], np.int64)), match="out of bounds"
+            ),
+            Fault(inputs=_sparse(np.ones(3, np.float32)), match="axis", static="axis")
+            if axis == 1
+            else Fault(inputs=_sparse(NUMBERS[:1, :1]), match="num_split is between"),
+        ],
+    )
+
+
+def _reduced(kind: str, axis: Any, keepdims: bool) -> Row:
+    function = getattr(acts, f"sparse_reduce_{kind}_sparse")
+
+    def numpy(places: Any, values: Any, shape: Any) -> list[Any]:
+        fill = 0 if kind == "sum" else -np.inf
+        dense, there = np.full(shape, fill, np.float64), np.zeros(shape, bool)
+        dense[tuple(places.T)], there[tuple(places.T)] = values, True
+        axes = tuple(axis) if isinstance(axis, list) else axis
+        whole = getattr(dense, kind)(axis=axes, keepdims=keepdims)
+        kept = np.asarray(there.any(axis=axes, keepdims=keepdims))
+        found = np.argwhere(kept).astype(np.int64)
+        return [
+            found, np.asarray(whole)[kept].astype(values.dtype), np.array(kept.shape, np.int64)
+        ]  # fmt: skip
+
+    return Row(
+        op=f"SparseReduce{kind.title()}Sparse",
+        build=lambda *x: _parts(function(SparseTensor(*x), axis, keepdims)),
+        numpy=numpy,
+        inputs=[_sparse(NUMBERS), _sparse(NUMBERS.astype(np.int32)), _sparse(0 * NUMBERS)],
+        label=f"{axis}-{keepdims}".replace(" ", ""),
+        no_gradient=NONE,
+        faults=[
+            Fault(inputs=(*_sparse(NUMBERS)[:2], np.zeros(2, np.int64)), match="out of bounds")
+        ],
+    )
+
+
+def _extreme(kind: str) -> Row:
+    function = getattr(acts, f"sparse_{kind}imum")
+
+    def numpy(*parts: Any) -> list[Any]:
+        shape = parts[2]
+        both = np.zeros((2, *shape), parts[1].dtype)
+        there = np.zeros(shape, bool)
+        for i in (0, 1):
+            places, values = parts[3 * i : 3 * i + 2]
+            both[(i, *places.T)], there[tuple(places.T)] = values, True
+        found = np.argwhere(there).astype(np.int64)
+        return [found, getattr(both, kind)(axis=0)[there]]
+
+    a, b = _sparse(NUMBERS), _sparse(MORE)
+    return Row(
+        op=f"SparseSparse{kind.title()}imum",
+        build=lambda *x: _parts(function(SparseTensor(*x[:3]), SparseTensor(*x[3:])))[:2],
+        numpy=numpy,
+        inputs=[
+            (*a, *b),
+            (*_sparse(NUMBERS.astype(np.int32)), *_sparse(MORE.astype(np.int32))),
+            (*a, *_sparse(0 * MORE)),
+            (*_sparse(NUMBERS[0]), *_sparse(MORE[1])),
+        ],
+        no_gradient=NONE,
+        faults=[
+            Fault(inputs=(*a, b[0], b[1], b[2] + 1), match="not the same"),
+            Fault(inputs=(*a, b[0][:2], b[1], b[2]), match="need indices", static="do not fit"),
+        ],
+    )
+
+
+def _plain(*operands: Any) -> list[Any]:
+    """The op itself, with the axes as an operand."""
+    return list(make("SparseReduceSumSparse", list(operands), {"keep_dims": False}).outputs)
+
+
+BAD_AXES = Row(
+    op="SparseReduceSumSparse",
+    build=_plain,
+    numpy=lambda places, values, shape, axes: [
+        np.unique(places[:, :1], axis=0), np.array([0.0, 4.0, 11.0], np.float32), shape[:1]
+    ],
+    inputs=[(*_sparse(NUMBERS), np.array([1], np.int32))],
+    label="axes",
+    no_gradient=NONE,
+    faults=[Fault(inputs=(*_sparse(NUMBERS), np.array([2], np.int32)), match=r"not in \[-2, 2\)")],
+)  # fmt: skip
+
+# -- strings ---------------------------------------------------------------------------------------
+
+
+def _messages(*parts: Any) -> Any:
+    out = np.empty(3, object)
+    out[:] = [written(np.asarray(part), as_dtype(np.asarray(part).dtype)) for part in parts]
+    return out
+
+
+def _many(places: Any, values: Any, shape: Any) -> Any:
+    rows = []
+    for number in range(shape[0]):
+        kept = places[:, 0] == number
+        rows.append(_messages(places[kept, 1:], values[kept], shape[1:]))
+    return np.array(rows, object).reshape(-1, 3)
+
+
+STRINGS = _many(*_sparse(NUMBERS))
+SERIALISED = [
+    Row(
+        op="SerializeSparse",
+        build=lambda *x: acts.serialize_sparse(SparseTensor(*x)),
+        numpy=_messages,
+        inputs=[_sparse(NUMBERS), _sparse(FIRST), _sparse(0 * NUMBERS), _sparse(WORDS)],
+        no_gradient=NONE,
+        faults=[
+            Fault(inputs=(*_sparse(NUMBERS)[:2], np.zeros(2, np.int64)), match="out of bounds")
+        ],
+    ),
+    Row(
+        op="SerializeManySparse",
+        build=lambda *x: acts.serialize_many_sparse(SparseTensor(*x)),
+        numpy=_many,
+        inputs=[_sparse(NUMBERS), _sparse(FIRST), _sparse(0 * NUMBERS), _sparse(WORDS)],
+        no_gradient=NONE,
+        faults=[
+            Fault(inputs=_sparse(NUMBERS[0]), match="should be > 1"),
+            Fault(
+                inputs=(_sparse(NUMBERS)[0][::-1].copy(), *_sparse(NUMBERS)[1:]), match="in order"
+            ),
+        ],
+    ),
+    Row(
+        op="DeserializeManySparse",
+        build=lambda x: _parts(acts.deserialize_many_sparse(x, np.float32)),
+        numpy=lambda x: list(_sparse(NUMBERS[: len(x)])),
+        inputs=[(STRINGS,), (STRINGS[:1],)],
+        no_gradient=NONE,
+        faults=[
+            Fault(inputs=(STRINGS[:0],), match="many, 3"),
+            Fault(inputs=(STRINGS[0],), match="many, 3", static="many, 3"),
+            Fault(inputs=(_many(*_sparse(FIRST)),), match="no sparse tensor of float32"),
+            Fault(inputs=(STRINGS[:, [1, 1, 2]],), match="no sparse tensor of float32"),
+            Fault(
+                inputs=(np.stack([STRINGS[0], _messages(*_sparse(NUMBERS))]),), match="of one rank"
+            ),
+        ],
+    ),
+]
+
+ROWS = [
+    *SERIALISED,
+    *(row for operation in COMBINED for row in _set_rows(operation)),
+    SIZES,
+    *(_split(count, axis) for count, axis in ((2, 1), (5, 1), (3, 0), (2, 0), (1, 1), (3, -1))),
+    *(
+        _reduced(kind, axis, keepdims)
+        for kind in ("sum", "max")
+        for axis, keepdims in ((1, False), (1, True), (0, False), ([0, 1], False), (None, True))
+    ),
+    _extreme("min"),
+    _extreme("max"),
+    BAD_AXES,
+]

@@ -1,0 +1,206 @@
+"""Rows of Fourier transforms: numpy's, and their gradients by real and imaginary parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from actorsession.ops import signal
+from actorsession.ops.build import make_one
+from actorsession.ops.elements.complex_numbers import complex as complex_of
+from actorsession.ops.elements.complex_numbers import imag, real
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+_DRAWN = np.random.default_rng(7)
+REALS = _DRAWN.normal(size=(2, 3, 4, 5)).astype(np.float32)
+NUMBERS = (REALS + 1j * _DRAWN.normal(size=REALS.shape)).astype(np.complex64)
+
+
+def _parts(function: Callable[..., Any], known: Any = None) -> Callable[..., Any]:
+    """Of real and imaginary parts to those of the result, for derivatives by both."""
+    rest = () if known is None else (known,)
+
+    def build(*given: Any) -> Any:
+        value = given[0] if len(given) == 1 else complex_of(*given)
+        found = function(value, *rest)
+        return [real(found), imag(found)] if found.dtype.is_complex else found
+
+    return build
+
+
+def _parts_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
+    def numpy(*given: Any) -> Any:
+        found = function(given[0] if len(given) == 1 else given[0] + 1j * given[1])
+        return [found.real, found.imag] if found.dtype.kind == "c" else found
+
+    return numpy
+
+
+def _of_complex(rank: int, back: bool) -> list[Row]:
+    kind, end = ("IFFT" if back else "FFT"), "" if rank == 1 else f"{rank}D"
+    function = getattr(signal, f"{kind.lower()}{end.lower()}")
+    axes = tuple(range(-rank, 0))
+
+    def numpy(x: Any) -> Any:
+        if not x.size:
+            return x
+        return (np.fft.ifftn if back else np.fft.fftn)(x, axes=axes).astype(x.dtype)
+
+    wide = NUMBERS[0].astype(np.complex128)
+    least = wide[(0,) * (3 - rank)]
+    return [
+        Row(
+            op=f"{kind}{end}",
+            build=function,
+            numpy=numpy,
+            inputs=[
+                (NUMBERS,), (wide,), (least,), (NUMBERS[..., :0],), (NUMBERS[:0],), (NUMBERS[..., :1],),
+                (np.where(REALS > 2, np.nan, NUMBERS),),
+            ],
+            exact=False,
+            rtol=1e-4,
+            faults=[
+                Fault(
+                    inputs=(least[(0,)],), match="at least rank", static="at least rank"
+                )
+            ],
+        ),
+        Row(
+            op=f"{kind}{end}",
+            build=_parts(function),
+            numpy=_parts_numpy(numpy),
+            inputs=[(wide.real, wide.imag)],
+            smooth=[(wide.real[:2, :2, :3], wide.imag[:2, :2, :3])],
+            label="parts",
+            exact=False,
+        ),
+    ]  # fmt: skip
+
+
+def _lengths(rank: int, *length: int) -> Any:
+    return np.array(length[-rank:], np.int32)
+
+
+def _of_real(rank: int) -> list[Row]:
+    end = "" if rank == 1 else f"{rank}D"
+    function = getattr(signal, f"rfft{end.lower()}")
+    axes = tuple(range(-rank, 0))
+
+    def numpy(x: Any, length: Any = None) -> Any:
+        sizes = x.shape[-rank:] if length is None else tuple(length.tolist())
+        if not x.size or 0 in sizes:
+            last = sizes[-1] // 2 + 1 if sizes[-1] else 0
+            return np.zeros((*x.shape[:-rank], *sizes[:-1], last), np.complex64)
+        made = np.fft.rfftn(x, sizes, axes)
+        return made.astype(np.complex64 if x.dtype == np.float32 else np.complex128)
+
+    def plain(x: Any, length: Any) -> Any:
+        kind = np.complex64 if x.dtype.name == "float32" else np.complex128
+        return make_one(f"RFFT{end}", [x, length], {"Tcomplex": kind})
+
+    none = "TensorFlow has registered none" if rank == 3 else None
+    cut, longer = _lengths(rank, 2, 3, 3), _lengths(rank, 4, 4, 7)
+    rows = [
+        Row(
+            op=f"RFFT{end}", build=plain, numpy=numpy,
+            inputs=[
+                (REALS, cut), (REALS.astype(np.float64), cut), (REALS[..., :0], cut), (REALS, 0 * cut),
+                (REALS[:0], cut),
+            ],
+            no_gradient=none, label="length", exact=False, rtol=1e-4,
+            faults=[
+                Fault(inputs=(REALS, longer), match="at least"),
+                Fault(inputs=(REALS, -cut), match="at least 0"),
+                Fault(inputs=(REALS, np.ones(4, np.int32)), match="fft_length", static="fft_length"),
+                Fault(inputs=(REALS[(0,) * (5 - rank)], cut), match="at least rank", static="at least"),
+            ],
+        ),
+        Row(
+            op=f"RFFT{end}", build=function, numpy=numpy,
+            inputs=[(REALS,), (REALS.astype(np.float64),), (REALS[:, :, :0],), (REALS[0],)],
+            no_gradient=none, exact=False, rtol=1e-4,
+        ),
+        Row(
+            op=f"RFFT{end}", build=lambda x: function(x, longer), numpy=lambda x: numpy(x, longer),
+            inputs=[(REALS,)], no_gradient=none, label="longer", exact=False, rtol=1e-4,
+        ),
+    ]  # fmt: skip
+    some = REALS[0, :2, :3].astype(np.float64)
+    for what, length in (("all", None), ("cut", cut), ("more", longer)) if none is None else ():
+        rows.append(
+            Row(
+                op=f"RFFT{end}", build=_parts(function, length),
+                numpy=_parts_numpy(lambda x, length=length: numpy(x, length)), inputs=[(some,)],
+                smooth=[(some,), (some[..., :4],)], label=f"{what}-parts", exact=False,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _to_real(rank: int) -> list[Row]:
+    end = "" if rank == 1 else f"{rank}D"
+    function = getattr(signal, f"irfft{end.lower()}")
+    axes = tuple(range(-rank, 0))
+
+    def numpy(x: Any, length: Any = None) -> Any:
+        sizes = (*x.shape[-rank:-1], 2 * (x.shape[-1] - 1)) if length is None else length.tolist()
+        kind = np.float32 if x.dtype == np.complex64 else np.float64
+        if not x.size or 0 in sizes:
+            return np.zeros((*x.shape[:-rank], *sizes), kind)
+        return np.fft.irfftn(x, sizes, axes).astype(kind)
+
+    def plain(x: Any, length: Any) -> Any:
+        kind = np.float32 if x.dtype.name == "complex64" else np.float64
+        return make_one(f"IRFFT{end}", [x, length], {"Treal": kind})
+
+    none = "TensorFlow has registered none" if rank == 3 else None
+    odd, longer = _lengths(rank, 2, 3, 7), _lengths(rank, 4, 4, 11)
+    rows = [
+        Row(
+            op=f"IRFFT{end}", build=plain, numpy=numpy,
+            inputs=[
+                (NUMBERS, odd), (NUMBERS.astype(np.complex128), odd), (NUMBERS[:0], odd), (NUMBERS, 0 * odd),
+                (NUMBERS, odd + odd % 2),
+            ][: 5 if rank == 1 else 4],
+            no_gradient=none, label="length", exact=False, rtol=1e-4,
+            faults=[
+                Fault(inputs=(NUMBERS, longer), match="at least"),
+                Fault(inputs=(NUMBERS, np.ones(4, np.int32)), match="fft_length", static="fft_length"),
+            ],
+        ),
+        Row(
+            op=f"IRFFT{end}", build=function, numpy=numpy, inputs=[(NUMBERS,), (NUMBERS[..., :1],)],
+            no_gradient=none, exact=False, rtol=1e-4,
+        ),
+        Row(
+            op=f"IRFFT{end}", build=lambda x: function(x, longer), numpy=lambda x: numpy(
+                np.pad(x, [(0, 0)] * (4 - rank) + [(0, max(0, n - o)) for n, o in zip(
+                    [*longer.tolist()[:-1], 6], x.shape[-rank:], strict=True)]), longer
+            ),
+            inputs=[(NUMBERS,)], no_gradient=none, label="longer", exact=False, rtol=1e-4,
+        ),
+    ]  # fmt: skip
+    some = NUMBERS[0, :2, :3, :4].astype(np.complex128)
+    for what, length in (("all", None), ("odd", odd - odd % 7), ("cut", _lengths(rank, 1, 2, 5))):
+        if none is None and not (length is not None and 0 in length):
+            rows.append(
+                Row(
+                    op=f"IRFFT{end}", build=_parts(function, length),
+                    numpy=_parts_numpy(lambda x, length=length: numpy(x, length)),
+                    inputs=[(some.real, some.imag)], smooth=[(some.real, some.imag)],
+                    label=f"{what}-parts", exact=False,
+                )
+            )  # fmt: skip
+    return rows
+
+
+ROWS = [
+    row
+    for rank in (1, 2, 3)
+    for rows in (_of_complex(rank, False), _of_complex(rank, True), _of_real(rank), _to_real(rank))
+    for row in rows
+]

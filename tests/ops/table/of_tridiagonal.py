@@ -1,0 +1,94 @@
+"""Rows of matrices of three diagonals, against the whole matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from actorsession.ops import linalg
+from actorsession.ops.build import make_one
+from tests.ops.table.row import Fault, Row
+
+__all__ = ["ROWS"]
+
+DRAWN = np.random.default_rng(11)
+THREE = DRAWN.normal(size=(2, 3, 5))
+RIGHT = DRAWN.normal(size=(2, 5, 2))
+TURNS = THREE + 1j * DRAWN.normal(size=THREE.shape)
+# The first pivot is 0, so that rows have to be exchanged.
+STUCK = np.array([[2.0, 3, 0], [0, 6, 7], [0, 1, 2]])
+
+
+def _whole(diagonals: Any) -> Any:
+    n = diagonals.shape[-1]
+    out = np.zeros((*diagonals.shape[:-2], n, n), diagonals.dtype)
+    rows = np.arange(n)
+    out[..., rows, rows] = diagonals[..., 1, :]
+    out[..., rows[:-1], rows[1:]] = diagonals[..., 0, :-1]
+    out[..., rows[1:], rows[:-1]] = diagonals[..., 2, 1:]
+    return out
+
+
+def _solved(diagonals: Any, right: Any) -> Any:
+    wide = np.result_type(diagonals.dtype, np.float64)
+    if not right.size:
+        return right
+    return np.linalg.solve(_whole(diagonals.astype(wide)), right).astype(right.dtype)
+
+
+def _multiplied(above: Any, main: Any, below: Any, right: Any) -> Any:
+    return (_whole(np.concatenate([above, main, below], -2)) @ right).astype(right.dtype)
+
+
+def _parts(diagonals: Any) -> tuple[Any, Any, Any]:
+    return diagonals[..., :1, :], diagonals[..., 1:2, :], diagonals[..., 2:, :]
+
+
+PRODUCTS = Row(
+    op="TridiagonalMatMul",
+    build=lambda *x: make_one("TridiagonalMatMul", list(x)),
+    numpy=_multiplied,
+    inputs=[
+        (*_parts(THREE), RIGHT),
+        (*(part.astype(np.float32) for part in _parts(THREE)), RIGHT.astype(np.float32)),
+        (*_parts(TURNS), RIGHT * 1j),
+        (*_parts(THREE[0, :, :1]), RIGHT[0, :1]),
+        (*_parts(THREE[..., :0]), RIGHT[:, :0]),
+    ],
+    smooth=[(*_parts(THREE), RIGHT), (*_parts(THREE[0, :, :1]), RIGHT[0, :1])],
+    exact=False,
+    faults=[
+        Fault(
+            inputs=(*_parts(THREE), RIGHT[:, :3]), match="diagonals have", static="diagonals have"
+        ),
+        Fault(inputs=(*_parts(THREE), RIGHT[0, 0]), match="diagonals have", static="two axes"),
+    ],
+)
+
+SOLUTIONS = [
+    Row(
+        op="TridiagonalSolve",
+        build=lambda x, right, p=pivoting: linalg.tridiagonal_solve(x, right, partial_pivoting=p),
+        numpy=_solved,
+        inputs=[
+            (THREE, RIGHT),
+            (TURNS, RIGHT * 1j),
+            (THREE.astype(np.float32) + 4, RIGHT.astype(np.float32)),
+            (THREE[0, :, :1], RIGHT[0, :1]),
+            (THREE[..., :0], RIGHT[:, :0]),
+            (STUCK, RIGHT[0, :3]),
+        ][: 6 if pivoting else 5],
+        smooth=[(THREE, RIGHT), (THREE[0, :, :2], RIGHT[0, :2])],
+        label=f"{pivoting}",
+        exact=False,
+        rtol=1e-3,
+        faults=[
+            Fault(inputs=(THREE, RIGHT[:, :3]), match="diagonals have", static="diagonals have"),
+            Fault(inputs=(THREE[:1], RIGHT), match="diagonals have", static="diagonals have"),
+        ],
+    )
+    for pivoting in (True, False)
+]
+
+ROWS = [PRODUCTS, *SOLUTIONS]

@@ -1,0 +1,232 @@
+"""Results that are written over inputs, and sums that are formed bit by bit: only where nobody can tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from tests.plan.kit import Made, Step, call
+
+THREE = np.array([1, 2, 3], np.float32)
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return Graph()
+
+
+@pytest.fixture
+def x(graph: Graph) -> Tensor:
+    """A vector that is fed."""
+    with graph.as_default():
+        return ops.placeholder("float32", [3], name="x")
+
+
+def written_over(made: Made) -> list[str]:
+    """The lines that write to an array which is there already."""
+    return [line for line in made.source() if re.match(r"[oj]\d+\(", line)]
+
+
+def check(graph: Graph, y: Tensor, x: Tensor, expected: Any, *, over: int) -> Made:
+    """That ``y`` is as expected, is made with ``over`` results in place, and leaves what is fed alone."""
+    made, fed = Made(graph, [y], [x]), THREE.copy()
+    np.testing.assert_array_equal(made.run(fed)[0], expected)
+    np.testing.assert_array_equal(fed, THREE)
+    assert len(written_over(made)) == over
+    return made
+
+
+# -- over an input ---------------------------------------------------------------------------------
+
+
+def test_a_chain_works_in_the_one_array_that_its_first_op_makes(graph: Graph, x: Tensor) -> None:
+    with graph.as_default():
+        y = ops.tanh((x * 2.0 + x) / x)
+    made = check(graph, y, x, np.tanh(np.float32(3)), over=3)
+    assert made.source()[1:] == [
+        "v2 = (v0 * c1)", "o3(v2, v0, v2)", "o4(v2, v0, v2)", "del v0", "o5(v2, v2)", "return (v2, )",
+    ]  # fmt: skip
+
+
+def test_the_right_operand_can_be_written_over_as_well(graph: Graph, x: Tensor) -> None:
+    with graph.as_default():
+        y = x - ops.exp(x * 0.0)
+    check(graph, y, x, THREE - 1, over=2)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        pytest.param(lambda x: x + 1.0, id="what-is-fed"),
+        pytest.param(lambda x: ops.constant([1.0, 2.0, 3.0]) + x, id="a-constant"),
+        pytest.param(lambda x: ops.reshape(x, [3]) + 1.0, id="a-view"),
+        pytest.param(lambda x: ops.cast(x * 2.0 > 1.0, "float32"), id="another-dtype"),
+        pytest.param(lambda x: ops.reduce_sum(x, 0, keepdims=True) + x, id="a-smaller-one"),
+        pytest.param(lambda x: ops.reduce_sum(x) + 1.0, id="a-scalar"),
+        pytest.param(lambda x: ops.maximum(x * 2.0, x), id="an-op-that-wants-an-array-of-its-own"),
+    ],
+)
+def test_nothing_else_is_written_over(
+    graph: Graph, x: Tensor, build: Callable[[Tensor], Tensor]
+) -> None:
+    with graph.as_default():
+        y = build(x)
+    made = Made(graph, [y], [x])
+    assert written_over(made) == []
+    made.run(THREE)
+
+
+def test_what_others_read_stays_as_it_is(graph: Graph, x: Tensor) -> None:
+    with graph.as_default():
+        y = x * 2.0
+        first, second = y + 1.0, y + 2.0
+    made = Made(graph, [first, second], [x])
+    assert written_over(made) == []
+    assert [v.tolist() for v in made.run(THREE)] == [[3, 5, 7], [4, 6, 8]]
+
+
+def test_what_is_fetched_stays_as_it_is(graph: Graph, x: Tensor) -> None:
+    with graph.as_default():
+        y = x * 2.0
+        z = y + 1.0
+    made = Made(graph, [y, z], [x])
+    assert [v.tolist() for v in made.run(THREE)] == [[2, 4, 6], [3, 5, 7]]
+
+
+def test_a_value_that_is_read_twice_by_one_node_stays_as_it_is(graph: Graph, x: Tensor) -> None:
+    with graph.as_default():
+        y = x * 2.0
+        z = y * y
+    check(graph, z, x, 4 * THREE * THREE, over=0)
+
+
+def test_a_view_of_an_array_keeps_it_from_being_written_over(graph: Graph, x: Tensor) -> None:
+    y = call(graph, np.negative, x).outputs[0]
+    view = call(graph, lambda v: v[::-1], y, op="KitView").outputs[0]
+    with graph.as_default():
+        z = y + 1.0
+        both = view + z
+    check(graph, both, x, -THREE[::-1] - THREE + 1, over=1)  # z may be, y not
+
+
+def test_what_another_device_gets_stays_as_it_is(graph: Graph, x: Tensor) -> None:
+    with graph.as_default(), graph.device("/cpu:0"):
+        y = x * 2.0
+        z = y + 1.0
+        with graph.device("/cpu:1"):
+            there = -y
+    made = Made(graph, [z, there], [x], devices=2)
+    assert [v.tolist() for v in made.run(THREE)] == [[3, 5, 7], [-2, -4, -6]]
+
+
+def test_without_known_shapes_only_scalars_beside_it_let_an_array_be_written_over(
+    graph: Graph,
+) -> None:
+    with graph.as_default():
+        x = ops.placeholder("float32", [None])
+        first = x * 2.0 + 1.0
+    turned = call(graph, np.negative, first, shapes=([None],)).outputs[0]
+    with graph.as_default():
+        y = turned + x
+    made = Made(graph, [y], [x])
+    assert len(written_over(made)) == 1
+    assert made.run(THREE)[0].tolist() == [-2, -3, -4]
+
+
+def test_a_loop_changes_none_of_its_variables(graph: Graph, x: Tensor) -> None:
+    with graph.as_default():
+        _, y = ops.while_loop(
+            lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0 + 1.0), [ops.constant(0), x]
+        )
+        z = y + x
+    made, fed = Made(graph, [z], [x]), THREE.copy()
+    for _ in range(2):
+        np.testing.assert_array_equal(made.run(fed)[0], 8 * THREE + 7 + THREE)
+    np.testing.assert_array_equal(fed, THREE)
+
+
+def test_traced_code_shows_the_values_as_they_were_made(graph: Graph, x: Tensor) -> None:
+    with graph.as_default():
+        y = -(x * 2.0 + 1.0)
+    step = Step(Made(graph, [y], [x]), [THREE], traced=True)
+    step.run()
+    assert len(step.parts[0].notes) == 3
+
+
+# -- sums ------------------------------------------------------------------------------------------
+
+
+def made_sum(graph: Graph, terms: list[Tensor], x: Tensor, **extra: Any) -> Made:
+    with graph.as_default():
+        return Made(graph, [ops.add_n(terms, name="sum"), *extra.get("more", ())], [x])
+
+
+def terms_of(graph: Graph, x: Tensor, count: int = 4) -> list[Tensor]:
+    return [call(graph, lambda v, k=k: v * k, x).outputs[0] for k in range(1, count + 1)]
+
+
+def test_each_term_of_a_sum_is_added_when_it_is_made(graph: Graph, x: Tensor) -> None:
+    made = made_sum(graph, terms_of(graph, x), x)
+    assert made.source()[1:] == [
+        "v1 = k1(v0)",
+        "v2 = k2(v0)", "j5(v1, v2, v1)", "del v2",
+        "v3 = k3(v0)", "j5(v1, v3, v1)", "del v3",
+        "v4 = k4(v0)", "del v0", "j5(v1, v4, v1)", "del v4",
+        "return (v1, )",
+    ]  # fmt: skip
+    assert made.run(THREE)[0].tolist() == [10, 20, 30]
+
+
+def test_terms_are_added_in_the_order_of_the_sum_whenever_they_are_made(
+    graph: Graph, x: Tensor
+) -> None:
+    terms = [call(graph, lambda v, k=k: v * np.float32(k), x).outputs[0] for k in (1e8, 1, -1e8)]
+    made = made_sum(graph, [terms[0], terms[2], terms[1]], x)
+    assert made.run(THREE)[0].tolist() == [1, 2, 3]  # 1e8 + 1 is 1e8
+    lost = made_sum(graph, terms, x)
+    assert lost.run(THREE)[0].tolist() == [0, 0, 0]
+
+
+def test_terms_that_others_read_are_added_and_not_added_to(graph: Graph, x: Tensor) -> None:
+    terms = terms_of(graph, x)
+    made = made_sum(graph, terms, x, more=terms)
+    found = made.run(THREE)
+    assert [v.tolist() for v in found] == [
+        [10, 20, 30],
+        *[(THREE * k).tolist() for k in (1, 2, 3, 4)],
+    ]
+
+
+def test_a_term_may_stand_in_a_sum_twice_and_come_from_outside(graph: Graph, x: Tensor) -> None:
+    (y,) = terms_of(graph, x, 1)
+    fed = THREE.copy()
+    assert made_sum(graph, [x, y, y, x], x).run(fed)[0].tolist() == [4, 8, 12]
+    np.testing.assert_array_equal(fed, THREE)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_sums_of_few_are_left_to_their_kernel(graph: Graph, x: Tensor, count: int) -> None:
+    made = made_sum(graph, terms_of(graph, x, count), x)
+    assert written_over(made) == []
+    assert made.run(THREE)[0].tolist() == [sum(range(count + 1)) * k for k in (1, 2, 3)]
+
+
+def test_a_sum_of_what_has_no_known_shape_says_what_does_not_fit(graph: Graph, x: Tensor) -> None:
+    terms = [call(graph, np.negative, x, shapes=([None],)).outputs[0] for _ in range(3)]
+    made = made_sum(graph, terms, x)
+    assert written_over(made) == []
+    assert made.run(THREE)[0].tolist() == [-3, -6, -9]
+
+
+def test_a_sum_is_noted_once_with_its_value(graph: Graph, x: Tensor) -> None:
+    step = Step(made_sum(graph, terms_of(graph, x), x), [THREE], traced=True)
+    step.run()
+    notes = [(name, v.tolist()) for name, v in step.parts[0].notes if name == "sum"]
+    assert notes == [("sum", [10, 20, 30])]
