@@ -187,6 +187,16 @@ def _no_gc_callbacks(item: pytest.Item) -> Iterator[None]:
         gc.callbacks.extend(callbacks)
 
 
+@pytest.fixture
+def no_garbage() -> None:
+    """For tests in which a signal comes to this process: collects what earlier tests have left.
+
+    While the collector works, a signal waits; its handler is then called in the first Python code that
+    runs, and where that is the callback of a weak reference, what the handler raises is lost.
+    """
+    gc.collect()
+
+
 async def _abandon_children() -> None:
     """Cancel all children, and forget those that cannot end.
 

@@ -230,6 +230,7 @@ async def test_a_synchronous_session_runs_on_a_cluster_from_many_threads(
     assert await asyncio.to_thread(program) == [3.0 * (10 + 2 * i) for i in range(20)]
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_ctrl_c_ends_a_blocked_run_at_once_and_the_next_run_works(
     processes: acts.LocalCluster,
 ) -> None:

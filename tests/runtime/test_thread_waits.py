@@ -27,6 +27,7 @@ def signal_in_another_thread() -> Iterator[None]:
         timer.join()
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_a_wait_for_another_threads_result_ends_with_a_signal_that_does_not_wake_it() -> None:
     future: concurrent.futures.Future[int] = concurrent.futures.Future()
     late = threading.Timer(FAR, future.set_result, [1])
@@ -40,6 +41,7 @@ def test_a_wait_for_another_threads_result_ends_with_a_signal_that_does_not_wake
         late.join()
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_a_wait_for_a_lock_ends_with_a_signal_that_does_not_wake_it() -> None:
     lock = threading.Lock()
     assert acquire(lock, None)

@@ -259,6 +259,7 @@ async def test_a_limit_ends_a_run_whose_function_does_not_return(
         await session.close()
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_ctrl_c_does_not_wait_for_a_function_in_the_pool(graph: Graph) -> None:
     """1. The main thread waits for a step whose function does not return. 2. SIGINT comes.
     3. KeyboardInterrupt is raised while the function still waits. 4. The session lives."""
@@ -280,6 +281,7 @@ def test_ctrl_c_does_not_wait_for_a_function_in_the_pool(graph: Graph) -> None:
             assert session.run(x, options=RunOptions(timeout_in_ms=60_000)) == 2.0
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_a_session_may_be_closed_while_an_interrupted_function_still_waits(
     graph: Graph, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -306,6 +308,7 @@ class Alarm(Exception):
     """What a signal handler of a program raises."""
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_what_a_signal_handler_raises_ends_the_step_like_ctrl_c(graph: Graph) -> None:
     x = ops.constant(1.0) + 1.0
 

@@ -356,6 +356,7 @@ def test_ctrl_c_ends_the_steps_of_a_program_wherever_its_kernels_are(where: str)
     assert program.returncode == 0
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_ctrl_c_ends_a_synchronous_step_and_the_session_lives(long_graph: Any) -> None:
     """1. A dear step runs in the main thread. 2. SIGINT comes while it runs.
     3. The step ends with KeyboardInterrupt. 4. The next run is right."""

@@ -120,6 +120,7 @@ async def test_closing_from_elsewhere_ends_an_endless_loop(loop: Counting, measu
 
 @MEASURED
 @pytest.mark.parametrize("limit", [None, 60_000], ids=["without limit", "with a limit"])
+@pytest.mark.usefixtures("no_garbage")
 def test_ctrl_c_ends_an_endless_loop_of_the_synchronous_face(
     loop: Counting, measured: bool, limit: int | None
 ) -> None:

@@ -75,6 +75,7 @@ async def test_the_limit_counts_for_each_call_and_not_for_the_time_between(
     assert run.step._deadline is None
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_ctrl_c_gives_the_run_up_and_the_session_lives(graph: Graph, dear: Dear) -> None:
     """1. A dear call runs in the main thread. 2. SIGINT comes. 3. The call ends with KeyboardInterrupt and
     its handle is gone. 4. The session is right."""

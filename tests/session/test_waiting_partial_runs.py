@@ -117,6 +117,7 @@ async def test_one_that_nobody_continues_is_collected(session: Any, taking: Taki
     assert counts(session) == (0, 0, 0)
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_ctrl_c_gives_it_up_and_the_session_lives(graph: Graph, taking: Taking) -> None:
     """1. A call waits for an element. 2. SIGINT comes. 3. The call ends, and takes nothing any more."""
     with Session(graph=graph) as session:

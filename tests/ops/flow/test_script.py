@@ -387,6 +387,7 @@ def test_the_errors_of_a_result_have_no_cause_and_name_the_line() -> None:
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_ctrl_c_in_a_function_ends_the_call() -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
