@@ -203,10 +203,17 @@ def constant(
         graph: where to build it; the default graph if left out.
 
     Raises:
-        TypeError: if the value does not fit ``dtype``, or has another shape although that is verified.
+        TypeError: if the value does not fit ``dtype``, has another shape although that is verified, or is
+            a tensor.
         ValueError: if it has more elements than ``shape``.
     """
-    array = to_array(value, as_dtype(dtype) if dtype is not None else None)
+    try:
+        array = to_array(value, as_dtype(dtype) if dtype is not None else None)
+    except NotImplementedError as exc:  # a tensor's own words
+        raise TypeError(
+            f"constant takes values, got a tensor, or a list with one in it ({exc}); identity and stack "
+            "take tensors"
+        ) from None
     if shape is not None:
         wanted = TensorShape(shape).as_tuple()
         if verify_shape and array.shape != wanted:

@@ -76,12 +76,6 @@ REASONS: tuple[Reason, ...] = (
         "assorted/fractional-avg-*",
     ),
     *_all(
-        "A number is no tensor to take a gradient of, which is said at once; TensorFlow gives "
-        "None for it.",
-        "moment",
-        "errors/gradients-other-graph",
-    ),
-    *_all(
         "An axis outside is a ValueError here wherever it is found while building.",
         "error",
         "nn/*softmax-axis5",

@@ -144,6 +144,13 @@ def test_a_tensor_of_another_dtype_is_both_errors_that_tensorflow_raises() -> No
 # -- names of constants ----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("listed", [False, True], ids=["tensor", "list"])
+def test_a_constant_is_made_of_values_and_not_of_tensors(listed: bool) -> None:
+    tensor = ops.placeholder("int32", [])
+    with pytest.raises(TypeError, match=r"takes values, got a tensor"):
+        ops.constant([tensor, 2] if listed else tensor)
+
+
 @pytest.mark.parametrize(
     ("build", "names"),
     [
