@@ -43,7 +43,7 @@ import numpy as np
 
 from transports.arena import TOKEN_SIZE, Arena, open_arena
 from transports.errors import ProtocolError
-from transports.frame import CHUNK_SIZE, MAX_FRAME, MAX_SEGMENTS, Buffer, Frame, flat
+from transports.frame import CHUNK_SIZE, MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, flat
 
 # "0" sends everything over the wire.
 SHARED_VARIABLE = "ACTORSESSION_SHARED_MEMORY"
@@ -133,9 +133,8 @@ class SharedLane:
         self._loop = asyncio.get_running_loop()
         self._writes = False  # the peer has said that it reaches our arena
         self._numbers = itertools.count()
-        self._out: dict[
-            int, tuple[int, int]
-        ] = {}  # where the parts are that the peer has, and how long
+        # Where the parts are that the peer has, or will when it reads what was sent, and how long.
+        self._out: dict[int, tuple[int, int]] = {}
         self._unread: dict[int, int] = {}  # the lengths of those that it has not read of
         self._read = asyncio.Event()
         self._trimming: asyncio.TimerHandle | None = None
@@ -146,11 +145,6 @@ class SharedLane:
         self._lent: dict[int, weakref.ref[Bytes]] = {}
         self._words: dict[bytes, list[int]] = {_TAKEN: [], _RETURNED: []}  # that are to be sent
         self._closed = False
-
-    @property
-    def out(self) -> int:
-        """How many parts of ours the peer has, or will have when it reads what was sent."""
-        return len(self._out)
 
     @property
     def unread(self) -> int:
@@ -176,7 +170,7 @@ class SharedLane:
         """Give the large segments of a frame places in the arena.
 
         Args:
-            frame: Any frame; borrowed until the copies are done.
+            frame: One that may be sent; borrowed until the copies are done.
 
         Returns:
             A frame to be sent with flags 2 when the copies are done, and the copies; or None if it is to
@@ -185,6 +179,9 @@ class SharedLane:
         if not self._has_offered and any(len(flat(s)) >= SHARE_FROM for s in frame.segments):
             self._offer()
         if not self._writes or self._arena is None:
+            return None
+        table = _COUNT.size + _PLACE.size * len(frame.segments)
+        if len(_DATA) + table + len(flat(frame.header)) > MAX_HEADER:
             return None
         places: list[bytes] = []
         copies: list[Copy] = []
@@ -311,9 +308,8 @@ class SharedLane:
         part = whole[offset : offset + length]
         lane = weakref.ref(self)
 
-        def over(
-            _: object,
-        ) -> None:  # by whichever thread drops the last reference, the collector too
+        # Called by whichever thread drops the last reference, the collector's too.
+        def over(_: object) -> None:
             self_ = lane()
             if self_ is not None and not self_._closed:
                 with suppress(RuntimeError):  # the loop is closed, and all connections with it

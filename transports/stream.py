@@ -105,13 +105,14 @@ class StreamConnection(Connection):
         """Hand a frame to the transport, or to the bulk lane."""
         if self._ended is not None or self._transport.is_closing():
             raise self._closed_error()
-        if bulk and self._shared is not None and (placed := self._shared.share(frame)) is not None:
-            small, copies = placed
-            pieces = encode_frame(small, self.wire_version, SHARED_FLAG)
-            self._frames_sent += 1
-            self._bytes_sent += measure_frame(frame)
-            self._bulk.put(pieces, copies)
-            return
+        if bulk and frame.segments and self._shared is not None:
+            whole = measure_frame(frame)  # before any of it is given a place
+            if (placed := self._shared.share(frame)) is not None:
+                small, copies = placed
+                self._frames_sent += 1
+                self._bytes_sent += whole
+                self._bulk.put(encode_frame(small, self.wire_version, SHARED_FLAG), copies)
+                return
         pieces = encode_frame(frame, self.wire_version)
         self._frames_sent += 1
         if bulk and self._takes_time(size := sum(map(len, pieces))):

@@ -356,24 +356,21 @@ async def _run(target: str, graph: Graph, fetch: Any, feeds: Any) -> Any:
 
 @pytest.mark.usefixtures("way", "hasty_masters")
 async def test_a_session_whose_cluster_is_not_complete_names_the_missing_task(graph: Graph) -> None:
-    with socket.socket() as taken:  # not listened on; and no other server can take it
-        taken.bind(("127.0.0.1", 0))
-        spec = {"worker": ["127.0.0.1:0", f"127.0.0.1:{taken.getsockname()[1]}"]}
-        async with Server(spec, "worker", 0) as server:
-            session = AsyncSession(server.target, graph=graph)
-            with pytest.raises(DeadlineExceededError) as info:
-                await soon(session.list_devices())
-            assert f"1 of 2 tasks did not answer in time: {W1} at tcp://{spec['worker'][1]}" in str(
-                info.value
-            )
-            assert "attempts, last: cannot reach" in info.value.message
-            assert "ECONNREFUSED" in info.value.message
-            assert info.value.task == W1
-            taken.close()
-            async with Server(spec, "worker", 1):
-                assert len(await soon(session.list_devices())) == 2  # the same session tries anew
-            await session.close()
-            assert server.statistics().sessions == 0
+    spec = {"worker": ["127.0.0.1:0", f"127.0.0.1:{free_ports(1)[0]}"]}
+    async with Server(spec, "worker", 0) as server:
+        session = AsyncSession(server.target, graph=graph)
+        with pytest.raises(DeadlineExceededError) as info:
+            await soon(session.list_devices())
+        assert f"1 of 2 tasks did not answer in time: {W1} at tcp://{spec['worker'][1]}" in str(
+            info.value
+        )
+        assert "attempts, last: cannot reach" in info.value.message
+        assert "ECONNREFUSED" in info.value.message
+        assert info.value.task == W1
+        async with Server(spec, "worker", 1):
+            assert len(await soon(session.list_devices())) == 2  # the same session tries anew
+        await session.close()
+        assert server.statistics().sessions == 0
 
 
 async def test_one_server_is_a_cluster(graph: Graph) -> None:

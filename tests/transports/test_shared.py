@@ -80,7 +80,7 @@ def pages(connection: Connection) -> int:
 async def given_back(writer: Connection, reader: Connection) -> None:
     """Wait until the writer knows that nobody looks at what it has shared."""
     async with asyncio.timeout(10):
-        while writer._shared.out:  # type: ignore[attr-defined]
+        while writer._shared._out:  # type: ignore[attr-defined]
             reader.write(Frame(b"something to read"))
             await writer.recv()
 
@@ -280,6 +280,15 @@ async def test_a_peer_elsewhere_is_not_found_and_is_sent_everything() -> None:
             came = await carry(dialled, accepted, large(3))
             assert came == large(3)
             assert not was_shared(came.segments[0])
+
+
+async def test_a_frame_that_cannot_be_sent_takes_no_place() -> None:
+    async with neighbours() as (dialled, accepted):
+        uneven = memoryview(bytearray(2 * SHARE_FROM))[::2]
+        with pytest.raises(ValueError, match="not C-contiguous"):
+            dialled.write(Frame(b"", (bytes(SHARE_FROM), uneven)), bulk=True)
+        assert dialled.unsent == 0
+        assert await carry(dialled, accepted, large(1)) == large(1)
 
 
 async def test_without_room_arrays_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
