@@ -181,6 +181,8 @@ class OpDef:
             until it is done, in whichever thread, and cancels it if it is given up. Whoever completes a
             future asks ``set_running_or_notify_cancel`` first, so that nothing is taken for a step that is
             gone. Within loops and branches a thread of its own waits.
+        takes: whether the node suspends and takes something out of state that outlives the step: its kernel
+            returns a ``Take``, which is put back if the step ends before its values were handed out.
         emit: optional Python expression for the node given its argument expressions, for ops that
             are cheaper inline than as a call; ``None`` from it means "call the kernel". It is run
             as it stands, so nothing in it may come from a string that a peer can choose.
@@ -208,6 +210,7 @@ class OpDef:
     keeps: frozenset[int] = frozenset()
     blocks: bool = False
     suspends: bool = False
+    takes: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
     into: Callable[[KernelContext], Kernel | None] | None = None
     joins: Kernel | None = None

@@ -265,6 +265,9 @@ class Block:
 
     def _gives_away(self, ref: Ref) -> bool:
         """Whether an input that an op keeps can be handed over without a copy."""
+        op = self.flow.ops[ref[0]]
+        if op is not None and op.takes:
+            return False  # it may be put back
         return self.flow.owned(ref) and self.flow.has_one_use(ref)
 
     def value(self, ref: Ref) -> str:

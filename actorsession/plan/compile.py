@@ -19,6 +19,7 @@ from actorsession.plan.flow import Flow, Ref
 from actorsession.plan.partition import RECV, Partition
 from actorsession.plan.prune import ARG
 from actorsession.plan.segment import CompiledPartition, Segment, Suspension
+from actorsession.plan.takes import TakePlan, stores, taken_inside, uses_of
 from actorsession.plan.writer import SegmentWriter
 
 __all__ = ["CompiledPartition", "NodeContext", "Segment", "compile_partition"]
@@ -84,6 +85,8 @@ class _Compiler:
             fetches=tuple(sorted(fetch_slots)),
             readers=self._readers(segments),
             contexts=self.contexts,
+            takes=self._takes(),
+            taken_inside=taken_inside(self.partition.nodes),
         )
 
     def _writer(self, index: int) -> SegmentWriter:
@@ -168,6 +171,21 @@ class _Compiler:
                 arrival = slots[0] if slots else self._new_slot()
                 self.suspension_of[i] = Suspension(i, slots, arrival)
         return tuple(self.suspension_of.values())
+
+    def _takes(self) -> dict[int, TakePlan]:
+        """The nodes that take, by number among those that suspend."""
+        found = {}
+        numbers = {i: number for number, i in enumerate(self.suspension_of)}
+        for i, number in numbers.items():
+            uses = uses_of(self.flow.nodes[i])
+            if uses is not None:
+                stored_by = [
+                    -1 - numbers[j] if j in numbers else self.segment_of[j]
+                    for j in self.flow.downstream(i)
+                    if stores(self.flow.nodes[j], self.flow.has_handle(j))
+                ]
+                found[number] = TakePlan(uses, frozenset(stored_by))
+        return found
 
     def _arrivals(self) -> tuple[int, ...]:
         """The slots of all arrivals, in the order of their bits."""

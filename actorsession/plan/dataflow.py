@@ -33,6 +33,7 @@ from actorsession.plan.link import LinkedPartition, LinkedSegment, kernel_of
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
 from actorsession.plan.segment import CompiledPartition, Segment, Suspension
+from actorsession.plan.takes import TakePlan, taken_inside, uses_of
 
 __all__ = [
     "ALONE", "AT_MERGE", "BESIDE", "CALL", "CONSTANT", "ENTER", "EXIT", "FEED", "MERGE", "NEXT", "PASS",
@@ -324,4 +325,10 @@ def _described(partition: Partition, flow: Flow) -> CompiledPartition:
     return CompiledPartition(
         partition=partition, nodes=partition.nodes, segments=(), slots=0, feeds=(), recvs=(),
         suspensions=suspensions, sends=(), fetches=(), readers=(), contexts={},
+        takes={
+            number: TakePlan(uses, frozenset())
+            for number, suspension in enumerate(suspensions)
+            if (uses := uses_of(flow.nodes[suspension.node])) is not None
+        },
+        taken_inside=taken_inside(partition.nodes),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from actorsession.graph.dtypes import variant
+from actorsession.graph.dtypes import resource, variant
 from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import Array, OpDef, lookup
@@ -124,6 +124,18 @@ class Flow:
                 found.add(i)
                 waiting.extend(self.before[i])
         return found
+
+    def downstream(self, i: int) -> set[int]:
+        """The nodes that read what is made of a node's values."""
+        found = {i}
+        for j, refs in enumerate(self.inputs):  # producers come first
+            if any(ref[0] in found for ref in refs):
+                found.add(j)
+        return found - {i}
+
+    def has_handle(self, i: int) -> bool:
+        """Whether an input of a node is a resource."""
+        return any(self.nodes[j].outputs[k].dtype is resource for j, k in self.inputs[i])
 
     def is_scalar(self, ref: Ref) -> bool:
         """Whether a value is known to be one number: nothing that anybody could write to, and small."""

@@ -31,6 +31,7 @@ from actorsession.plan.control_loops import ControlLoops, has_primitives, with_c
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.keys import build_key, parse_key
 from actorsession.plan.prune import ARG, StepGraph
+from actorsession.plan.takes import mark_takes
 
 __all__ = ["CONTROL_TOKEN", "RECV", "SEND", "Partition", "partition", "validate"]
 
@@ -252,7 +253,7 @@ def partition(
     Returns:
         One part per device that has anything to do, the client device's first.
     """
-    cutter = _Cutter(graph, device_of, devices, bfloat16_transfers)
+    cutter = _Cutter(mark_takes(graph), device_of, devices, bfloat16_transfers)
     graph, device_of = cutter.graph, cutter.device_of
     for node in graph.nodes.values():
         if node.name not in cutter.copied:

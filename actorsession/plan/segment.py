@@ -8,12 +8,13 @@ tuple of results. Values that cross segments live in numbered **slots** of the s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from actorsession.graph.node import NodeDef
 from actorsession.plan.context import NodeContext
 from actorsession.plan.partition import Partition
+from actorsession.plan.takes import TakePlan, TakeUses
 
 __all__ = ["INDENT", "CompiledPartition", "Line", "Segment", "Suspension"]
 
@@ -136,6 +137,8 @@ class CompiledPartition:
         fetches: (position in the signature's fetches, slot).
         readers: number of segments that read each slot.
         contexts: what the kernel factories of bound nodes see, by number.
+        takes: those of ``suspensions`` that take, by their number there.
+        taken_inside: what becomes of values that nodes in loops and branches take; ``None`` if none does.
     """
 
     partition: Partition
@@ -149,3 +152,5 @@ class CompiledPartition:
     fetches: tuple[tuple[int, int], ...]
     readers: tuple[int, ...]
     contexts: Mapping[int, NodeContext]
+    takes: Mapping[int, TakePlan] = field(default_factory=dict)
+    taken_inside: TakeUses | None = None

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from actorsession.errors import InternalError, InvalidArgumentError, OpError, from_exception
+from actorsession.graph.take import Take
 from actorsession.plan.dataflow import (
     CALL,
     CONSTANT,
@@ -36,6 +37,7 @@ from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
 from actorsession.runtime.partition_run import HeldSends, PartitionRun, locate_error
 from actorsession.runtime.rendezvous import Arrival
 from actorsession.runtime.routing import DEAD, Routing
+from actorsession.runtime.takes import Taken
 
 if TYPE_CHECKING:
     from actorsession.runtime.step import Step
@@ -162,6 +164,15 @@ class DataflowRun(PartitionRun):
         plan, iteration, begin = self._suspended.pop(number)
         self._routing.give(plan, iteration, self._outputs(plan, values, begin))
         self._go_on()
+
+    def took(self, number: int, take: Take) -> None:
+        """Records what a node that was suspended has taken, before it is ``delivered``."""
+        compiled = self.engine.compiled
+        plan = compiled.takes.get(number % len(compiled.suspensions))
+        if plan is not None:
+            # Which iteration has stored what is not known.
+            stored = plan.uses.stored
+            self.step.takes.add(Taken(take, plan.uses, lambda: stored))
 
     def located(self, number: int, exc: BaseException) -> OpError:
         """What a node that was suspended raised, as one of our errors that names it."""

@@ -153,7 +153,8 @@ class LoadedGraph:
             return None
         compiled = linked.compiled
         apart = compiled.recvs or compiled.sends or compiled.suspensions
-        if len(compiled.segments) != 1 or apart:
+        # What was taken inside a loop is put back by a step, if it ends early.
+        if len(compiled.segments) != 1 or apart or compiled.taken_inside is not None:
             return None
         return InlineRun(linked, linked.segments[0])
 

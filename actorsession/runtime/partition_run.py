@@ -12,8 +12,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from actorsession.errors import CancelledError, OpError, UnimplementedError, from_exception
+from actorsession.graph.take import Take
 from actorsession.runtime.collector import Recorder
 from actorsession.runtime.rendezvous import Arrival
+from actorsession.runtime.takes import Taken
 from actorsession.runtime.thread_waits import Begun, drop, wait_for
 from actorsession.runtime.watchdog import HELD, WATCHDOG
 
@@ -31,7 +33,7 @@ class PartitionRun:
     """One partition in one step; generated code knows it as ``C``."""
 
     __slots__ = (
-        "begun", "left", "linked", "readers", "scheduled", "slots", "step", "waits",
+        "begun", "left", "linked", "ran", "readers", "scheduled", "slots", "step", "waits",
     )  # fmt: skip
 
     def __init__(self, step: Step, linked: LinkedPartition, feeds: Sequence[Any]) -> None:
@@ -44,6 +46,9 @@ class PartitionRun:
         self.waits = list(linked.waits)
         self.readers = list(compiled.readers)
         self.left = len(linked.segments) + len(compiled.suspensions)
+        # Segments that have run and, as -1 less their number, nodes that suspend; known where values are
+        # taken.
+        self.ran: set[int] | None = set() if compiled.takes else None
         # When each segment became ready, for a trace.
         self.scheduled: list[int] | None = None
         # When each node that suspends was begun, for a trace.
@@ -121,6 +126,8 @@ class PartitionRun:
     def finished(self, index: int, results: Sequence[Any]) -> None:
         """Stores a segment's results and queues what waited for it."""
         segment = self.linked.segments[index].segment
+        if self.ran is not None:
+            self.ran.add(index)
         for slot in segment.arguments:
             self.readers[slot] -= 1
             if not self.readers[slot]:
@@ -146,6 +153,8 @@ class PartitionRun:
             values: as a kernel returns them.
         """
         suspension = self.linked.compiled.suspensions[number]
+        if self.ran is not None:
+            self.ran.add(-1 - number)
         several = (values,) if len(suspension.slots) == 1 else values or ()
         for slot, value in zip(suspension.slots, several, strict=True):
             self.slots[slot] = value
@@ -155,6 +164,20 @@ class PartitionRun:
         for index in self.linked.woken_by[suspension.arrival]:
             self._count_down(index)
         self._one_less()
+
+    def took(self, number: int, take: Take) -> None:
+        """Records what a node that was suspended has taken, before it is ``delivered``."""
+        plan, ran = self.linked.compiled.takes.get(number), self.ran
+        if plan is not None and ran is not None:
+            stored_by = plan.stored_by
+            self.step.takes.add(Taken(take, plan.uses, lambda: not stored_by.isdisjoint(ran)))
+
+    def took_inside(self, begun: Begun) -> None:
+        """Records what a node in a loop or branch has taken, if it takes; callable from any thread."""
+        uses = self.linked.compiled.taken_inside
+        if isinstance(begun, Take) and uses is not None:
+            # Which turn of the loop has stored what is not known.
+            self.step.takes.add(Taken(begun, uses, lambda: uses.stored))
 
     def located(self, number: int, exc: BaseException) -> OpError:
         """What a node that was suspended raised, as one of our errors that names it."""
@@ -180,7 +203,9 @@ class PartitionRun:
 
     def wait_for(self, begun: Begun) -> Any:
         """Waits for a node that suspends inside a loop or branch, and returns its values."""
-        return wait_for(begun, self.check, self.step.loop)
+        values = wait_for(begun, self.check, self.step.loop)
+        self.took_inside(begun)
+        return values
 
     def check(self) -> None:
         """Ends the segment if the step has been given up."""
@@ -228,7 +253,9 @@ class HeldSends:
 
     def wait_for(self, begun: Begun) -> Any:
         """Waits here for a node that suspends inside a loop or branch, and returns its values."""
-        return wait_for(begun, self.check, self.run.step.loop)
+        values = wait_for(begun, self.check, self.run.step.loop)
+        self.run.took_inside(begun)
+        return values
 
     def release(self) -> None:
         """Sends and begins what was kept, from the loop's thread."""

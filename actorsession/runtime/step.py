@@ -37,6 +37,7 @@ from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE, KernelPool
 from actorsession.runtime.partition_run import HeldSends, PartitionRun
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.suspended import Suspended, SuspendedNodes
+from actorsession.runtime.takes import Takes, ended_from_outside
 from actorsession.runtime.thread_waits import Begun, drop
 
 if TYPE_CHECKING:
@@ -103,6 +104,9 @@ class Step:
         # What was handed to the pool and has not come back, for those who ask why the step hangs.
         self.pooled: set[HeldSends] = set()
         self._suspended: SuspendedNodes | None = None  # made with the first; most steps have none
+        self.takes = Takes()
+        # Fetches of a partial run whose values the caller has, by position.
+        self.handed_out: set[int] = set()
         self.since = time.monotonic()
         self._on_done: list[Callable[[], None]] = []
         self._given_up: OpError | None = None  # from another thread, or because time is over
@@ -247,9 +251,12 @@ class Step:
             raise self.error
         if self._unfinished:
             raise InternalError(f"step {self.step_id} is not done: it waits for {self.waiting()}")
-        if self._deadline and self._is_late() and self._given_up is not None:
-            raise self._given_up
-        return self.outputs
+        return self.outputs  # even after its deadline: what it did is done
+
+    def give_back(self) -> None:
+        """Puts back what a step that has run has taken, because its values do not reach the caller."""
+        if self.error is None and self.done:
+            self.takes.roll_back(ran=True, handed_out=self.handed_out)
 
     def waiting(self) -> tuple[str, ...]:
         """The rendezvous keys that the step waits for."""
@@ -267,6 +274,8 @@ class Step:
 
     def _settle(self) -> None:
         if self.done:
+            if self.error is not None and ended_from_outside(self.error):
+                self.takes.roll_back(handed_out=self.handed_out)
             callbacks, self._on_done = self._on_done, []
             for callback in callbacks:
                 callback()

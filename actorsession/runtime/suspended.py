@@ -14,7 +14,8 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorsession.errors import CancelledError
-from actorsession.runtime.thread_waits import Begun
+from actorsession.graph.take import Take
+from actorsession.runtime.thread_waits import Begun, drop
 
 if TYPE_CHECKING:
     from actorsession.plan.segment import Suspension
@@ -75,10 +76,10 @@ class SuspendedNodes:
             future.add_done_callback(self._hear)
 
     def cancel(self) -> None:
-        """Lets go of all of them."""
+        """Lets go of all of them; one that was served meanwhile, and took something, puts it back."""
         nodes, self._nodes = self._nodes, {}
         for future in nodes:
-            future.cancel()
+            drop(future)
 
     def _hear(self, future: Future[Any]) -> None:
         """Comes back to the thread of the step; called in any."""
@@ -102,4 +103,6 @@ class SuspendedNodes:
         if error is not None:
             run.step.fail(run.located(number, error))
         else:
+            if isinstance(future, Take):
+                run.took(number, future)
             run.delivered(number, future.result())

@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias, TypeVar
 
+from actorsession.graph.take import Take
+
 __all__ = ["Begun", "acquire", "drop", "result_of", "wait_for"]
 
 T = TypeVar("T")
@@ -48,8 +50,10 @@ Begun: TypeAlias = "concurrent.futures.Future[Any] | Coroutine[Any, Any, Any]"
 
 
 def drop(begun: Begun) -> None:
-    """Lets go of what was begun for a step that has ended."""
-    if isinstance(begun, concurrent.futures.Future):
+    """Lets go of what was begun for a step that has ended; what was taken goes back."""
+    if isinstance(begun, Take):
+        begun.abandon()
+    elif isinstance(begun, concurrent.futures.Future):
         begun.cancel()
     else:
         begun.close()
@@ -88,7 +92,7 @@ def wait_for(
             pause = min(2 * pause, _SLICE)
         return future.result()
     except BaseException:
-        future.cancel()
+        drop(future)
         raise
 
 

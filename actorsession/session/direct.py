@@ -198,6 +198,7 @@ class DirectSession:
         except BaseException as exc:
             # Ctrl-C is no error of a node; who hears of the step's end must not take it for a good one.
             step.fail(CancelledError(f"step {step.step_id} was interrupted: {exc!r}"))
+            step.give_back()
             raise
         finally:
             self._steps.end(step)
@@ -290,10 +291,7 @@ class DirectSession:
         assert plan.inline is not None
         if limit is None:
             return plan.inline.run(feeds, self._gate)
-        gate = TimedGate(self._gate, Deadline.after(limit))
-        values = plan.inline.run(feeds, gate)
-        gate.check()
-        return values
+        return plan.inline.run(feeds, TimedGate(self._gate, Deadline.after(limit)))
 
     def _report(
         self,

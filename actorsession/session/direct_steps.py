@@ -86,6 +86,12 @@ class DirectSteps:
             debug=debug,
         )
         self._steps.add(step)
+        try:
+            self._gate.check()  # closed meanwhile, it has not seen this step
+        except OpError as error:
+            step.fail(error)
+            self.end(step)
+            raise
         return step
 
     def end(self, step: Step) -> None:
@@ -95,7 +101,11 @@ class DirectSteps:
             step.debug.end(step.error)
 
     async def wait(self, step: Step, plan: DirectPlan, limit: float | None) -> None:
-        """Waits until a step is done; one that is late, or whose caller is cancelled, fails and settles."""
+        """Waits until a step is done; one that is late, or whose caller is cancelled, fails and settles.
+
+        A step that is done keeps its outcome when the limit comes. When the caller is cancelled, what the
+        step has taken is put back, whether it is done or not.
+        """
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
         try:
             await deadline.wait(step.wait(), what=f"step {step.step_id} ({plan.signature})")
@@ -103,6 +113,7 @@ class DirectSteps:
             step.fail(error)
         except asyncio.CancelledError:
             step.fail(CancelledError(f"step {step.step_id} was cancelled by its caller"))
+            step.give_back()
             await step.settled()
             raise
         await step.settled()

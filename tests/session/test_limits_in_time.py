@@ -73,13 +73,13 @@ async def test_a_run_that_is_too_long_ends_between_two_nodes_with_deadline_excee
     assert len(after.threads) == 1
 
 
-async def test_a_last_node_that_takes_too_long_is_too_late_as_well(
+async def test_a_step_that_has_done_everything_wins_over_its_limit(
     make_session: Make, graph: Graph
 ) -> None:
+    """Nothing could end its last node, which holds the thread; to raise would hide what the step did."""
     y = Probe("last", lambda: time.sleep(0.05), dear=False)(ops.constant(1.0))
     session = make_session()
-    with pytest.raises(DeadlineExceededError):
-        await session.run(y, options=RunOptions(timeout_in_ms=20))
+    assert await session.run(y, options=RunOptions(timeout_in_ms=20)) == 1.0
 
 
 async def test_a_limit_ends_a_step_in_a_pool_of_the_session(

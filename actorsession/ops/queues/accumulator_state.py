@@ -3,6 +3,8 @@
 A gradient counts only if its step is not older than the accumulator's, which goes up by one each time the
 gradients are taken; so nobody trains on what was computed before the last update. Nothing here waits: who
 takes gets a future, which is done as soon as there are enough gradients, in the thread that brings the last.
+Gradients that a step has taken which ends early are put back: they are added to those that came since, and
+the accumulator's step goes down by one again.
 """
 
 from __future__ import annotations
@@ -10,13 +12,14 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from actorsession.errors import CancelledError, InvalidArgumentError
+from actorsession.graph.take import Take
 
 __all__ = ["AccumulatorState", "DenseSum", "SparseSum"]
 
@@ -27,8 +30,8 @@ class Sum(Protocol):
     def add(self, gradient: Any) -> None:
         """Adds one."""
 
-    def take(self, count: int, *, mean: bool) -> Any:
-        """The sum, or the mean of so many, and begins anew."""
+    def take(self, count: int, *, mean: bool) -> tuple[Any, Callable[[], None]]:
+        """The sum, or the mean of so many, and begins anew; with what adds the sum again."""
 
     def clear(self) -> None:
         """Begins anew."""
@@ -52,12 +55,15 @@ class DenseSum:
             )
         self._total += gradient
 
-    def take(self, count: int, *, mean: bool) -> Any:
-        """The sum, or the mean of ``count`` gradients."""
+    def take(self, count: int, *, mean: bool) -> tuple[Any, Callable[[], None]]:
+        """The sum, or the mean of ``count`` gradients, and what adds the sum again."""
         total, self._total = self._total, None
+        taken = total
         if mean:
-            total = (total / total.dtype.type(count)).astype(total.dtype, copy=False)
-        return total if np.ndim(total) else total[()]
+            taken = (total / total.dtype.type(count)).astype(total.dtype, copy=False)
+        elif np.ndim(total):
+            taken = total.copy()  # the caller's own, and the sum may be needed again
+        return taken if np.ndim(taken) else taken[()], lambda: self.add(total)
 
     def clear(self) -> None:
         """Begins anew."""
@@ -88,15 +94,23 @@ class SparseSum:
             found = self._rows.get(i)
             self._rows[i] = np.array(row) if found is None else found + row
 
-    def take(self, count: int, *, mean: bool) -> Any:
-        """(indices, rows), indices going up."""
+    def take(self, count: int, *, mean: bool) -> tuple[Any, Callable[[], None]]:
+        """(indices, rows), indices going up, and what adds the rows again."""
+        taken_rows, taken_counts = self._rows, self._counts
+
+        def undo() -> None:
+            for i, row in taken_rows.items():
+                found = self._rows.get(i)
+                self._rows[i] = row if found is None else found + row
+                self._counts[i] = self._counts.get(i, 0) + taken_counts[i]
+
         order = sorted(self._rows)
         rows = np.stack([self._rows[i] for i in order])
         if mean:
             counts = np.array([self._counts[i] for i in order], rows.dtype)
             rows = rows / counts.reshape(-1, *[1] * (rows.ndim - 1))
         self.clear()
-        return np.array(order, np.int64), rows
+        return (np.array(order, np.int64), rows), undo
 
     def clear(self) -> None:
         """Begins anew."""
@@ -109,7 +123,11 @@ class _Taker:
 
     wanted: int
     shape: Callable[[Any], Any]
-    future: Future[Any] = field(default_factory=Future)
+    future: Take = field(default_factory=Take)
+
+
+# Who was served with what, and what puts it back.
+_Served: TypeAlias = tuple[_Taker, Any, Callable[[int], None]]
 
 
 class AccumulatorState:
@@ -128,6 +146,8 @@ class AccumulatorState:
         self._lock = threading.Lock()
         self._count = 0
         self._step = 0
+        self._least_step = 0  # which was set, and stays when gradients are put back
+        self._resets = 0
         self._takers: deque[_Taker] = deque()
 
     def apply(self, gradient: Any, step: int) -> None:
@@ -142,9 +162,9 @@ class AccumulatorState:
             self._total.add(gradient)
             self._count += 1
             outcomes = self._serve()
-        _tell(outcomes)
+        self._tell(outcomes)
 
-    def take(self, wanted: int, shape: Callable[[Any], Any]) -> Future[Any]:
+    def take(self, wanted: int, shape: Callable[[Any], Any]) -> Take:
         """Takes the gradients as soon as there are so many.
 
         Args:
@@ -160,7 +180,7 @@ class AccumulatorState:
         with self._lock:
             self._takers.append(taker)
             outcomes = self._serve()
-        _tell(outcomes)
+        self._tell(outcomes)
         if not taker.future.done():
             taker.future.add_done_callback(lambda future: self._forget(taker))
         return taker.future
@@ -173,6 +193,7 @@ class AccumulatorState:
     def set_step(self, step: int) -> None:
         """Sets the step from which on gradients count; an earlier one than now is left alone."""
         with self._lock:
+            self._least_step = max(self._least_step, step)
             self._step = max(self._step, step)
 
     def clear(self) -> None:
@@ -180,18 +201,20 @@ class AccumulatorState:
         with self._lock:
             takers, self._takers = list(self._takers), deque()
             self._total.clear()
-            self._count = self._step = 0
+            self._count = self._step = self._least_step = 0
+            self._resets += 1
         error = CancelledError(f"{self.label} was reset")
         for taker in takers:
             if taker.future.set_running_or_notify_cancel():
                 taker.future.set_exception(error)
 
-    def _serve(self) -> list[tuple[_Taker, Any]]:
-        outcomes = []
+    def _serve(self) -> list[_Served]:
+        outcomes: list[_Served] = []
         while self._takers and self._count >= self._takers[0].wanted:
             taker = self._takers.popleft()
             if taker.future.set_running_or_notify_cancel():
-                outcomes.append((taker, self._total.take(self._count, mean=self._mean)))
+                total, again = self._total.take(self._count, mean=self._mean)
+                outcomes.append((taker, total, partial(self._put_back, again, self._count)))
                 self._count = 0
                 self._step += 1
         return outcomes
@@ -203,9 +226,19 @@ class AccumulatorState:
             if taker in self._takers:
                 self._takers.remove(taker)
             outcomes = self._serve()
-        _tell(outcomes)
+        self._tell(outcomes)
 
+    def _tell(self, outcomes: list[_Served]) -> None:
+        for taker, total, undo in outcomes:
+            resets = self._resets
+            taker.future.fulfil(partial(taker.shape, total), partial(undo, resets))
 
-def _tell(outcomes: list[tuple[_Taker, Any]]) -> None:
-    for taker, total in outcomes:
-        taker.future.set_result(taker.shape(total))
+    def _put_back(self, again: Callable[[], None], count: int, resets: int) -> None:
+        with self._lock:
+            if resets != self._resets:
+                return
+            again()
+            self._count += count
+            self._step = max(self._step - 1, self._least_step)
+            outcomes = self._serve()
+        self._tell(outcomes)

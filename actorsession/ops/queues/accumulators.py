@@ -7,7 +7,6 @@ them, and the classes that users hold. ``accumulator_state`` does the work; taki
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.graph.take import Take
 from actorsession.ops.build import convert_to_tensor, make
 from actorsession.ops.elements.cast import cast
 from actorsession.ops.indexed_slices import IndexedSlices
@@ -266,7 +266,7 @@ def _infer_take(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _take_kernel(ctx: KernelContext) -> Kernel:
-    def take(state: AccumulatorState, count: Any) -> Future[Any]:
+    def take(state: AccumulatorState, count: Any) -> Take:
         return state.take(int(count), lambda total: total)
 
     return take
@@ -362,7 +362,9 @@ register_state(
     {**_TYPE, "reduction_type": "MEAN"},
 )  # fmt: skip
 register_op("AccumulatorApplyGradient", _infer_apply, _apply_kernel, attrs=_TYPE)
-register_op("AccumulatorTakeGradient", _infer_take, _take_kernel, attrs=_TYPE, suspends=True)
+register_op(
+    "AccumulatorTakeGradient", _infer_take, _take_kernel, attrs=_TYPE, suspends=True, takes=True
+)
 register_op(
     "AccumulatorNumAccumulated", _infer_count,
     lambda ctx: lambda state: np.int32(state.count), attrs=_TYPE,
@@ -376,5 +378,5 @@ register_op(
 )
 register_op(
     "SparseAccumulatorTakeGradient", _infer_sparse_take, _sparse_take_kernel, attrs=_TYPE,
-    suspends=True,
+    suspends=True, takes=True,
 )  # fmt: skip

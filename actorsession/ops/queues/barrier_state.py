@@ -13,8 +13,8 @@ import heapq
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +23,7 @@ from actorsession.errors import CancelledError, InvalidArgumentError, OutOfRange
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import Array
 from actorsession.graph.shape import TensorShape
+from actorsession.graph.take import Take
 
 __all__ = ["BarrierState"]
 
@@ -50,10 +51,10 @@ class _Taker:
     wanted: int
     small: bool
     join: _Join
-    future: Future[Any] = field(default_factory=Future)
+    future: Take = field(default_factory=Take)
 
 
-_Outcome: TypeAlias = tuple[_Taker, "list[tuple[Any, ...]] | OutOfRangeError"]
+_Outcome: TypeAlias = tuple[_Taker, "list[_Element] | OutOfRangeError"]
 
 
 class BarrierState:
@@ -68,6 +69,7 @@ class BarrierState:
         self.label = label
         self._specs = tuple(specs)
         self._lock = threading.Lock()
+        self._resets = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -104,9 +106,9 @@ class BarrierState:
             for key, row in zip(keys.tolist(), values, strict=True):
                 self._insert(number, key, component, row)
             outcomes = self._serve()
-        _tell(outcomes)
+        self._tell(outcomes)
 
-    def take(self, wanted: int, join: _Join, *, small: bool) -> Future[Any]:
+    def take(self, wanted: int, join: _Join, *, small: bool) -> Take:
         """Takes complete elements, as soon as there are so many.
 
         Args:
@@ -132,7 +134,7 @@ class BarrierState:
                     raise self._too_few(wanted, there)
             self._takers.append(taker)
             outcomes = self._serve()
-        _tell(outcomes)
+        self._tell(outcomes)
         if not taker.future.done():
             taker.future.add_done_callback(lambda future: self._forget(taker))
         return taker.future
@@ -154,7 +156,7 @@ class BarrierState:
             if cancel_pending:
                 self._parts.clear()
             outcomes = self._serve()
-        _tell(outcomes)
+        self._tell(outcomes)
 
     @property
     def ready_size(self) -> int:
@@ -170,6 +172,7 @@ class BarrierState:
         """Leaves the barrier as if it were new; who waits for it gets a CancelledError."""
         with self._lock:
             takers = list(self._takers)
+            self._resets += 1
             self._begin()
         error = CancelledError(f"{self.label} was reset")
         for taker in takers:
@@ -255,9 +258,25 @@ class BarrierState:
                 outcomes.append((taker, self._too_few(taker.wanted, there)))
                 continue
             count = min(there, taker.wanted)
-            elements = [heapq.heappop(self._ready) for _ in range(count)]
-            outcomes.append((taker, [(np.int64(n), key, *c) for n, _, key, c in elements]))
+            outcomes.append((taker, [heapq.heappop(self._ready) for _ in range(count)]))
         return outcomes
+
+    def _tell(self, outcomes: Sequence[_Outcome]) -> None:
+        for taker, found in outcomes:
+            if isinstance(found, OutOfRangeError):
+                taker.future.set_exception(found)
+            else:
+                elements = [(np.int64(n), key, *c) for n, _, key, c in found]
+                undo = partial(self._put_back, found, self._resets)
+                taker.future.fulfil(partial(taker.join, elements), undo)
+
+    def _put_back(self, elements: Sequence[_Element], resets: int) -> None:
+        with self._lock:
+            if resets == self._resets:
+                for element in elements:
+                    heapq.heappush(self._ready, element)
+            outcomes = self._serve()
+        self._tell(outcomes)
 
     def _too_few(self, wanted: int, there: int) -> OutOfRangeError:
         return OutOfRangeError(
@@ -271,16 +290,8 @@ class BarrierState:
             if taker in self._takers:
                 self._takers.remove(taker)
             outcomes = self._serve()
-        _tell(outcomes)
+        self._tell(outcomes)
 
 
 def _text(key: bytes) -> str:
     return key.decode(errors="backslashreplace")
-
-
-def _tell(outcomes: Sequence[_Outcome]) -> None:
-    for taker, found in outcomes:
-        if isinstance(found, OutOfRangeError):
-            taker.future.set_exception(found)
-        else:
-            taker.future.set_result(taker.join(found))

@@ -6,7 +6,6 @@ Owns the class that users hold and the op types; ``barrier_state`` does the work
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.graph.take import Take
 from actorsession.ops.build import convert_to_tensor, make, make_one
 from actorsession.ops.queues.barrier_state import BarrierState
 from actorsession.ops.queues.batches import join_many
@@ -267,7 +267,7 @@ def _take_kernel(ctx: KernelContext) -> Kernel:
     def join(elements: Sequence[tuple[Any, ...]]) -> Any:
         return join_many(elements, specs)
 
-    def take(barrier: BarrierState, count: Any) -> Future[Any]:
+    def take(barrier: BarrierState, count: Any) -> Take:
         return barrier.take(int(count), join, small=small)
 
     return take
@@ -293,7 +293,7 @@ register_state(
     lambda label, attrs: BarrierState(label, _components(attrs)), {**_COMPONENTS, "capacity": -1},
 )  # fmt: skip
 register_op("BarrierInsertMany", _infer_insert, _insert_kernel, attrs={"component_index": REQUIRED})
-register_op("BarrierTakeMany", _infer_take, _take_kernel, attrs=_TAKE, suspends=True)
+register_op("BarrierTakeMany", _infer_take, _take_kernel, attrs=_TAKE, suspends=True, takes=True)
 register_op("BarrierClose", _infer_close, _close_kernel, attrs={"cancel_pending_enqueues": False})
 register_op(
     "BarrierReadySize", _infer_size, lambda ctx: lambda barrier: np.int32(barrier.ready_size)

@@ -18,6 +18,7 @@ from actorsession.graph.dtypes import DType, as_dtype, bool_, int32, int64
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape
+from actorsession.graph.take import Take
 from actorsession.ops.queues.batches import join_many, join_one, own, split_many
 from actorsession.ops.queues.state import (
     FifoElements,
@@ -189,7 +190,7 @@ def _dequeue_many_kernel(ctx: KernelContext) -> Kernel:
     specs, up_to = components(ctx.attrs), ctx.op == "QueueDequeueUpToV2"
     pads = bool(ctx.attrs["pads"])
 
-    def dequeue_many(queue: QueueState, n: Any) -> Future[Any]:
+    def dequeue_many(queue: QueueState, n: Any) -> Take:
         if n < 0:
             raise InvalidArgumentError(f"{ctx.op}: n is at least 0, got {n}")
         if not pads and any(not s.shape.is_fully_defined() for s in specs):
@@ -202,7 +203,9 @@ def _dequeue_many_kernel(ctx: KernelContext) -> Kernel:
     return dequeue_many
 
 
-register_op("QueueDequeueV2", _infer_dequeue, _dequeue_kernel, attrs=COMPONENTS, suspends=True)
+register_op(
+    "QueueDequeueV2", _infer_dequeue, _dequeue_kernel, attrs=COMPONENTS, suspends=True, takes=True
+)
 for _name in ("QueueDequeueManyV2", "QueueDequeueUpToV2"):
     register_op(
         _name,
@@ -210,6 +213,7 @@ for _name in ("QueueDequeueManyV2", "QueueDequeueUpToV2"):
         _dequeue_many_kernel,
         attrs={**COMPONENTS, "pads": False},
         suspends=True,
+        takes=True,
     )
 
 

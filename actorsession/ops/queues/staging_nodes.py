@@ -200,7 +200,7 @@ def _map_clear_kernel(ctx: KernelContext) -> Kernel:
 register_op(
     "Stage", _infer_stage, _stage_kernel, attrs=AREA, suspends=True, keeps=frozenset(range(_MOST))
 )
-register_op("Unstage", _outputs, _unstage_kernel, attrs=AREA, suspends=True)
+register_op("Unstage", _outputs, _unstage_kernel, attrs=AREA, suspends=True, takes=True)
 register_op("StagePeek", _infer_peek, _peek_kernel, attrs=AREA, suspends=True)
 register_op("StageSize", _infer_size, _size_kernel, attrs=AREA)
 register_op("StageClear", _infer_nothing, _clear_kernel, attrs=AREA)
@@ -211,11 +211,13 @@ for _prefix in ("", "Ordered"):
         attrs={**AREA, "fake_dtypes": REQUIRED}, suspends=True, keeps=frozenset(range(2, _MOST)),
     )  # fmt: skip
     register_op(
-        f"{_prefix}MapUnstage", _infer_by_key, _map_unstage_kernel, attrs=AREA, suspends=True
-    )
+        f"{_prefix}MapUnstage", _infer_by_key, _map_unstage_kernel, attrs=AREA, suspends=True,
+        takes=True,
+    )  # fmt: skip
     register_op(
-        f"{_prefix}MapUnstageNoKey", _infer_no_key, _map_no_key_kernel, attrs=AREA, suspends=True
-    )
+        f"{_prefix}MapUnstageNoKey", _infer_no_key, _map_no_key_kernel, attrs=AREA, suspends=True,
+        takes=True,
+    )  # fmt: skip
     register_op(f"{_prefix}MapPeek", _infer_by_key, _map_peek_kernel, attrs=AREA, suspends=True)
     register_op(f"{_prefix}MapSize", _infer_size, _map_size_kernel, attrs=AREA)
     register_op(f"{_prefix}MapIncompleteSize", _infer_size, _map_incomplete_kernel, attrs=AREA)

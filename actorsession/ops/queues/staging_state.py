@@ -3,6 +3,7 @@
 Nothing here waits: each attempt to put in, take or look is a future, done in whichever thread makes it
 possible. Attempts are served in the order in which they came, but one that cannot be served yet holds up none
 behind it. One whose future was cancelled takes nothing and leaves nothing; one that fails changes nothing.
+What a step has taken that ends early is put back in its place, even if the area is full by then.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from actorsession.errors import CancelledError, InvalidArgumentError, ResourceExhaustedError
 from actorsession.graph.dtypes import DType
+from actorsession.graph.take import Take
 
 __all__ = ["Limits", "MapState", "StageState"]
 
@@ -40,14 +42,15 @@ class Limits:
 
 @dataclass(slots=True, eq=False)
 class _Attempt:
-    """Somebody who waits: what must be so, and what is done then; both are asked under the lock."""
+    """Somebody who waits: what must be so, what is done then, and its undo; all are called under the lock."""
 
     ready: Callable[[], bool]
     act: Callable[[], Values]
-    future: Future[Any] = field(default_factory=Future)
+    undo: Callable[[Values], None] | None = None
+    future: Take = field(default_factory=Take)
 
 
-_Outcome: TypeAlias = tuple["Future[Any]", Any, BaseException | None]
+_Outcome: TypeAlias = tuple[_Attempt, Values, BaseException | None]
 
 
 class _Area:
@@ -59,6 +62,7 @@ class _Area:
         self._lock = threading.Lock()
         self._bytes = 0
         self._attempts: list[_Attempt] = []
+        self._drops = 0
 
     def clear(self) -> None:
         """Leaves the area as if it were new; who waits for it gets a CancelledError."""
@@ -75,17 +79,23 @@ class _Area:
         with self._lock:
             self._drop()
             outcomes = self._serve()
-        _tell(outcomes)
+        self._tell(outcomes)
 
     def _drop(self) -> None:
         self._bytes = 0
+        self._drops += 1
 
-    def _attempt(self, ready: Callable[[], bool], act: Callable[[], Values]) -> Future[Any]:
-        attempt = _Attempt(ready, act)
+    def _attempt(
+        self,
+        ready: Callable[[], bool],
+        act: Callable[[], Values],
+        undo: Callable[[Values], None] | None = None,
+    ) -> Take:
+        attempt = _Attempt(ready, act, undo)
         with self._lock:
             self._attempts.append(attempt)
             outcomes = self._serve()
-        _tell(outcomes)
+        self._tell(outcomes)
         if not attempt.future.done():
             attempt.future.add_done_callback(lambda future: self._forget(attempt))
         return attempt.future
@@ -111,6 +121,22 @@ class _Area:
                 if attempt in self._attempts:
                     self._attempts.remove(attempt)
 
+    def _tell(self, outcomes: Sequence[_Outcome]) -> None:
+        for attempt, values, error in outcomes:
+            if error is not None:
+                attempt.future.set_exception(error)
+            else:
+                undo = partial(self._undo, attempt, values, self._drops)
+                attempt.future.fulfil(partial(_made, values), undo)
+
+    def _undo(self, attempt: _Attempt, values: Values, drops: int) -> None:
+        with self._lock:
+            if attempt.undo is None or drops != self._drops:
+                return
+            attempt.undo(values)
+            outcomes = self._serve()
+        self._tell(outcomes)
+
     def _check_size(self, size: int) -> None:
         if 0 < self._limits.memory < size:
             raise ResourceExhaustedError(
@@ -127,18 +153,13 @@ class _Area:
 
 def _outcome(attempt: _Attempt) -> _Outcome:
     try:
-        values = attempt.act()
+        return attempt, attempt.act(), None
     except Exception as error:
-        return attempt.future, None, error
-    return attempt.future, values[0] if len(values) == 1 else values, None
+        return attempt, (), error
 
 
-def _tell(outcomes: Sequence[_Outcome]) -> None:
-    for future, value, error in outcomes:
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(value)
+def _made(values: Values) -> Any:
+    return values[0] if len(values) == 1 else values
 
 
 def _size_of(values: Sequence[Any]) -> int:
@@ -182,7 +203,7 @@ class StageState(_Area):
         super().__init__(label, limits)
         self._elements: deque[Values] = deque()
 
-    def put(self, values: Values) -> Future[Any]:
+    def put(self, values: Values) -> Take:
         """Puts an element in, as soon as there is room.
 
         Raises:
@@ -201,7 +222,7 @@ class StageState(_Area):
 
         return self._attempt(ready, act)
 
-    def get(self, wanted: Sequence[DType]) -> Future[Any]:
+    def get(self, wanted: Sequence[DType]) -> Take:
         """Takes the next element, as soon as there is one; InvalidArgumentError if it has other types."""
 
         def act() -> Values:
@@ -211,9 +232,13 @@ class StageState(_Area):
             self._bytes -= _size_of(values)
             return values
 
-        return self._attempt(lambda: bool(self._elements), act)
+        def undo(values: Values) -> None:
+            self._elements.appendleft(values)
+            self._bytes += _size_of(values)
 
-    def peek(self, index: int, wanted: Sequence[DType]) -> Future[Any]:
+        return self._attempt(lambda: bool(self._elements), act, undo)
+
+    def peek(self, index: int, wanted: Sequence[DType]) -> Take:
         """A copy of one of the elements, as soon as there are so many.
 
         Raises:
@@ -254,7 +279,7 @@ class MapState(_Area):
         self._counts: dict[int, int] = {}  # values of each complete element, those taken included
         self._begun: dict[int, dict[int, Any]] = {}
 
-    def put(self, key: int, indices: Sequence[int], values: Values, count: int) -> Future[Any]:
+    def put(self, key: int, indices: Sequence[int], values: Values, count: int) -> Take:
         """Puts values of an element in; waits for memory and, if it is a whole element, for room.
 
         An element whose key is there already is dropped, as in TensorFlow.
@@ -303,7 +328,7 @@ class MapState(_Area):
         self._complete[key], self._counts[key] = element, count
         return ()
 
-    def get(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Future[Any]:
+    def get(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Take:
         """Takes values of an element, as soon as it is complete; it is gone with its last value.
 
         Args:
@@ -312,21 +337,45 @@ class MapState(_Area):
             wanted: their types.
         """
         self._check_indices(key, indices)
-        return self._attempt(
-            lambda: key in self._complete, lambda: self._take(key, indices, wanted)
+        return self._attempt_to_take(
+            lambda: key in self._complete, lambda: key, indices, wanted, with_key=False
         )
 
-    def get_any(self, indices: Sequence[int], wanted: Sequence[DType]) -> Future[Any]:
+    def get_any(self, indices: Sequence[int], wanted: Sequence[DType]) -> Take:
         """Takes values of some element, as soon as there is one: (key, values...)."""
         self._check_indices("any", indices)
 
+        def first() -> int:
+            return min(self._complete) if self._ordered else next(iter(self._complete))
+
+        return self._attempt_to_take(
+            lambda: bool(self._complete), first, indices, wanted, with_key=True
+        )
+
+    def _attempt_to_take(
+        self,
+        ready: Callable[[], bool],
+        choose: Callable[[], int],
+        indices: Sequence[int],
+        wanted: Sequence[DType],
+        *,
+        with_key: bool,
+    ) -> Take:
+        taken: list[tuple[int, int]] = []  # the key, and how many values its element has in all
+
         def act() -> Values:
-            key = min(self._complete) if self._ordered else next(iter(self._complete))
-            return (np.int64(key), *self._take(key, indices, wanted))
+            key = choose()
+            count = self._counts[key]
+            values = self._take(key, indices, wanted)
+            taken.append((key, count))
+            return (np.int64(key), *values) if with_key else values
 
-        return self._attempt(lambda: bool(self._complete), act)
+        def undo(values: Values) -> None:
+            self._put_back(*taken[0], dict(zip(indices, values[with_key:], strict=True)))
 
-    def peek(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Future[Any]:
+        return self._attempt(ready, act, undo)
+
+    def peek(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Take:
         """Copies of values of an element, as soon as it is complete."""
         self._check_indices(key, indices)
         return self._attempt(
@@ -352,6 +401,18 @@ class MapState(_Area):
         if not element:
             del self._complete[key], self._counts[key]
         return values
+
+    def _put_back(self, key: int, count: int, given: dict[int, Any]) -> None:
+        element = self._complete.get(key)
+        if element is None:
+            # In front, where it was: without an order the oldest comes out.
+            element = {}
+            self._complete = {key: element, **self._complete}
+            self._counts[key] = count
+        # Another of the same key may have come since; of two the first stays, as in ``_add``.
+        dropped = tuple([element[index] for index in given if index in element])
+        element.update(given)
+        self._bytes += _size_of(tuple(given.values())) - _size_of(dropped)
 
     def _values(self, key: int, indices: Sequence[int], wanted: Sequence[DType]) -> Values:
         element = self._complete[key]

@@ -6,8 +6,10 @@ order that the kind of queue says, and attempts are served in the order in which
 
 Invariants: an attempt whose future was cancelled takes nothing and leaves nothing, except that the elements
 which an ``enqueue_many`` put in before stay. A ``dequeue_many`` collects elements as they come, for it may
-want more than the queue can hold; what it has collected goes back to the front if it comes to nothing.
-(TensorFlow loses those elements when such a step times out.) Futures are completed outside the lock.
+want more than the queue can hold; what it has collected goes back if it comes to nothing, and so does what
+a step has taken that ends early. (TensorFlow loses those elements.) What goes back is the next to come out,
+in the order in which it was taken, even if the queue is full by then. Futures are completed outside the
+lock.
 """
 
 from __future__ import annotations
@@ -24,10 +26,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from actorsession.errors import CancelledError, OutOfRangeError
+from actorsession.graph.take import Take
 
 __all__ = ["Element", "FifoElements", "PriorityElements", "QueueState", "ShuffledElements"]
 
 Element: TypeAlias = tuple[Any, ...]
+# An element with what tells its place; the last item is the element.
+Entry: TypeAlias = tuple[Any, ...]
 
 
 class FifoElements:
@@ -35,29 +40,36 @@ class FifoElements:
 
     def __init__(self) -> None:
         self._elements: deque[Element] = deque()
+        self._first = 0  # the number of the element at the front; they are numbered as they come
+        self._returned: list[Entry] = []  # a heap of (number, element), all before ``_first``
 
     def __len__(self) -> int:
-        return len(self._elements)
+        return len(self._elements) + len(self._returned)
 
     def add(self, element: Element) -> None:
         """Puts an element in."""
         self._elements.append(element)
 
-    def take(self) -> Element:
+    def take(self) -> Entry:
         """Takes the next element out."""
-        return self._elements.popleft()
+        if self._returned:
+            return heapq.heappop(self._returned)
+        self._first += 1
+        return self._first, self._elements.popleft()
 
-    def put_back(self, elements: Sequence[Element]) -> None:
+    def put_back(self, entries: Sequence[Entry]) -> None:
         """Puts elements back that were taken, as if they had not been."""
-        self._elements.extendleft(reversed(elements))
+        for entry in entries:
+            heapq.heappush(self._returned, entry)
 
     def available(self, *, closed: bool) -> int:
         """How many may be taken."""
-        return len(self._elements)
+        return len(self)
 
     def clear(self) -> None:
         """Drops all elements."""
         self._elements.clear()
+        self._returned.clear()
 
 
 class ShuffledElements:
@@ -80,16 +92,16 @@ class ShuffledElements:
         """Puts an element in."""
         self._elements.append(element)
 
-    def take(self) -> Element:
+    def take(self) -> Entry:
         """Takes a random element out."""
         elements = self._elements
         index = int(self._random.integers(len(elements)))
         elements[index], elements[-1] = elements[-1], elements[index]
-        return elements.pop()
+        return (elements.pop(),)
 
-    def put_back(self, elements: Sequence[Element]) -> None:
+    def put_back(self, entries: Sequence[Entry]) -> None:
         """Puts elements back that were taken."""
-        self._elements.extend(elements)
+        self._elements.extend([element for (element,) in entries])
 
     def available(self, *, closed: bool) -> int:
         """How many may be taken."""
@@ -104,7 +116,7 @@ class PriorityElements:
     """Elements of which the one with the lowest first component comes out, of equals the oldest."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, Element]] = []
+        self._heap: list[Entry] = []
         self._numbers = itertools.count()
 
     def __len__(self) -> int:
@@ -114,15 +126,14 @@ class PriorityElements:
         """Puts an element in."""
         heapq.heappush(self._heap, (int(element[0]), next(self._numbers), element))
 
-    def take(self) -> Element:
+    def take(self) -> Entry:
         """Takes the element with the lowest priority number out."""
-        return heapq.heappop(self._heap)[2]
+        return heapq.heappop(self._heap)
 
-    def put_back(self, elements: Sequence[Element]) -> None:
-        """Puts elements back that were taken."""
-        for k, element in enumerate(elements):
-            # Before all equals that are there, in the order in which they were taken.
-            heapq.heappush(self._heap, (int(element[0]), k - len(elements) - (1 << 62), element))
+    def put_back(self, entries: Sequence[Entry]) -> None:
+        """Puts elements back that were taken, as if they had not been."""
+        for entry in entries:
+            heapq.heappush(self._heap, entry)
 
     def available(self, *, closed: bool) -> int:
         """How many may be taken."""
@@ -153,11 +164,12 @@ class _Dequeue:
     wanted: int
     join: Join
     up_to: bool
-    taken: list[Element] = field(default_factory=list)
-    future: Future[Any] = field(default_factory=Future)
+    taken: list[Entry] = field(default_factory=list)
+    future: Take = field(default_factory=Take)
 
 
-_Outcome: TypeAlias = tuple["Future[Any]", Any, BaseException | None]
+# Whom to tell: the error, or for a dequeue without one that it was served.
+_Outcome: TypeAlias = tuple["_Enqueue | _Dequeue", BaseException | None]
 
 
 class QueueState:
@@ -174,6 +186,7 @@ class QueueState:
         self._capacity = capacity
         self._elements = elements
         self._closed = False
+        self._resets = 0
         self._lock = threading.Lock()
         self._enqueues: deque[_Enqueue] = deque()
         self._dequeues: deque[_Dequeue] = deque()
@@ -198,7 +211,7 @@ class QueueState:
             attempt.future.add_done_callback(lambda future: self._forget_enqueue(attempt))
         return attempt.future
 
-    def dequeue(self, wanted: int, join: Join, *, up_to: bool = False) -> Future[Any]:
+    def dequeue(self, wanted: int, join: Join, *, up_to: bool = False) -> Take:
         """Takes elements out, as soon as there are so many.
 
         Args:
@@ -235,7 +248,7 @@ class QueueState:
             self._closed = True
             if cancel_pending:
                 error = f"Enqueue operation was cancelled: {self.label} is closed."
-                outcomes = [(e.future, None, CancelledError(error)) for e in self._enqueues]
+                outcomes = [(e, CancelledError(error)) for e in self._enqueues]
                 self._enqueues.clear()
             outcomes += self._serve()
         self._tell(outcomes)
@@ -256,11 +269,12 @@ class QueueState:
         with self._lock:
             error = f"{self.label} was reset"
             attempts: list[_Enqueue | _Dequeue] = [*self._enqueues, *self._dequeues]
-            outcomes = [(a.future, None, CancelledError(error)) for a in attempts]
+            outcomes = [(a, CancelledError(error)) for a in attempts]
             self._enqueues.clear()
             self._dequeues.clear()
             self._elements.clear()
             self._closed = False
+            self._resets += 1
         self._tell(outcomes)
 
     # -- serving, under the lock -----------------------------------------------------------------
@@ -287,7 +301,7 @@ class QueueState:
         if attempt.future.set_running_or_notify_cancel():
             if attempt.left:
                 self._elements.add(attempt.left.popleft())
-            outcomes.append((attempt.future, (), None))
+            outcomes.append((attempt, None))
         return True
 
     def _serve_dequeue(self, outcomes: list[_Outcome]) -> bool:
@@ -310,13 +324,11 @@ class QueueState:
                     f"{attempt.wanted}, current size {len(attempt.taken) + len(self._elements)})"
                 )
         self._dequeues.popleft()
-        if attempt.future.set_running_or_notify_cancel() and error is None:
-            outcomes.append((attempt.future, attempt, None))
-            return True
-        self._elements.put_back(attempt.taken)
-        attempt.taken = []
-        if error is not None:
-            outcomes.append((attempt.future, None, error))
+        if not attempt.future.set_running_or_notify_cancel() or error is not None:
+            self._elements.put_back(attempt.taken)
+            attempt.taken = []
+        if not attempt.future.cancelled():
+            outcomes.append((attempt, error))
         return True
 
     def _has_room(self) -> bool:
@@ -328,18 +340,26 @@ class QueueState:
     # -- telling ---------------------------------------------------------------------------------
 
     def _tell(self, outcomes: Sequence[_Outcome]) -> None:
-        for future, value, error in outcomes:
-            if future.cancelled():
-                continue
-            try:
-                if error is not None:
-                    raise error
-                found = value.join(value.taken) if isinstance(value, _Dequeue) else value
-            except BaseException as exc:
-                if future.running() or future.set_running_or_notify_cancel():
-                    future.set_exception(exc)
+        for attempt, error in outcomes:
+            if error is not None:
+                if attempt.future.running() or attempt.future.set_running_or_notify_cancel():
+                    attempt.future.set_exception(error)
+            elif isinstance(attempt, _Dequeue):
+                self._hand_out(attempt)
             else:
-                future.set_result(found)
+                attempt.future.set_result(())
+
+    def _hand_out(self, attempt: _Dequeue) -> None:
+        taken, resets = attempt.taken, self._resets
+
+        def undo() -> None:
+            with self._lock:
+                if resets == self._resets:
+                    self._elements.put_back(taken)
+                outcomes = self._serve()
+            self._tell(outcomes)
+
+        attempt.future.fulfil(lambda: attempt.join([entry[-1] for entry in taken]), undo)
 
     def _forget_enqueue(self, attempt: _Enqueue) -> None:
         if not attempt.future.cancelled():

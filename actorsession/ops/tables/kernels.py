@@ -16,6 +16,7 @@ from actorsession.graph.dtypes import DType, as_dtype, int64, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import REQUIRED, InferContext, Kernel, KernelContext
 from actorsession.graph.shape import TensorShape, scalar_shape, unknown_shape
+from actorsession.graph.take import Take
 from actorsession.ops.shape_operands import boxed
 from actorsession.ops.shared_state import check_handle_of, register_op, register_state
 from actorsession.ops.tables.state import TableState
@@ -201,16 +202,20 @@ def _change_kernel(ctx: KernelContext) -> Kernel:
 def _remove_kernel(ctx: KernelContext) -> Kernel:
     dtype = ctx.inputs[1].dtype
 
-    def remove(table: TableState, keys: Any) -> None:
+    def remove(table: TableState, keys: Any) -> Take:
         _check_types(table, dtype, None, ctx.op)
-        table.remove(_keys(keys))
+        take = Take()
+        take.set_running_or_notify_cancel()
+        take.fulfil(tuple, table.remove(_keys(keys)))
+        return take
 
     return remove
 
 
 for _name in ("LookupTableInsertV2", "LookupTableImportV2", "InitializeTableV2"):
     register_op(_name, _infer_change, _change_kernel)
-register_op("LookupTableRemoveV2", _infer_change, _remove_kernel)
+# Nothing is waited for. It takes like a dequeue: a step that pops an entry looks it up and removes it.
+register_op("LookupTableRemoveV2", _infer_change, _remove_kernel, suspends=True, takes=True)
 
 
 # -- from a file -----------------------------------------------------------------------------------

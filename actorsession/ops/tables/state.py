@@ -8,7 +8,7 @@ is looked up; clearing its container makes it as if it were new.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -80,17 +80,27 @@ class TableState:
         with self._lock:
             self._changing().update(added)
 
-    def remove(self, keys: Iterable[Any]) -> None:
+    def remove(self, keys: Iterable[Any]) -> Callable[[], None]:
         """Takes entries out; keys that are not there do not matter.
+
+        Returns:
+            What puts them back, where no other of their key has come since.
 
         Raises:
             InvalidArgumentError: if the table is static.
         """
-        gone = list(keys)
+        names = list(keys)
         with self._lock:
             entries = self._changing()
-            for key in gone:
-                entries.pop(key, None)
+            gone = {key: entries.pop(key) for key in names if key in entries}
+
+        def undo() -> None:
+            with self._lock:
+                if self._entries is entries:  # not cleared or filled anew
+                    for key, value in gone.items():
+                        entries.setdefault(key, value)
+
+        return undo
 
     def _changing(self) -> dict[Any, Any]:
         if self.static or self._entries is None:

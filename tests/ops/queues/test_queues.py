@@ -478,4 +478,4 @@ def test_what_goes_back_to_a_priority_queue_comes_out_first_again() -> None:
     taken = [elements.take() for _ in range(2)]
     elements.add((1, "c"))
     elements.put_back(taken)
-    assert [elements.take()[1] for _ in range(4)] == ["a", "b", "c", "x"]
+    assert [elements.take()[-1][1] for _ in range(4)] == ["a", "b", "c", "x"]

@@ -1,0 +1,134 @@
+"""Takes: what becomes of a value that a node takes out of state that outlives the step.
+
+A step that ends early puts back what it has taken, unless an operation of it has stored the value by then:
+the element of one queue that was put into another must not be in both. Which operations could have done
+that, and which fetches hand the value out, is known before a graph is cut into parts: ``mark_takes`` notes
+it in attributes of the nodes that take, and of the loops and branches in which some do; ``uses_of`` reads
+them. Pure; called by ``partition`` and ``compile``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from actorsession.graph.dtypes import resource
+from actorsession.graph.function import CONSTRUCTS, nodes_inside
+from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import is_registered, lookup
+from actorsession.plan.prune import StepGraph
+
+__all__ = ["TakePlan", "TakeUses", "mark_takes", "stores", "taken_inside", "takes", "uses_of"]
+
+_STORED, _FETCHES = "_stored", "_fetched_at"
+
+# Operations that take a handle and leave what outlives the step as it is. All others may store what they are
+# given. Stacks and arrays of tensors end with their step.
+_READING = frozenset({
+    "AccumulatorNumAccumulated", "BarrierClose", "BarrierIncompleteSize", "BarrierReadySize",
+    "LookupTableExportV2", "LookupTableFindV2", "LookupTableSizeV2", "QueueCloseV2", "QueueIsClosedV2",
+    "QueueSizeV2", "ReadVariableOp", "RefSelect", "VarIsInitializedOp",
+})  # fmt: skip
+_OF_THE_STEP = ("Stack", "TensorArray", "TensorList")
+# Operations that name what they store into, instead of taking its handle.
+_BY_NAME = frozenset({"GetSessionHandle", "MapStage", "OrderedMapStage", "Stage"})
+
+
+class TakeUses(NamedTuple):
+    """What a step does with a value that it has taken.
+
+    Attributes:
+        stored: whether an operation may store what is made of it.
+        fetches: positions in the signature of the fetches that are made of it.
+    """
+
+    stored: bool
+    fetches: frozenset[int]
+
+
+class TakePlan(NamedTuple):
+    """A node that takes, in a compiled partition.
+
+    Attributes:
+        uses: of its value, in the whole step.
+        stored_by: what stores the value in this partition: segments, by index, and other nodes that
+            suspend, as -1 less their number.
+    """
+
+    uses: TakeUses
+    stored_by: frozenset[int]
+
+
+def takes(node: NodeDef) -> bool:
+    """Whether a node takes values out of state that outlives the step, or has a node inside that does."""
+    if node.op in CONSTRUCTS:
+        return any(lookup(inner.op).takes for inner, _ in nodes_inside(node))
+    return is_registered(node.op) and lookup(node.op).takes
+
+
+def stores(node: NodeDef, has_handle: bool) -> bool:
+    """Whether a node may put what it is given into state that outlives the step.
+
+    Args:
+        node: any node.
+        has_handle: whether an input of it is a resource.
+    """
+    if node.op in CONSTRUCTS:
+        return any(stores(inner, handle) for inner, handle in nodes_inside(node))
+    if not is_registered(node.op) or not lookup(node.op).stateful or lookup(node.op).takes:
+        return False
+    if node.op in _BY_NAME:
+        return True
+    return has_handle and node.op not in _READING and not node.op.startswith(_OF_THE_STEP)
+
+
+def mark_takes(graph: StepGraph) -> StepGraph:
+    """Note what becomes of each value that is taken; the graph itself if none is."""
+    marked = {node.name: node for node in graph.nodes.values() if takes(node)}
+    if not marked:
+        return graph
+    readers: dict[str, list[str]] = {}
+    for node in graph.nodes.values():
+        for name, _ in node.inputs:
+            readers.setdefault(name, []).append(node.name)
+    nodes: Mapping[str, NodeDef] = graph.nodes
+    for name, node in marked.items():
+        made = _downstream(name, readers)
+        stored = any(stores(nodes[other], _has_handle(nodes[other], nodes)) for other in made)
+        fetches = [k for k, (other, _) in enumerate(graph.fetches) if other in made]
+        attrs = {**node.attrs, _STORED: stored, _FETCHES: fetches}
+        marked[name] = replace(node, attrs=attrs)
+    return replace(graph, nodes={**graph.nodes, **marked})
+
+
+def _downstream(name: str, readers: Mapping[str, list[str]]) -> set[str]:
+    """A node and all that is made of its values."""
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(readers.get(name, ()))
+    return found
+
+
+def _has_handle(node: NodeDef, nodes: Mapping[str, NodeDef]) -> bool:
+    return any(nodes[name].outputs[index].dtype is resource for name, index in node.inputs)
+
+
+def taken_inside(nodes: Iterable[NodeDef]) -> TakeUses | None:
+    """What becomes of values that are taken inside the loops and branches of a partition, all together."""
+    found = [uses_of(node) for node in nodes if node.op in CONSTRUCTS]
+    uses = [u for u in found if u is not None]
+    if not uses:
+        return None
+    return TakeUses(any(u.stored for u in uses), frozenset().union(*[u.fetches for u in uses]))
+
+
+def uses_of(node: NodeDef) -> TakeUses | None:
+    """What was noted in a node, or ``None`` if it takes nothing."""
+    if _FETCHES not in node.attrs:
+        return None
+    return TakeUses(bool(node.attrs.get(_STORED)), frozenset(node.attrs[_FETCHES]))
