@@ -17,6 +17,7 @@ from actorsession.plan.partial import PartialParts
 from actorsession.plan.partition import Partition
 from actorsession.plan.prune import ARG
 from actorsession.plan.signature import RunSignature
+from actorsession.plan.takes import uses_of
 
 __all__ = ["ClientGraph", "TaskPart", "split_by_task"]
 
@@ -31,6 +32,7 @@ class TaskPart:
         feeds: for each feed of the task, its position in the signature.
         fetches: for each fetch of the task, its position in the signature.
         graph_handle: the worker's name for it, once registered.
+        takes: whether it takes something out of a queue or the like.
     """
 
     task: str
@@ -38,6 +40,7 @@ class TaskPart:
     feeds: tuple[int, ...]
     fetches: tuple[int, ...]
     graph_handle: str = ""
+    takes: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -69,6 +72,11 @@ class ClientGraph:
     dropped: bool = False
     may_wait: bool = False
     nbytes: int = 0
+
+    @property
+    def takes(self) -> bool:
+        """Whether a part of it takes something out of a queue or the like."""
+        return any(part.takes for part in self.parts)
 
     @property
     def registered(self) -> bool:
@@ -113,7 +121,8 @@ def _part(task: str, members: Sequence[Partition]) -> TaskPart:
         )
         for p in members
     ]
-    return TaskPart(task, renumbered, feeds, fetches)
+    takes = any(uses_of(node) is not None for p in members for node in p.nodes)
+    return TaskPart(task, renumbered, feeds, fetches, takes=takes)
 
 
 def _renumber(node: NodeDef, feed_at: Mapping[int, int]) -> NodeDef:

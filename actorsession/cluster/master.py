@@ -39,6 +39,7 @@ from actorsession.messages.session import (
     ResetContainers,
     RunStep,
     SessionCreated,
+    StepReceived,
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
 from actorsession.runtime.waits import MasterWaits
@@ -90,8 +91,15 @@ class Master(Actor):
     def deliver(
         self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
     ) -> None:
-        """Refuses every tell: a failing tell would fail the actor, and anyone may send one."""
-        raise self.unimplemented(message)
+        """Takes the word of clients on answers; refuses other tells, which would fail the actor if they fail.
+
+        A word goes past the mailbox of its session, which may be full.
+        """
+        if type(message) is not StepReceived:
+            raise self.unimplemented(message)
+        session = self._sessions.get(message.session_handle)
+        if session is not None:
+            session.received(message)
 
     @handles(CreateSession)
     async def on_create_session(self, message: CreateSession, call: CallContext) -> SessionCreated:

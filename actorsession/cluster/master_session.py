@@ -18,6 +18,7 @@ from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.client_graph import ClientGraph
 from actorsession.cluster.client_graphs import ClientGraphs
+from actorsession.cluster.deliveries import Deliveries
 from actorsession.cluster.losses import losses, named
 from actorsession.cluster.master_step import MasterStep
 from actorsession.cluster.member import Changes
@@ -53,6 +54,7 @@ from actorsession.messages.session import (
     SessionReattached,
     SessionWhy,
     StepDone,
+    StepReceived,
 )  # fmt: skip
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.waits import MasterWaits
@@ -60,6 +62,7 @@ from actorsession.runtime.waits import MasterWaits
 __all__ = ["MasterSession"]
 
 _NO_OPTIONS = RunOptions()
+_GIVEN_UP = CancelledError("the step was given up by its caller while the answer was on its way")
 # Requests that do something, and those of them whose small answers are given again to a repeat.
 _ONCE = frozenset({RunStep, ExtendSession, ReattachSession, PartialRunSetup, PartialRun})
 _KEPT = frozenset({ExtendSession, PartialRunSetup})
@@ -94,12 +97,13 @@ class MasterSession(Actor):
             self.children,
             members.renew,
         )
-        self._partials = MasterPartialRuns(
-            handle, members, self._graph.build_partial, config, self.children
-        )
         members.on_lapse = self._lapse
         self._requests = RecentRequests()
         self._under_way: dict[int, MasterStep] = {}
+        self._deliveries = Deliveries()
+        self._partials = MasterPartialRuns(
+            handle, members, self._graph.build_partial, config, self.children, self._deliveries
+        )
         admission = admission or Admission(config.max_inflight_steps)
         self._inflight = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self._used = time.monotonic()
@@ -196,9 +200,9 @@ class MasterSession(Actor):
         if not ended:
             # Not by who waits for the step: a child that is cancelled before its first turn does nothing.
             step.on_begun_ended(lambda: self._inflight.leave(nbytes))
-            return self._finish(step, graph, signature, options)
+            return self._finish(step, graph, message.request_id, signature, options)
         self._inflight.leave(nbytes)
-        return step_done(graph, step, signature, options, self._infer_shapes)
+        return self._answer(step, graph, message.request_id, signature, options)
 
     def _step(
         self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline
@@ -233,14 +237,36 @@ class MasterSession(Actor):
                 self._graphs.release(graph)
         except WorkerRestartedError as error:
             raise await self._with_losses(error) from error
-        return step_done(graph, step, signature, options, self._infer_shapes)
+        return self._answer(step, graph, message.request_id, signature, options)
 
     async def _finish(
-        self, step: MasterStep, graph: ClientGraph, signature: RunSignature, options: RunOptions
-    ) -> StepDone:
+        self, step: MasterStep, graph: ClientGraph, request_id: str, signature: RunSignature,
+        options: RunOptions,
+    ) -> StepDone:  # fmt: skip
         await self._carry(step, step.finish)
         graph.nbytes = step.nbytes
-        return step_done(graph, step, signature, options, self._infer_shapes)
+        return self._answer(step, graph, request_id, signature, options)
+
+    def _answer(
+        self, step: MasterStep, graph: ClientGraph, request_id: str, signature: RunSignature,
+        options: RunOptions,
+    ) -> StepDone:  # fmt: skip
+        """The answer to a step that has run; what it has taken is settled when the client says so."""
+        answer = step_done(graph, step, signature, options, self._infer_shapes)
+        if answer.unconfirmed:
+            self._deliveries.add(
+                request_id, lambda received: step.settle(None if received else _GIVEN_UP, ran=True)
+            )
+        return answer
+
+    def received(self, message: StepReceived) -> None:
+        """Takes the client's word on whether its caller has the values of a step."""
+        self._deliveries.confirm(message.request_id, received=message.received)
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many answers wait for the client's word."""
+        return len(self._deliveries)
 
     async def _carry(
         self, step: MasterStep, work: Callable[[Children], Coroutine[Any, Any, None]]
@@ -371,6 +397,7 @@ class MasterSession(Actor):
         self._inflight.close(CancelledError(why))
         self._partials.close(CancelledError(why))
         await self.stop(why)
+        self._deliveries.close()
         await self._members.leave()
 
     def _check_open(self) -> None:

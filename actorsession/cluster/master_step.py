@@ -6,7 +6,7 @@ is answered without waiting. Owned by a MasterSession; it imports refs and messa
 
 Invariants: the first real error wins, the calls of the other parts are given up at once, and every worker
 that took part is told to drop the step; none of them is waited for. A step that went well needs no such
-message.
+message, unless it has taken something out of a queue or the like: ``settle`` says what becomes of that.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class MasterStep:
 
     __slots__ = (
         "_deadline", "_feeds", "_graph", "_handle", "_local", "_trace", "_workers", "answers",
-        "since", "step_id",
+        "handed_out", "since", "step_id",
     )  # fmt: skip
 
     def __init__(
@@ -72,6 +72,8 @@ class MasterStep:
     ) -> None:
         self.step_id = next(_STEP_IDS)
         self.since = 0.0
+        # Fetches of a partial run whose values the caller has, by position.
+        self.handed_out: set[int] = set()
         self.answers: list[GraphDone | None] = [None] * len(graph.parts)
         self._graph = graph
         self._workers = workers
@@ -241,12 +243,27 @@ class MasterStep:
             task=at_work[0] if len(at_work) == 1 else None,
         )
 
-    # -- the end of a step that failed ---------------------------------------------------------
+    # -- the end -------------------------------------------------------------------------------
+
+    def settle(self, error: OpError | None, *, ran: bool) -> None:
+        """Tells the workers what becomes of what the step has taken.
+
+        Args:
+            error: why its values have not reached the caller; ``None`` if they have.
+            ran: whether all parts have run.
+        """
+        self._tell([part for part in self._graph.parts if part.takes], error, ran=ran)
 
     def _clean_up(self, exc: BaseException) -> None:
         error = exc if isinstance(exc, OpError) else CancelledError("the step was cancelled")
-        message = CleanupGraph(step_id=self.step_id, error=error_to_wire(error))
-        for part in self._graph.parts:
+        self._tell(self._graph.parts, error, ran=False)
+
+    def _tell(self, parts: Iterable[TaskPart], error: OpError | None, *, ran: bool) -> None:
+        message = CleanupGraph(
+            step_id=self.step_id, error=None if error is None else error_to_wire(error), ran=ran,
+            handed_out=sorted(self.handed_out),
+        )  # fmt: skip
+        for part in parts:
             try:
                 self._workers[part.task].tell(message)
             except OpError as failed:

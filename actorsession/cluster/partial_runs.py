@@ -20,6 +20,7 @@ from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.client_graph import ClientGraph, split_by_task
 from actorsession.cluster.client_graphs import ClientGraphs
+from actorsession.cluster.deliveries import Deliveries
 from actorsession.cluster.members import Members
 from actorsession.cluster.partial_step import MasterPartialStep
 from actorsession.config import ConfigProto
@@ -82,6 +83,7 @@ class MasterPartialRuns:
         build: makes the client graph of a signature; raises what is wrong with it.
         config: the session's settings.
         children: of the session; own what goes on.
+        deliveries: of the session; its answers that wait for the client's word.
         clock: tells how long a run has been idle.
 
     Attributes:
@@ -95,6 +97,7 @@ class MasterPartialRuns:
         build: Callable[[RunSignature], ClientGraph],
         config: ConfigProto,
         children: Children,
+        deliveries: Deliveries,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.clock = clock
@@ -104,6 +107,7 @@ class MasterPartialRuns:
         self._handle = session_handle
         self._members = members
         self._children = children
+        self._deliveries = deliveries
         self._limit = config.partial_run_idle_limit_in_ms / 1000
         self._runs: dict[str, MasterPartialStep] = {}
         self._numbers = itertools.count()
@@ -165,9 +169,23 @@ class MasterPartialRuns:
             raise no_such_run(message.partial_run_handle)
         shape = run.shape(tuple(message.feeds), tuple(message.fetches))
         call = run.call(shape, list(message.feeds.values()), self.clock.now())
-        return _done(call) if call.done else self._wait(run, call, deadline)
+        if call.done:
+            return self._answer(run, call, message.request_id)
+        return self._wait(run, call, message.request_id, deadline)
 
-    async def _wait(self, run: MasterPartialStep, call: Call, deadline: Deadline) -> StepDone:
+    def _answer(self, run: MasterPartialStep, call: Call, request_id: str) -> StepDone:
+        """The answer to a call; what the run has taken for it is settled when the client says so."""
+        values, unconfirmed = call.result(), run.graph.takes
+        if unconfirmed:
+            run.unconfirmed += 1
+            self._deliveries.add(
+                request_id, lambda received: run.delivered(call, received=received)
+            )
+        return StepDone(values=values, metadata=None, unconfirmed=unconfirmed)
+
+    async def _wait(
+        self, run: MasterPartialStep, call: Call, request_id: str, deadline: Deadline
+    ) -> StepDone:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         call.on_done = lambda: None if future.done() else future.set_result(None)
         handle = run.state.handle
@@ -175,6 +193,8 @@ class MasterPartialRuns:
             if not call.done:
                 await deadline.wait(future, what=f"a call of partial run {handle!r}")
         except DeadlineExceededError as error:
+            if call.done:  # what it did is done
+                return self._answer(run, call, request_id)
             parts = ", ".join(sorted(run.unfinished)) or "none"
             late = DeadlineExceededError(f"{error.message}; parts that have not ended: {parts}")
             run.give_up(late)
@@ -182,7 +202,7 @@ class MasterPartialRuns:
         except asyncio.CancelledError:
             run.give_up(CancelledError(f"partial run {handle!r} was cancelled by its caller"))
             raise
-        return _done(call)
+        return self._answer(run, call, request_id)
 
     def give_up(self, handle: str, error: OpError) -> None:
         """Ends a run, if it still is one."""
@@ -235,7 +255,3 @@ class MasterPartialRuns:
         if self._runs:
             oldest = min(run.state.last_use for run in self._runs.values())
             self._arm(max(oldest + self._limit - self.clock.now(), 0.001))
-
-
-def _done(call: Call) -> StepDone:
-    return StepDone(values=call.result(), metadata=None)

@@ -26,7 +26,13 @@ from actorsession.cluster.client_graph import ClientGraph
 from actorsession.cluster.master_step import MasterStep
 from actorsession.cluster.worker_rendezvous import WorkerRendezvous
 from actorsession.cluster.worker_session import HoldStep
-from actorsession.errors import InternalError, OpError, error_to_wire, from_exception
+from actorsession.errors import (
+    CancelledError,
+    InternalError,
+    OpError,
+    error_to_wire,
+    from_exception,
+)
 from actorsession.messages.worker import CleanupGraph
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.keys import build_key
@@ -37,6 +43,7 @@ from actorsession.runtime.run_state import (
     Answer,
     Call,
     Instruction,
+    Phase,
     Receive,
     Refuse,
     RunState,
@@ -77,7 +84,9 @@ class MasterPartialStep:
         self._step = MasterStep(graph, workers, session_handle, (), trace=False, deadline=NEVER)
         self._on_delete = on_delete
         self._child: asyncio.Task[None] | None = None
-        self._failed = self._cleaned = False
+        self._failed = self._cleaned = self._ran = self._given_up = False
+        # Calls that were answered, and of which the client has yet to say whether it has the values.
+        self.unconfirmed = 0
         client = devices.client_device
         self._task = client.rpartition("/device:")[0]
         own = workers[self._task]
@@ -134,6 +143,21 @@ class MasterPartialStep:
         """Ends the run on all tasks; a run that is over stays as it is."""
         self._perform(self.state.give_up(error))
 
+    def delivered(self, call: Call, *, received: bool) -> None:
+        """Hears whether the values of an answered call have reached the caller."""
+        self.unconfirmed -= 1
+        if received:
+            self._step.handed_out.update(call.fetches)
+        else:
+            error = CancelledError("a call was given up while its answer was on its way")
+            self.give_up(error)
+            if not self._given_up:  # it was over
+                self._given_up = True
+                self._step.settle(error, ran=True)
+        over = self.state.phase is Phase.OVER and self._ran and not self._given_up
+        if over and not self.unconfirmed:
+            self._step.settle(None, ran=True)
+
     @property
     def step_id(self) -> int:
         """The step that it is."""
@@ -155,6 +179,7 @@ class MasterPartialStep:
         """All parts have ended, or one has failed."""
         if self._failed:
             return
+        self._ran = error is None
         if error is not None:
             self._failed = True
             self._clean_up(error)
@@ -167,9 +192,14 @@ class MasterPartialStep:
         self._cleaned = True
         if self._child is not None and self._child is not asyncio.current_task():
             self._child.cancel()
+        if error is not None:
+            self._given_up = True
+            self._step.settle(error, ran=self._ran)
+        # Of a run that went well the client has yet to say that it has the values of the last call.
         message = CleanupGraph(
-            step_id=self._step.step_id, error=None if error is None else error_to_wire(error)
-        )
+            step_id=self._step.step_id, error=None if error is None else error_to_wire(error),
+            settles=False, handed_out=sorted(self._step.handed_out),
+        )  # fmt: skip
         # Only a worker that is being stopped refuses, which ends its steps itself.
         with suppress(OpError):
             self._own.tell(message)

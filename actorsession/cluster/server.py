@@ -353,6 +353,7 @@ class Server:
             pushes=self._cache.pushes,
             waiting=self._master.waiting,
             held=self._worker.held,
+            unsettled=self._worker.unsettled,
             links=self._cache.statistics(),
             loop_lag=self._vitals.lag[0],
             worst_loop_lag=self._vitals.lag[1],

@@ -37,6 +37,8 @@ class ServerStatistics:
         worst_loop_lag: the most that was, since the server was started.
         waiting: steps that wait at this master until fewer are under way.
         held: parts of steps that are held back here until a task that they send to reads on.
+        unsettled: parts of steps that have run here and taken something, which is put back unless word comes
+            that the caller has the values.
     """
 
     task: str
@@ -50,6 +52,7 @@ class ServerStatistics:
     links: tuple[LinkStatistics, ...]
     waiting: int = 0
     held: int = 0
+    unsettled: int = 0
     loop_lag: float = 0.0
     worst_loop_lag: float = 0.0
 
@@ -66,6 +69,7 @@ class ServerStatistics:
             or self.rendezvous
             or self.waiting
             or self.held
+            or self.unsettled
             or any(k.pending or k.serving for k in self.links)
         )
 

@@ -44,7 +44,11 @@ def step_done(
     if graph.signature.fetches != signature.fetches:
         by_name = dict(zip(graph.signature.fetches, values, strict=True))
         values = [by_name[name] for name in signature.fetches]
-    return StepDone(values=values, metadata=_metadata(graph, stats, options, infer_shapes))
+    return StepDone(
+        values=values,
+        metadata=_metadata(graph, stats, options, infer_shapes),
+        unconfirmed=graph.takes,
+    )
 
 
 def _metadata(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from actorsession.actors.actor import Actor, handles
@@ -264,19 +264,23 @@ class Worker(Actor):
 
     @handles(CleanupGraph)
     def on_cleanup_graph(self, message: CleanupGraph, call: CallContext) -> Done:
-        """Ends a step that failed elsewhere."""
-        error: OpError = CancelledError("the step is over", derived=True)
+        """Ends a step that failed elsewhere, and settles what one has taken that has run here."""
+        error: OpError | None = None
         if message.error is not None:
             try:
                 error = error_from_wire(message.error)
             except ProtocolError as exc:
                 error = exc
-        self._give_up(message.step_id, error)
+        taken = message.handed_out
+        for session in self._sessions.sessions if message.settles else ():
+            session.settle(message.step_id, error, ran=message.ran, handed_out=taken)
+        over = error or CancelledError("the step is over", derived=True)
+        self._give_up(message.step_id, over, taken)
         return Done()
 
-    def _give_up(self, step_id: int, error: OpError) -> None:
+    def _give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
         for session in self._sessions.sessions:
-            session.give_up(step_id, error)
+            session.give_up(step_id, error, handed_out)
         self._parts.rendezvous.end(step_id, error)
 
     @handles(CleanupAll)
@@ -327,6 +331,11 @@ class Worker(Actor):
     def held(self) -> int:
         """How many steps are held back until a task that they send to reads on."""
         return sum(s.held for s in self._sessions.sessions)
+
+    @property
+    def unsettled(self) -> int:
+        """How many steps have run here and wait for what becomes of what they have taken."""
+        return sum(s.unsettled for s in self._sessions.sessions)
 
     @property
     def runs(self) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,7 @@ from actorsession.runtime.devices import Device
 from actorsession.runtime.executor import Executor, Gate, LoadedGraph
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.step import Step
+from actorsession.runtime.takes import ended_from_outside
 
 __all__ = ["HoldStep", "WorkerCounters", "WorkerParts", "WorkerSession"]
 
@@ -118,6 +119,8 @@ class WorkerSession(Actor):
         self._states: dict[str, dict[str, Any]] = {}
         self._graphs: dict[str, _Registered] = {}
         self._steps: dict[int, Step] = {}
+        # Steps that have run and taken something, until the master says what becomes of it.
+        self._unsettled: dict[int, Step] = {}
         # A share of its own: sessions take turns in the pool.
         self._pool = None if parts.pool is None else parts.pool.share()
         self._held_steps: HeldSteps | None = None
@@ -240,6 +243,7 @@ class WorkerSession(Actor):
         def give() -> None:
             if answer.done():
                 self._end(step)
+                step.give_back()
                 return
             try:
                 answer.set_result(self._finish(step))
@@ -257,6 +261,8 @@ class WorkerSession(Actor):
     def _finish(self, step: Step) -> GraphDone:
         self._end(step)
         values = step.result()
+        if step.takes:
+            self._unsettled[step.step_id] = step
         stats = step.stats.to_wire() if step.stats is not None else None
         pushed = step.rendezvous.pushed if isinstance(step.rendezvous, WorkerRendezvous) else 0
         return GraphDone(values=values, stats=stats, pushed=pushed)
@@ -265,13 +271,35 @@ class WorkerSession(Actor):
         self._steps.pop(step.step_id, None)
         self._parts.rendezvous.end(step.step_id, step.error)
 
-    def give_up(self, step_id: int, error: OpError) -> None:
-        """Ends a step that runs here with an error."""
+    def give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
+        """Ends a step that runs here with an error.
+
+        Args:
+            step_id: the step; an unknown one is no error.
+            error: the error.
+            handed_out: positions of the fetches of a partial run whose values the caller has.
+        """
         if self._held_steps is not None:
             self._held_steps.give_up(step_id, error)
         step = self._steps.get(step_id)
         if step is not None:
+            step.handed_out.update(handed_out)
             step.fail(error)
+
+    def settle(
+        self, step_id: int, error: OpError | None, *, ran: bool, handed_out: Collection[int]
+    ) -> None:
+        """Settles what a step has taken whose part here has run.
+
+        Args:
+            step_id: the step; one that has taken nothing is no error.
+            error: how the step has ended; ``None`` if its caller has the values.
+            ran: whether all its parts had run.
+            handed_out: see ``give_up``.
+        """
+        step = self._unsettled.pop(step_id, None)
+        if step is not None and error is not None and ended_from_outside(error):
+            step.takes.roll_back(ran=ran, handed_out=handed_out)
 
     # -- the end -------------------------------------------------------------------------------
 
@@ -282,6 +310,8 @@ class WorkerSession(Actor):
             self._held_steps.close(error)
         for step in list(self._steps.values()):
             step.fail(error)
+        for step_id in list(self._unsettled):
+            self.settle(step_id, error, ran=True, handed_out=())
         self._graphs.clear()
         await self.stop(error.message)
         if self._owns_devices:
@@ -328,6 +358,11 @@ class WorkerSession(Actor):
     def running(self) -> int:
         """How many steps run."""
         return len(self._steps)
+
+    @property
+    def unsettled(self) -> int:
+        """How many steps have run and wait for what becomes of what they have taken."""
+        return len(self._unsettled)
 
     @property
     def graphs(self) -> int:

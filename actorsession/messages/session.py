@@ -19,7 +19,7 @@ __all__ = [
     "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExtendSession", "ListDevices",
     "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup", "ReattachSession",
     "ResetContainers", "RunStep", "SessionCreated", "SessionExtended", "SessionReattached", "SessionWhy",
-    "StepDone",
+    "StepDone", "StepReceived",
 ]  # fmt: skip
 
 MASTER = "master"
@@ -118,10 +118,29 @@ class StepDone:
     Attributes:
         values: one tensor per fetch, in the order of ``RunStep.fetches``; the receiver owns them.
         metadata: run metadata in wire form, if the options asked for it.
+        unconfirmed: whether the step has taken something out of a queue or the like, which is put back unless
+            ``StepReceived`` says that the values have arrived.
     """
 
     values: list[Any]
     metadata: dict[str, Any] | None
+    unconfirmed: bool = False
+
+
+@message("step_received")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepReceived:
+    """Tells whether the values of a step have reached the caller of the run; told, never asked.
+
+    Attributes:
+        session_handle: the session.
+        request_id: of the ``RunStep`` or ``PartialRun``; one that was not answered is no error.
+        received: whether they have. If not, what the step has taken is put back.
+    """
+
+    session_handle: str
+    request_id: str
+    received: bool
 
 
 @message("partial_run_setup", reply="partial_run_ready")

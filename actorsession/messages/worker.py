@@ -10,7 +10,7 @@ receiver is handed the same array.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from actorsession.messages.registry import message
@@ -275,11 +275,18 @@ class CleanupGraph:
 
     Attributes:
         step_id: the step; an unknown one is no error.
-        error: why the step was aborted, in the wire form of errors; ``None`` if it has run.
+        error: why the step was aborted, in the wire form of errors; what it has taken is put back then.
+            ``None`` if it has run, and its caller has what it has taken.
+        settles: whether this also says what becomes of what the step has taken out of queues and their like.
+        ran: whether all parts of the step had run when its caller gave up.
+        handed_out: positions of the fetches of a partial run whose values the caller has.
     """
 
     step_id: int
     error: list[Any] | None
+    settles: bool = True
+    ran: bool = False
+    handed_out: list[int] = field(default_factory=list)
 
 
 @message("cleanup_all", reply="done")

@@ -131,8 +131,19 @@ class PartialStep:
         return call
 
     def give_up(self, error: OpError) -> None:
-        """Ends the run; a run that is over stays as it is."""
+        """Ends the run; a run that is over stays as it is, but what it has taken and nobody has goes back."""
         self._perform(self.state.give_up(error))
+        self.step.give_back()
+
+    def hand_out(self, call: Call) -> list[Any]:
+        """The values of an answered call, which the caller has from here on.
+
+        Raises:
+            OpError: what ended the call in their place.
+        """
+        values = call.result()
+        self.step.handed_out.update(call.fetches)
+        return values
 
     # -- from threads ----------------------------------------------------------------------------
 

@@ -251,12 +251,21 @@ class Step:
             raise self.error
         if self._unfinished:
             raise InternalError(f"step {self.step_id} is not done: it waits for {self.waiting()}")
-        return self.outputs  # even after its deadline: what it did is done
+        # Its deadline may be over: what it did is done. Where it was given up, nobody may have the values.
+        if self._given_up is not None and not isinstance(self._given_up, DeadlineExceededError):
+            self.give_back()
+            raise self._given_up
+        return self.outputs
 
     def give_back(self) -> None:
         """Puts back what a step that has run has taken, because its values do not reach the caller."""
         if self.error is None and self.done:
             self.takes.roll_back(ran=True, handed_out=self.handed_out)
+
+    def settle(self, *, received: bool) -> None:
+        """Puts back what a step that has run has taken, unless its values have reached the caller."""
+        if not received:
+            self.give_back()
 
     def waiting(self) -> tuple[str, ...]:
         """The rendezvous keys that the step waits for."""

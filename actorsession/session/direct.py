@@ -34,6 +34,7 @@ from actorsession.runtime.pools import SessionPools
 from actorsession.runtime.step import Step
 from actorsession.runtime.tensor_store import install_tensor_store
 from actorsession.runtime.waits import MasterWaits
+from actorsession.session.delivery import Delivery
 from actorsession.session.direct_steps import DirectSteps, graph_of, needs_step, result_of
 from actorsession.session.partial import PartialRuns
 from actorsession.session.placement_log import log_devices
@@ -213,6 +214,7 @@ class DirectSession:
         limit: float | None,
         options: RunOptions | None = None,
         metadata: RunMetadata | None = None,
+        delivery: Delivery | None = None,
     ) -> Sequence[Any]:
         """Runs a step on the running event loop; waits first while as many as may be are under way.
 
@@ -225,6 +227,7 @@ class DirectSession:
             limit: seconds; ``None`` for the default.
             options: of this run.
             metadata: filled with what ``options`` ask for.
+            delivery: told of what the step has taken, where the values go to a caller in another thread.
 
         Returns:
             The fetched values in the plan's order; arrays are the caller's own.
@@ -248,7 +251,12 @@ class DirectSession:
             if metadata is not None:
                 self._report(plan, None, options, metadata)
             return values
-        return await self._run_step(plan, feeds, limit, options, metadata, pool)
+        step = await self._run_step(plan, feeds, limit, options, pool)
+        if metadata is not None:
+            self._report(plan, step, options, metadata)
+        if delivery is not None and step.takes:
+            delivery.hold(step.settle)
+        return step.outputs
 
     async def _run_step(
         self,
@@ -256,10 +264,9 @@ class DirectSession:
         feeds: Sequence[Any],
         limit: float | None,
         options: RunOptions | None,
-        metadata: RunMetadata | None,
         pool: KernelPool | None,
-    ) -> Sequence[Any]:
-        """``run`` of what is no single call."""
+    ) -> Step:
+        """``run`` of what is no single call; the step has run."""
         nbytes = 0 if plan.graph.may_wait else bytes_held(feeds)
         if not self._inflight.enter_nowait(nbytes):
             limit = await self._wait_for_turn(nbytes, limit)
@@ -269,14 +276,12 @@ class DirectSession:
                 graph_of(plan, step).tell(step, [kept_feed(f) for f in feeds])
                 if not step.done:
                     await self._steps.wait(step, plan, limit)
-                values = result_of(step)
+                result_of(step)
             finally:
                 self._steps.end(step)
         finally:
             self._inflight.leave(nbytes)
-        if metadata is not None:
-            self._report(plan, step, options, metadata)
-        return values
+        return step
 
     async def _wait_for_turn(self, nbytes: int, limit: float | None) -> float | None:
         """Waits until a run may be under way, and returns the seconds that it has left."""

@@ -28,6 +28,7 @@ from actorsession.plan.place import Placed
 from actorsession.plan.report import cost_graph
 from actorsession.plan.schedule import Rescheduled, Work, finish_time, reschedule, work_graph
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
+from actorsession.session.delivery import Delivery
 from actorsession.session.direct import DirectSession
 from actorsession.session.planner import DirectPlan
 from actorsession.session.statistics import SessionStatistics
@@ -162,13 +163,14 @@ class ObservedSession(DirectSession):
         limit: float | None,
         options: RunOptions | None = None,
         metadata: RunMetadata | None = None,
+        delivery: Delivery | None = None,
     ) -> Sequence[Any]:
         """As for a ``DirectSession``."""
         watch = self._watch(plan, options)
         if watch.options is None:
-            values = await super().run(plan, feeds, limit, options, metadata)
+            values = await super().run(plan, feeds, limit, options, metadata, delivery)
         else:
-            values = await super().run(plan, feeds, limit, watch.options, watch.metadata)
+            values = await super().run(plan, feeds, limit, watch.options, watch.metadata, delivery)
             self._take_in(plan, watch, options, metadata)
         self._ran(plan, watch.number)
         return values

@@ -191,7 +191,7 @@ class PartialRuns:
             raise
         finally:
             run.leave()
-        return call.result()
+        return run.hand_out(call)
 
     def give_up_here(self, handle: str, error: OpError) -> None:
         """Ends a run, if it still is one; from any thread."""
@@ -235,25 +235,31 @@ class PartialRuns:
         Cancelling it gives the run up between two nodes.
         """
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
+        run: PartialStep | None = None
+        call: Call | None = None
         try:
             await self._take_turn()
-            self._find(handle)
+            run = self._find(handle)
             assert self._actor is not None
             message = ContinueRun(
                 handle, feeds, values, fetches, self.clock.now(), Deadline.after(limit)
             )
-            call: Call = await self._actor.ref.ask(message)
+            call = await self._actor.ref.ask(message)
+            assert call is not None
             if not call.done:
                 await deadline.wait(_answered(call), what=f"a call of partial run {handle!r}")
         except DeadlineExceededError as error:
-            await self.give_up(handle, error)
-            raise
+            if call is None or not call.done:  # what is done wins
+                await self.give_up(handle, error)
+                raise
         except asyncio.CancelledError:
-            await self.give_up(
-                handle, CancelledError(f"partial run {handle!r} was cancelled by its caller")
-            )
+            cancelled = CancelledError(f"partial run {handle!r} was cancelled by its caller")
+            if run is not None:  # it may be over, and the values on their way to nobody
+                run.give_up(cancelled)
+            await self.give_up(handle, cancelled)
             raise
-        return call.result()
+        assert run is not None
+        return run.hand_out(call)
 
     async def give_up(self, handle: str, error: OpError) -> None:
         """Ends a run, if it still is one, and waits for its kernels, which end between two nodes."""

@@ -14,6 +14,7 @@ import contextlib
 import itertools
 import secrets
 from collections.abc import Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 from actorsession.actors.admission import Admission, bytes_held
@@ -46,6 +47,7 @@ from actorsession.messages.session import (
     DeviceList,
     ExtendSession,
     ListDevices,
+    PartialRun,
     ReattachSession,
     RunStep,
     SessionCreated,
@@ -53,10 +55,12 @@ from actorsession.messages.session import (
     SessionReattached,
     SessionWhy,
     StepDone,
+    StepReceived,
 )  # fmt: skip
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.waits import TaskWaits
+from actorsession.session.delivery import Delivery
 from actorsession.session.reattach import Reattached
 from actorsession.session.remote_master import RETRY, TOKEN_VARIABLE, MasterConnection, shared_token
 from actorsession.session.remote_partial import RemotePartialRuns
@@ -307,6 +311,7 @@ class RemoteSession:
         limit: float | None,
         options: RunOptions | None = None,
         metadata: RunMetadata | None = None,
+        delivery: Delivery | None = None,
     ) -> Sequence[Any]:
         """Runs a step; waits first while as many as may be are under way.
 
@@ -318,6 +323,7 @@ class RemoteSession:
             limit: seconds; ``None`` for the default.
             options: of this run.
             metadata: filled with what ``options`` ask for.
+            delivery: told of what the step has taken, where the values go to a caller in another thread.
 
         Returns:
             The fetched values in the plan's order; arrays are the caller's own.
@@ -339,13 +345,13 @@ class RemoteSession:
             await self._inflight.enter(deadline, nbytes)
             limit = max(deadline.time_left or 0.0, _LEAST)
         try:
-            return await self._run(plan, feeds, limit, options, metadata)
+            return await self._run(plan, feeds, limit, options, metadata, delivery)
         finally:
             self._inflight.leave(nbytes)
 
     async def _run(
         self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
-        options: RunOptions | None, metadata: RunMetadata | None,
+        options: RunOptions | None, metadata: RunMetadata | None, delivery: Delivery | None,
     ) -> Sequence[Any]:  # fmt: skip
         self._check_open()
         over_link = self.over_link
@@ -358,10 +364,44 @@ class RemoteSession:
             options=wire_options(options, limit),
             request_id=self.request_id(),
         )
-        done: StepDone = await self.ask_step(message, limit or DEFAULT_STEP_TIMEOUT, StepDone)
+        done = await self.ask_values(message, limit or DEFAULT_STEP_TIMEOUT, delivery)
         if metadata is not None:
             fill_metadata(metadata, done.metadata)
         return own_values(done.values, over_link=over_link)
+
+    async def ask_values(
+        self, message: RunStep | PartialRun, limit: float | None, delivery: Delivery | None
+    ) -> StepDone:
+        """Asks the master for values, and tells it whether they have arrived where it waits for that.
+
+        Nothing may be awaited between this and the caller of the run.
+
+        Args:
+            message: what.
+            limit: see ``ask_step``.
+            delivery: see ``run``.
+        """
+        try:
+            done: StepDone = await self.ask_step(message, limit, StepDone)
+        except (asyncio.CancelledError, DeadlineExceededError):
+            # The answer may be on its way, or even here.
+            self._tell_received(message, received=False)
+            raise
+        if done.unconfirmed:
+            settle = partial(self._tell_received, message)
+            if delivery is None:
+                settle(received=True)
+            else:
+                delivery.hold(settle)
+        return done
+
+    def _tell_received(self, message: RunStep | PartialRun, *, received: bool) -> None:
+        self._master.tell(
+            StepReceived(
+                session_handle=message.session_handle, request_id=message.request_id,
+                received=received,
+            )
+        )  # fmt: skip
 
     async def devices(self) -> list[DeviceAttributes]:
         """The devices that the session may use, the client device first."""

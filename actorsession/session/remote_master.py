@@ -8,6 +8,7 @@ sessions and by ``reset``; it imports actors, messages and transports.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import secrets
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import (
     InternalError,
     InvalidArgumentError,
+    OpError,
     UnauthenticatedError,
     UnavailableError,
 )  # fmt: skip
@@ -165,6 +167,12 @@ class MasterConnection:
                 f"the master answered {type(answer).__name__}, not {reply.__name__}"
             )
         return answer
+
+    def tell(self, message: Any) -> None:
+        """Tells the master something; a master that is gone, or not reached yet, does not hear of it."""
+        with contextlib.suppress(OpError):
+            if self._ref is not None:
+                self._ref.tell(message)
 
     async def hang_up(self, grace: float) -> None:
         """Ends the connection, if there is one."""

@@ -21,7 +21,6 @@ from actorsession.messages.session import (
     PartialRunDrop,
     PartialRunReady,
     PartialRunSetup,
-    StepDone,
 )
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
@@ -146,8 +145,8 @@ class RemotePartialRuns:
             request_id=session.request_id(),
         )
         try:
-            done: StepDone = await session.ask_step(
-                message, DEFAULT_STEP_TIMEOUT if limit is None else limit, StepDone
+            done = await session.ask_values(
+                message, DEFAULT_STEP_TIMEOUT if limit is None else limit, None
             )
         except DeadlineExceededError as error:
             self._drop_soon(handle, error)

@@ -12,6 +12,7 @@ import concurrent.futures
 import contextlib
 import threading
 import weakref
+from collections.abc import Callable as CallableType
 from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
@@ -31,6 +32,7 @@ from actorsession.session.base import (
     reset_options,
 )  # fmt: skip
 from actorsession.session.callables import Callable
+from actorsession.session.delivery import Delivery
 from actorsession.session.direct import DirectSession
 from actorsession.session.factory import get_factory
 from actorsession.session.partial_faces import SyncPartialRuns
@@ -150,10 +152,24 @@ class Session(SyncPartialRuns, BaseSession):
         direct = self._direct
         if direct is not None and direct.runs_here(plan, limit, options):
             return direct.run_here(plan, feeds, options, run_metadata, limit)
-        found: Sequence[Any] = self._wait(
-            self._session.run(plan, feeds, limit, options, run_metadata)
-        )
+        delivery = Delivery(self._call_home)
+        try:
+            found: Sequence[Any] = self._wait(
+                self._session.run(plan, feeds, limit, options, run_metadata, delivery)
+            )
+        except BaseException:  # Ctrl-C too, when the values may be there
+            delivery.end(received=False)
+            raise
+        delivery.end(received=True)
         return found
+
+    def _call_home(self, callback: CallableType[[], Any]) -> None:
+        """Settles a run: here, or where the connection to the master is."""
+        thread = self._thread
+        if self._direct is not None:
+            callback()
+        elif thread is not None:
+            thread.call(callback)
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -382,6 +398,11 @@ class _LoopThread:
             coroutine.close()
             raise RuntimeError(IN_LOOP)
         return self.result(self.submit(coroutine))
+
+    def call(self, callback: CallableType[[], Any]) -> None:
+        """Calls something in this thread soon; nothing once the loop is closed."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(callback)
 
     def stop(self) -> None:
         """Lets the loop go, and waits for its thread if nothing is left for it to do."""

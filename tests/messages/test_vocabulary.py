@@ -31,7 +31,11 @@ PROTOCOL = {
         "options: dict[str, Any], request_id: str",
         "step_done",
     ),
-    "step_done": ("values: list[Any], metadata: dict[str, Any] | None", None),
+    "step_done": (
+        "values: list[Any], metadata: dict[str, Any] | None, unconfirmed: bool",
+        None,
+    ),
+    "step_received": ("session_handle: str, request_id: str, received: bool", None),
     "list_devices": ("session_handle: str", "device_list"),
     "device_list": ("devices: list[Any]", None),
     "partial_run_setup": (
@@ -98,7 +102,10 @@ PROTOCOL = {
     "session_why": ("waits: list[Any], silent: dict[str, str]", None),
     "ask_owed": ("steps: list[int], keys: list[str], reply_to: str", "done"),
     "values_lost": ("step_id: int, task: str", None),
-    "cleanup_graph": ("step_id: int, error: list[Any] | None", "done"),
+    "cleanup_graph": (
+        "step_id: int, error: list[Any] | None, settles: bool, ran: bool, handed_out: list[int]",
+        "done",
+    ),
     "cleanup_all": ("containers: list[str]", "done"),
 }
 
