@@ -30,6 +30,8 @@ class Deliveries:
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
         self._unconfirmed: dict[str, Settle] = {}
+        # Requests that were given up before they were answered: a step may end while it is being cancelled.
+        self._given_up: dict[str, None] = {}
 
     def __len__(self) -> int:
         return len(self._unconfirmed)
@@ -39,15 +41,23 @@ class Deliveries:
         if not request_id:
             settle(True)
             return
+        if request_id in self._given_up:
+            del self._given_up[request_id]
+            settle(False)
+            return
         self._unconfirmed[request_id] = settle
         if len(self._unconfirmed) > self._most:
             self._unconfirmed.pop(next(iter(self._unconfirmed)))(True)
 
     def confirm(self, request_id: str, *, received: bool) -> None:
-        """Settle an answer as the client says; one that is unknown was never sent, or is settled."""
+        """Settle an answer as the client says, or one that is unknown when it is about to be sent."""
         settle = self._unconfirmed.pop(request_id, None)
         if settle is not None:
             settle(received)
+        elif not received:
+            self._given_up[request_id] = None
+            if len(self._given_up) > self._most:
+                del self._given_up[next(iter(self._given_up))]
 
     def close(self) -> None:
         """Settle all that are left: nobody will say any more that they were received."""

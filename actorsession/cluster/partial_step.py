@@ -140,8 +140,11 @@ class MasterPartialStep:
         return call
 
     def give_up(self, error: OpError) -> None:
-        """Ends the run on all tasks; a run that is over stays as it is."""
+        """Ends the run on all tasks; of one that is over only what it has taken and nobody has goes back."""
         self._perform(self.state.give_up(error))
+        if not self._given_up:
+            self._given_up = True
+            self._step.settle(error, ran=True)
 
     def delivered(self, call: Call, *, received: bool) -> None:
         """Hears whether the values of an answered call have reached the caller."""
@@ -149,11 +152,7 @@ class MasterPartialStep:
         if received:
             self._step.handed_out.update(call.fetches)
         else:
-            error = CancelledError("a call was given up while its answer was on its way")
-            self.give_up(error)
-            if not self._given_up:  # it was over
-                self._given_up = True
-                self._step.settle(error, ran=True)
+            self.give_up(CancelledError("a call was given up while its answer was on its way"))
         over = self.state.phase is Phase.OVER and self._ran and not self._given_up
         if over and not self.unconfirmed:
             self._step.settle(None, ran=True)

@@ -215,14 +215,14 @@ async def test_a_step_that_was_served_wins_over_its_limit(
 
 
 async def test_a_table_has_again_what_a_step_has_removed_that_ends_early(
-    session: AsyncSession,
+    session: AsyncSession, graph: Graph
 ) -> None:
     table = ops.lookup.MutableHashTable(int64, int64, -1)
     empty = ops.FIFOQueue(1, int32, shapes=[])
     keys = ops.constant([3], int64)
     await session.run(table.insert(keys, ops.constant([30], int64)))
     found = table.lookup(keys)
-    with ops.control_dependencies([found]):
+    with graph.control_dependencies([found]):
         popped = table.remove(keys)
     pop = started(session, [found, popped, empty.dequeue()])
     await waiting(session)
@@ -396,20 +396,20 @@ def test_an_interrupt_when_the_values_are_there_leaves_the_element(
 
 
 async def test_consumers_with_short_limits_lose_nothing(session: AsyncSession) -> None:
-    queue = ops.FIFOQueue(50, int32, shapes=[])
+    queue = ops.FIFOQueue(100, int32, shapes=[])
     x = ops.placeholder(int32, [])
-    put, take, size = queue.enqueue(x), queue.dequeue(), queue.size()
-    count, out = 300, []
+    put, take = queue.enqueue(x), queue.dequeue()
+    out: list[int] = []
     limits = itertools.cycle(range(1, 8))
 
     async def consume() -> None:
-        while len(out) < count:
+        for _ in range(40):
             options = RunOptions(timeout_in_ms=next(limits))
             with contextlib.suppress(DeadlineExceededError):
                 out.append(int(await session.run(take, options=options)))
 
     async def cancelled_now_and_then() -> None:
-        while len(out) < count:
+        for _ in range(100):
             step = started(session, take)
             await turns(next(limits))
             step.cancel()
@@ -418,14 +418,15 @@ async def test_consumers_with_short_limits_lose_nothing(session: AsyncSession) -
                 out.append(int(step.result()))
 
     async with asyncio.timeout(50), asyncio.TaskGroup() as group:
-        for _ in range(8):
-            _ = group.create_task(consume())
-        _ = group.create_task(cancelled_now_and_then())
-        for i in range(count):
+        for work in (consume, consume, consume, cancelled_now_and_then):
+            _ = group.create_task(work())
+        for i in range(100):
             await session.run(put, {x: i})
             await turns(i % 3)
-    assert sorted(out) == list(range(count))
-    assert await session.run(size) == 0
+    size = queue.size()
+    while await session.run(size):
+        out.append(int(await session.run(take)))
+    assert sorted(out) == list(range(100))
     await nothing_left(session)
 
 

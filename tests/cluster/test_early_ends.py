@@ -1,0 +1,291 @@
+"""What a step has taken on another task whose caller does not get it: it is handed out, or is there again.
+
+From the moment a parameter server hands an element out it is on its way over the master to the client.
+Whoever gives the step up on that way, by a limit, by cancelling, or by dying, leaves the element.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import signal
+import sys
+from typing import Any
+
+import pytest
+
+import actorsession.ops as ops
+from actorsession.cluster import LocalCluster
+from actorsession.cluster.deliveries import Deliveries
+from actorsession.config import RunOptions
+from actorsession.errors import DeadlineExceededError
+from actorsession.graph.dtypes import int32
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession
+from tests.cluster.kit import W0, W1, eventually, in_process, is_idle, soon, until_all
+from tests.cluster.ways import Way, way
+
+__all__ = ["way"]
+
+
+class Shared:
+    """A queue on the parameter server, which all sessions see."""
+
+    def __init__(self, name: str = "shared", capacity: int = 1000) -> None:
+        with Graph().as_default() as self.graph:
+            with self.graph.device("/job:ps/task:0"):
+                queue = ops.FIFOQueue(capacity, int32, shapes=[], shared_name=name)
+                self.x = ops.placeholder(int32, [])
+                self.put, self.take, self.size = (
+                    queue.enqueue(self.x),
+                    queue.dequeue(),
+                    queue.size(),
+                )
+            with self.graph.device("/job:worker/task:1"):
+                self.far = self.take + 0  # the value goes by another worker
+
+
+@pytest.fixture
+def shared() -> Shared:
+    return Shared()
+
+
+async def turns(count: int) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def drained(way: Way, session: AsyncSession, shared: Shared) -> list[int]:
+    """What is in the queue, taken out."""
+    found = []
+    while await session.run(shared.size):
+        found.append(int(await session.run(shared.take)))
+    return found
+
+
+async def until_idle(way: Way) -> None:
+    if isinstance(way.cluster, LocalCluster):
+        await until_all(way.cluster.spec.tasks().values(), is_idle)
+    else:
+        await way.cluster.until_idle()
+
+
+@pytest.mark.parametrize("fetch", ["take", "far"])
+async def test_at_every_turn_of_the_loop_an_element_is_handed_out_or_is_there(
+    way: Way, shared: Shared, fetch: str
+) -> None:
+    """All of the way is in this process, or from the client on."""
+    take = getattr(shared, fetch)
+    async with AsyncSession(way.target, graph=shared.graph, config=way.config()) as session:
+        await session.run(shared.put, {shared.x: 0})
+        await session.run(take)
+        outcomes = set()
+        sent = handed_out = 0
+        for turn in itertools.count(0, 1 if way.is_direct else 3):
+            step = asyncio.ensure_future(session.run(take))
+            await turns(20)
+            put = asyncio.ensure_future(session.run(shared.put, {shared.x: sent}))
+            sent += 1
+            await turns(turn)
+            in_time = not step.done()
+            step.cancel()
+            await soon(asyncio.wait([step]))
+            await soon(put)
+            outcomes.add(step.cancelled())
+            handed_out += not step.cancelled()
+            if not in_time or (turn > 400 and len(outcomes) == 2):
+                break
+        await until_idle(way)
+        assert len(await drained(way, session, shared)) == sent - handed_out
+        await until_idle(way)
+
+
+@pytest.mark.parametrize("fetch", ["take", "far"])
+async def test_consumers_with_short_limits_lose_nothing(
+    way: Way, shared: Shared, fetch: str
+) -> None:
+    """Whoever decides the limit of a step, what it has taken is the caller's or is there."""
+    out: list[int] = []
+    take = getattr(shared, fetch)
+    limits = itertools.cycle(range(1, 12))
+    async with AsyncSession(way.target, graph=shared.graph, config=way.config()) as session:
+        await session.run(shared.size)
+
+        async def consume() -> None:
+            for _ in range(30):
+                options = RunOptions(timeout_in_ms=next(limits))
+                with contextlib.suppress(DeadlineExceededError):
+                    out.append(int(await session.run(take, options=options)))
+
+        async def time_out() -> None:
+            for _ in range(30):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(next(limits) / 1000):
+                        out.append(int(await session.run(take)))
+
+        async with asyncio.timeout(50), asyncio.TaskGroup() as group:
+            for work in (consume, consume, time_out, time_out):
+                _ = group.create_task(work())
+            for i in range(40):
+                await session.run(shared.put, {shared.x: i})
+        await until_idle(way)
+        assert sorted(out + await drained(way, session, shared)) == list(range(40))
+
+
+async def test_an_element_that_was_put_elsewhere_is_not_there_twice(way: Way) -> None:
+    """The step has run on all tasks when its caller gives it up; only what it stored nowhere goes back."""
+    with Graph().as_default() as graph:
+        with graph.device("/job:ps/task:0"):
+            one, kept = (ops.FIFOQueue(9, int32, shapes=[], shared_name=n) for n in ("one", "kept"))
+            puts = [one.enqueue(1), kept.enqueue(2)]
+            element, other = one.dequeue(), kept.dequeue()
+            sizes = [one.size(), kept.size()]
+        with graph.device("/job:worker/task:1"):
+            two = ops.FIFOQueue(9, int32, shapes=[], shared_name="two")
+            moved = two.enqueue(element + 0)
+            sizes.append(two.size())
+    async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
+        await session.run(puts)
+        master = session._session._master
+        told: list[Any] = []
+        tell = master.tell
+
+        def not_received(message: Any) -> None:
+            told.append(message)
+            tell(type(message)(**{**_fields(message), "received": False}))
+
+        master.tell = not_received
+        await session.run([moved, other])
+        master.tell = tell
+        assert [m.received for m in told] == [True]
+        await until_idle(way)
+        assert await session.run(sizes) == [0, 1, 1]
+
+
+def _fields(message: Any) -> dict[str, Any]:
+    return {name: getattr(message, name) for name in message.__dataclass_fields__}
+
+
+async def test_calls_of_partial_runs_hand_an_element_out_or_leave_it(way: Way) -> None:
+    with Graph().as_default() as graph, graph.device("/job:ps/task:0"):
+        one, two = (ops.FIFOQueue(9, int32, shapes=[], shared_name=n) for n in ("p1", "p2"))
+        puts, sizes = [one.enqueue(1), two.enqueue(2)], [one.size(), two.size()]
+        first, second = one.dequeue(), two.dequeue()
+    async with AsyncSession(way.target, graph=graph, config=way.config()) as session:
+        outcomes = set()
+        for turn in itertools.count(0, 1 if way.is_direct else 4):
+            await session.run(puts[0])
+            handle = await session.partial_run_setup([first, second], [])
+            assert await soon(session.partial_run(handle, first)) == 1
+            call = asyncio.ensure_future(session.partial_run(handle, second))
+            await turns(20)
+            put = asyncio.ensure_future(session.run(puts[1]))
+            await turns(turn)
+            in_time = not call.done()
+            call.cancel()
+            await soon(asyncio.wait([call, put]))
+            await until_idle(way)
+            left = list(await session.run(sizes))
+            assert left == [0, int(call.cancelled())], f"at turn {turn}"
+            outcomes.add(call.cancelled())
+            if left[1]:
+                await session.run(second)
+            if not in_time or turn > 200:
+                break
+        assert True in outcomes
+        # A run that nobody continues leaves all that it has taken.
+        await session.run(puts)
+        async with session.partial([first, second], []) as run:
+            assert await soon(run.run(first)) == 1
+        await until_idle(way)
+        assert await session.run(sizes) == [0, 1]
+        await session.run(second)
+
+
+# -- clients that die ------------------------------------------------------------------------------
+
+_CLIENT = """
+import asyncio, sys
+from actorsession.session import AsyncSession
+from tests.cluster.test_early_ends import Shared
+
+async def main():
+    shared = Shared("orphaned")
+    async with AsyncSession(sys.argv[1], graph=shared.graph) as session:
+        await session.run(shared.size)
+        step = asyncio.ensure_future(session.run(shared.take))
+        await asyncio.sleep(0)
+        print("waiting", flush=True)
+        print(int(await step), flush=True)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.process
+async def test_an_element_on_its_way_to_a_client_that_is_killed_is_there_again() -> None:
+    """1. The client waits. 2. It is stopped. 3. It is served, and does not read. 4. It is killed."""
+    shared = Shared("orphaned")
+    async with in_process({"ps": 1, "worker": 2}) as cluster:
+        client = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _CLIENT, cluster.target(W0), stdout=asyncio.subprocess.PIPE
+        )
+        assert client.stdout is not None
+        try:
+            assert (await soon(client.stdout.readline())).strip() == b"waiting"
+            ps = cluster.servers[0]
+            await eventually(lambda: ps.statistics().steps == 1)
+            os.kill(client.pid, signal.SIGSTOP)
+            async with AsyncSession(cluster.target(W1), graph=shared.graph) as session:
+                await session.run(shared.put, {shared.x: 7})
+                await eventually(lambda: ps.statistics().unsettled == 1)
+                assert await session.run(shared.size) == 0
+                client.kill()
+                await eventually(lambda: ps.statistics().unsettled == 0)
+                assert await soon(session.run(shared.take)) == 7
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                client.kill()
+            await client.wait()
+
+
+# -- what a master remembers -----------------------------------------------------------------------
+
+
+def test_an_answer_is_settled_once_by_the_clients_word() -> None:
+    deliveries, seen = Deliveries(), []
+    deliveries.add("a", lambda received: seen.append(("a", received)))
+    deliveries.add("b", lambda received: seen.append(("b", received)))
+    deliveries.confirm("b", received=False)
+    deliveries.confirm("b", received=True)
+    deliveries.confirm("unknown", received=True)
+    assert seen == [("b", False)]
+    deliveries.close()
+    assert seen == [("b", False), ("a", False)]
+    assert len(deliveries) == 0
+
+
+def test_the_word_may_come_before_the_answer_is_there() -> None:
+    """1. A step ends. 2. Its caller gives it up. 3. The master comes to answer."""
+    deliveries, seen = Deliveries(), []
+    deliveries.confirm("a", received=False)
+    deliveries.add("a", seen.append)
+    deliveries.add("a", seen.append)
+    assert seen == [False]
+    assert len(deliveries) == 1
+
+
+def test_an_answer_that_no_word_can_follow_is_settled_at_once() -> None:
+    deliveries, seen = Deliveries(), []
+    deliveries.add("", seen.append)
+    assert seen == [True]
+
+
+def test_a_client_that_never_confirms_is_not_remembered_for_ever() -> None:
+    deliveries, seen = Deliveries(most=2), []
+    for name in ("a", "b", "c"):
+        deliveries.add(name, lambda received, name=name: seen.append((name, received)))
+    assert seen == [("a", True)]
+    assert len(deliveries) == 2
