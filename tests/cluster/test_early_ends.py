@@ -12,6 +12,7 @@ import itertools
 import os
 import signal
 import sys
+from functools import partial
 from typing import Any
 
 import pytest
@@ -255,7 +256,8 @@ async def test_an_element_on_its_way_to_a_client_that_is_killed_is_there_again()
 
 
 def test_an_answer_is_settled_once_by_the_clients_word() -> None:
-    deliveries, seen = Deliveries(), []
+    deliveries = Deliveries()
+    seen: list[Any] = []
     deliveries.add("a", lambda received: seen.append(("a", received)))
     deliveries.add("b", lambda received: seen.append(("b", received)))
     deliveries.confirm("b", received=False)
@@ -269,7 +271,8 @@ def test_an_answer_is_settled_once_by_the_clients_word() -> None:
 
 def test_the_word_may_come_before_the_answer_is_there() -> None:
     """1. A step ends. 2. Its caller gives it up. 3. The master comes to answer."""
-    deliveries, seen = Deliveries(), []
+    deliveries = Deliveries()
+    seen: list[Any] = []
     deliveries.confirm("a", received=False)
     deliveries.add("a", seen.append)
     deliveries.add("a", seen.append)
@@ -278,14 +281,16 @@ def test_the_word_may_come_before_the_answer_is_there() -> None:
 
 
 def test_an_answer_that_no_word_can_follow_is_settled_at_once() -> None:
-    deliveries, seen = Deliveries(), []
+    deliveries = Deliveries()
+    seen: list[Any] = []
     deliveries.add("", seen.append)
     assert seen == [True]
 
 
 def test_a_client_that_never_confirms_is_not_remembered_for_ever() -> None:
-    deliveries, seen = Deliveries(most=2), []
+    deliveries = Deliveries(most=2)
+    seen: list[Any] = []
     for name in ("a", "b", "c"):
-        deliveries.add(name, lambda received, name=name: seen.append((name, received)))
+        deliveries.add(name, partial(lambda name, received: seen.append((name, received)), name))
     assert seen == [("a", True)]
     assert len(deliveries) == 2
