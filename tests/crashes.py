@@ -35,7 +35,7 @@ import numpy as np
 from actorsession import checkpoints
 from actorsession.errors import OpError
 
-__all__ = ["SCENARIOS", "Report", "Scenario", "storm", "traced", "unsynced"]
+__all__ = ["SCENARIOS", "Report", "Scenario", "storm", "unsynced"]
 
 _ROOT = Path(__file__).resolve().parent.parent
 # Seconds for a storm; one point takes some milliseconds.
@@ -207,27 +207,22 @@ def storm(scenario: str, points: int | None = None) -> Report:
     return Report(**json.loads(ended.stdout))
 
 
-def traced(scenario: str) -> list[tuple[str, str]]:
-    """The calls of a scenario's work that change files, in their order."""
-    with tempfile.TemporaryDirectory(dir=_PLACE) as place:
-        folder, said = Path(place) / "at", Path(place) / "calls"
-        folder.mkdir()
-        command = [sys.executable, "-m", "tests.crashes", scenario, str(folder), str(said)]
-        ended = subprocess.run(
-            command, cwd=_ROOT, capture_output=True, text=True, timeout=_LIMIT, check=False
-        )
-        assert ended.returncode == 0, ended.stderr
-        return [(call, path) for call, path in json.loads(said.read_text())]
-
-
 def _storm(name: str, points: int) -> Report:
     scenario, report = SCENARIOS[name], Report(name)
     with tempfile.TemporaryDirectory(dir=_PLACE) as place:
         folder = Path(place) / "at"
-        count = len(_calls_of(scenario, folder))
+        before = Path(place) / "before"
+        before.mkdir()
+        # In a child: what it leaves in the process, such as who is saving, is none of the work's.
+        assert _forked(lambda: scenario.prepare(before)) == 0
+        shutil.copytree(before, folder)
+        calls = _calls_of(scenario, folder)
+        report.faults += unsynced(calls)
+        count = len(calls)
         step = max(1, -(-count // points)) if points else 1
         for last in range(1, count + 1, step):
-            _begin(scenario, folder)
+            shutil.rmtree(folder)
+            shutil.copytree(before, folder)
             assert _forked(lambda: _work(scenario, folder, last)) == -signal.SIGKILL  # noqa: B023
             report.points += 1
             wrong = scenario.look(folder)
@@ -241,7 +236,6 @@ def _storm(name: str, points: int) -> Report:
 def _calls_of(scenario: Scenario, folder: Path) -> list[tuple[str, str]]:
     """The calls of a run that nothing cuts off."""
     said = folder.with_name("calls")
-    _begin(scenario, folder)
 
     def run() -> None:
         calls = _work(scenario, folder, 0)
@@ -251,13 +245,6 @@ def _calls_of(scenario: Scenario, folder: Path) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = [tuple(call) for call in json.loads(said.read_text())]
     assert 0 < len(found) < _MOST, len(found)
     return found
-
-
-def _begin(scenario: Scenario, folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    # In a child too: what it leaves in the process, such as who is saving, is none of the work's.
-    assert _forked(lambda: scenario.prepare(folder)) == 0
 
 
 def _work(scenario: Scenario, folder: Path, last: int) -> list[tuple[str, str]]:
@@ -527,11 +514,6 @@ SCENARIOS: dict[str, Scenario] = {
 
 def _main(words: Sequence[str]) -> None:
     name, *rest = words
-    if len(rest) == 2:
-        folder, said = map(Path, rest)
-        SCENARIOS[name].prepare(folder)
-        said.write_text(json.dumps(_work(SCENARIOS[name], folder, 0)))
-        return
     report = _storm(name, int(rest[0]) if rest else 0)
     sys.stdout.write(json.dumps(dataclasses.asdict(report)) + "\n")
 

@@ -100,7 +100,6 @@ def write_whole(path: str, write: Callable[[BinaryIO], None]) -> None:
                     write(file)
                     file.flush()
                     os.fsync(file.fileno())
-                sync_folder(folder)
                 os.replace(file.name, path)
         except BaseException:
             with contextlib.suppress(OSError):
