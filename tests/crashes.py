@@ -85,7 +85,7 @@ class Calls:
             sync(descriptor)
 
         def open_file(path: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
-            if isinstance(path, int) or not set(mode) & set("wxa"):
+            if isinstance(path, int) or options.get("opener") or not set(mode) & set("wxa"):
                 return plain_open(path, mode, *more, **options)
             if self.note("open", path):
                 _die()
@@ -212,10 +212,10 @@ def _storm(name: str, points: int) -> Report:
     with tempfile.TemporaryDirectory(dir=_PLACE) as place:
         folder = Path(place) / "at"
         before = Path(place) / "before"
-        before.mkdir()
+        folder.mkdir()
         # In a child: what it leaves in the process, such as who is saving, is none of the work's.
-        assert _forked(lambda: scenario.prepare(before)) == 0
-        shutil.copytree(before, folder)
+        assert _forked(lambda: scenario.prepare(folder)) == 0
+        shutil.copytree(folder, before)
         calls = _calls_of(scenario, folder)
         report.faults += unsynced(calls)
         count = len(calls)
