@@ -283,6 +283,12 @@ class ResourceManager:
             )
         return found
 
+    def has_value(self, container: str, name: str) -> bool:
+        """Whether there is a variable under (container, name) that has a value."""
+        with self._lock:
+            found = self._entries.get((container or DEFAULT_CONTAINER, _VARIABLE, name))
+        return found is not None and bool(found.resource.initialized)
+
     def variables(self) -> list[tuple[str, str, Variable]]:
         """Container, name and variable of each one, in the order in which they were made."""
         with self._lock:

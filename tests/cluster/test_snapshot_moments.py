@@ -1,4 +1,4 @@
-"""When snapshots are written, and what they survive: long steps, resets, failures of any kind, foreign files."""
+"""When snapshots are written, and what they survive: long steps, resets, failures, foreign files."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession.checkpoints import atomic
-from actorsession.cluster import Server, snapshots
+from actorsession.cluster import Server, child, snapshots, worker_process
 from actorsession.cluster.snapshots import Saved, Snapshot, SnapshotStore
+from actorsession.cluster.worker_process import WorkerProcess
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32
@@ -364,3 +365,58 @@ def test_a_writer_that_is_killed_leaves_nothing_that_the_next_does_not_remove(
 
     atomic.write_whole(str(tmp_path / name.replace("01-", "02-")), write)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+# -- how long an end may take ----------------------------------------------------------------------
+
+# Ends as a worker does that keeps snapshots: when its input is closed, and only when it is done.
+SAVES_LONG = """
+import os, sys
+sys.stdin.read()
+os.write(1, b'{"saving": true}\\n')
+open(sys.argv[1]).read()
+"""
+
+
+@pytest.mark.process
+async def test_a_process_that_writes_its_last_snapshot_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1. Its grace is over. 2. It has said that it is writing. 3. It ends by itself."""
+    process, pipe, asked = WorkerProcess("ps", 0), str(tmp_path / "pipe"), asyncio.Event()
+    os.mkfifo(pipe)
+    is_saving = process._is_saving
+
+    async def noted() -> bool:
+        saving = await is_saving()
+        asked.set()
+        return saving
+
+    monkeypatch.setattr(process, "_is_saving", noted)
+    monkeypatch.setattr(worker_process, "_LAST_WORDS", PATIENCE)
+    await process._spawn([sys.executable, "-c", SAVES_LONG, pipe])
+    stopping = asyncio.create_task(process.stop(0.01))
+    await soon(asked.wait())
+    Path(pipe).write_text("done")
+    await soon(stopping)
+    assert process.exit_code == 0
+
+
+def test_a_process_whose_loop_stands_still_writes_its_last_snapshot_before_it_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[Any] = []
+    over = threading.Event()
+
+    class Held:
+        def take_last_snapshot(self) -> None:
+            done.append("snapshot")
+
+    def leave(code: int) -> None:
+        done.append(code)
+        over.set()
+
+    monkeypatch.setattr(os, "_exit", leave)
+    child._end_in(0.0, Held())  # type: ignore[arg-type]
+    assert over.wait(PATIENCE)
+    assert done == ["snapshot", 0]
