@@ -79,7 +79,7 @@ class Calls:
             paths[descriptor] = os.fsdecode(path)
             return descriptor
 
-        def sync_descriptor(descriptor: int) -> None:
+        def sync_descriptor(descriptor: Any) -> None:
             if self.note("fsync", paths.get(descriptor, "?")):
                 _die()
             sync(descriptor)

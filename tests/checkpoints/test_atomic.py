@@ -67,7 +67,8 @@ def test_a_file_that_is_taken_for_abandoned_before_it_is_locked_is_made_again(
 ) -> None:
     from actorsession.checkpoints import atomic
 
-    lock, taken = atomic._lock, []
+    lock = atomic._lock
+    taken: list[list[str]] = []
 
     def late(descriptor: int, **options: bool) -> bool:
         if not taken:

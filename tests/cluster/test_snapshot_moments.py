@@ -9,7 +9,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -210,7 +212,8 @@ async def test_a_stop_waits_for_the_file_that_is_being_written_and_writes_what_c
         v = ops.Variable(1.0, name="v")
         add = v.assign_add(1.0)
     begun, go_on = threading.Event(), threading.Event()
-    write, running = SnapshotStore.write, []
+    write = SnapshotStore.write
+    running: list[int] = []
 
     def slowly(self: SnapshotStore, snapshot: Snapshot) -> Path:
         running.append(len(running))
@@ -263,7 +266,7 @@ def test_the_later_file_counts_even_if_the_clock_was_put_back(
 ) -> None:
     store = SnapshotStore(tmp_path, W0)
     store.write(one(1.0))
-    monkeypatch.setattr(snapshots.time, "time_ns", lambda: 1_000_000)
+    monkeypatch.setattr(time, "time_ns", lambda: 1_000_000)
     store.write(one(2.0))
     assert kept(tmp_path) == {"v": 2.0}
 
@@ -313,7 +316,7 @@ def test_a_directory_that_is_full_is_refused_and_nothing_is_left_in_one_that_is_
     def full(**options: Any) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(snapshots.tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with pytest.raises(InvalidArgumentError, match="No space left"):
         SnapshotStore(tmp_path, W0)
 
