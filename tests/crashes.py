@@ -79,10 +79,10 @@ class Calls:
             paths[descriptor] = os.fsdecode(path)
             return descriptor
 
-        def sync_descriptor(descriptor: Any) -> None:
-            if self.note("fsync", paths.get(descriptor, "?")):
+        def sync_descriptor(fd: Any) -> None:
+            if self.note("fsync", paths.get(fd, "?")):
                 _die()
-            sync(descriptor)
+            sync(fd)
 
         def open_file(path: Any, mode: str = "r", *more: Any, **options: Any) -> Any:
             if isinstance(path, int) or options.get("opener") or not set(mode) & set("wxa"):
