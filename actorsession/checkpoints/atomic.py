@@ -1,8 +1,9 @@
 """Files that are there whole or not at all.
 
 Owns how a file comes to be: written beside its place under another name, synced, renamed. A crash at any
-moment leaves the old file or the new one. Also owns which error of ours a failing file system becomes.
-Everything that writes checkpoints calls it.
+moment leaves the old file or the new one. What a writer that was killed leaves beside it is removed by the
+next one: a file that is being written is locked, and the kernel releases the locks of the dead. Also owns
+which error of ours a failing file system becomes. Everything that writes checkpoints and snapshots calls it.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
+import sys
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from actorsession.errors import (
+    AbortedError,
+    DataLossError,
     FailedPreconditionError,
+    InvalidArgumentError,
     NotFoundError,
     OpError,
     PermissionDeniedError,
@@ -23,7 +29,13 @@ from actorsession.errors import (
     UnknownError,
 )
 
-__all__ = ["UNFINISHED", "file_errors", "replace_file", "sync_folder", "write_whole"]
+if sys.platform != "win32":
+    import fcntl
+
+__all__ = [
+    "UNFINISHED", "file_errors", "keep_file", "remove_abandoned", "remove_unused", "replace_file",
+    "sync_folder", "write_whole",
+]  # fmt: skip
 
 # What the name of a file that is being written ends in, behind a dot and its future name.
 UNFINISHED = r"\.[0-9a-f]{12}\.tmp"
@@ -35,10 +47,15 @@ _ERRORS: dict[int, type[OpError]] = {
     errno.EROFS: PermissionDeniedError,
     errno.ENOSPC: ResourceExhaustedError,
     errno.EDQUOT: ResourceExhaustedError,
+    errno.EFBIG: ResourceExhaustedError,
     errno.EMFILE: ResourceExhaustedError,
     errno.ENFILE: ResourceExhaustedError,
+    errno.ENOMEM: ResourceExhaustedError,
+    errno.EIO: DataLossError,
     errno.ENOTDIR: FailedPreconditionError,
     errno.EISDIR: FailedPreconditionError,
+    errno.ENOTEMPTY: FailedPreconditionError,
+    errno.ENAMETOOLONG: InvalidArgumentError,
 }
 
 
@@ -56,8 +73,13 @@ def file_errors(what: str) -> Iterator[None]:
         raise kind(f"{what}: {exc.strerror or exc}") from exc
 
 
+# -- writing ---------------------------------------------------------------------------------------
+
+
 def write_whole(path: str, write: Callable[[BinaryIO], None]) -> None:
     """Makes or replaces a file; folders that are missing are made.
+
+    What writers of the same path have left that were killed is removed first.
 
     Args:
         path: where it is to be.
@@ -69,19 +91,34 @@ def write_whole(path: str, write: Callable[[BinaryIO], None]) -> None:
     folder, name = os.path.split(os.path.abspath(path))
     with file_errors(f"cannot write {path!r}"):
         os.makedirs(folder, exist_ok=True)
-        # A name of its own, so that two writers of one path cannot mix: the later rename wins.
-        unfinished = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
+        remove_abandoned(folder, re.compile(rf"\.{re.escape(name)}{UNFINISHED}"))
+        file = _new_file(folder, name)
         try:
-            with open(unfinished, "wb") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(unfinished, path)
+            # Locked until it has its name: nobody takes it for what a dead writer left.
+            with _lock_held(file.fileno()):
+                with file:
+                    write(file)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(file.name, path)
         except BaseException:
             with contextlib.suppress(OSError):
-                os.unlink(unfinished)
+                file.close()
+            with contextlib.suppress(OSError):
+                os.unlink(file.name)
             raise
         sync_folder(folder)
+
+
+def _new_file(folder: str, name: str) -> BinaryIO:
+    """A file of a name of its own, so that two writers of one path cannot mix: the later rename wins."""
+    while True:
+        path = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
+        file = open(path, "xb")  # noqa: SIM115 - the caller closes it
+        # Before the lock was had, somebody may have taken the file for abandoned, and removed it.
+        if _lock(file.fileno()) and os.fstat(file.fileno()).st_nlink:
+            return file
+        file.close()
 
 
 def replace_file(source: str, destination: str) -> None:
@@ -105,3 +142,82 @@ def sync_folder(folder: str) -> None:
             os.fsync(held)
         finally:
             os.close(held)
+
+
+# -- who uses a file -------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def keep_file(path: str) -> Iterator[None]:
+    """Keeps others from removing a file as unused, for as long as the block lasts.
+
+    Raises:
+        AbortedError: if somebody is removing it.
+        OpError: as ``file_errors`` says.
+    """
+    with contextlib.ExitStack() as held:
+        with file_errors(f"cannot read {path!r}"):
+            descriptor = os.open(path, os.O_RDONLY)
+        held.callback(os.close, descriptor)
+        if not _lock(descriptor, shared=True) or not os.fstat(descriptor).st_nlink:
+            raise AbortedError(f"{path!r} is being removed by another process")
+        yield
+
+
+def remove_abandoned(folder: str, form: re.Pattern[str]) -> None:
+    """Removes the files of a folder that nobody is writing or keeps; errors are no matter.
+
+    Args:
+        folder: where.
+        form: what the whole names look like.
+    """
+    with contextlib.suppress(OSError):
+        for entry in os.listdir(folder):
+            if form.fullmatch(entry):
+                remove_unused(os.path.join(folder, entry))
+
+
+def remove_unused(path: str, wanted: Callable[[], bool] = lambda: False) -> None:
+    """Removes a file unless somebody is writing or keeps it; errors are no matter.
+
+    Args:
+        path: the file.
+        wanted: whether it is to stay all the same; asked when nobody else can come to keep it.
+    """
+    if sys.platform == "win32":
+        return  # nothing tells who uses it
+    with contextlib.suppress(
+        OSError
+    ):  # gone, another user's, or a file system without locks: it stays
+        descriptor = os.open(path, os.O_RDWR)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not wanted():
+                os.unlink(path)
+        finally:
+            os.close(descriptor)
+
+
+def _lock(descriptor: int, *, shared: bool = False) -> bool:
+    """Locks an open file if nobody else has; ``True`` also where the file system has no locks."""
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass  # whoever wants to remove it does not get a lock either, and leaves it
+    return True
+
+
+@contextlib.contextmanager
+def _lock_held(descriptor: int) -> Iterator[None]:
+    """Holds the lock of an open file beyond its closing."""
+    if sys.platform == "win32":  # where an open file cannot be renamed
+        yield
+        return
+    held = os.dup(descriptor)
+    try:
+        yield
+    finally:
+        os.close(held)

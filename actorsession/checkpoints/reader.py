@@ -18,7 +18,7 @@ from typing import Any
 from actorsession.checkpoints.atomic import file_errors
 from actorsession.checkpoints.entry import Entry, Source
 from actorsession.checkpoints.safetensors import SUFFIX
-from actorsession.checkpoints.sharded import INDEX_SUFFIX, NativeCheckpoint, files_of
+from actorsession.checkpoints.sharded import INDEX_SUFFIX, NativeCheckpoint, remove_files_of
 from actorsession.checkpoints.slices import Extent
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import DType
@@ -95,14 +95,13 @@ def remove_files(prefix: str) -> None:
     Raises:
         OpError: if the file system refuses.
     """
-    paths = files_of(prefix)
+    remove_files_of(prefix)
     index = prefix + _TENSORFLOW_SUFFIX
     if os.path.isfile(index):
-        paths += [index, *_data_files(prefix)]
-    with file_errors(f"cannot remove the checkpoint {prefix!r}"):
-        for path in paths:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
+        with file_errors(f"cannot remove the checkpoint {prefix!r}"):
+            for path in (index, *_data_files(prefix)):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
 
 
 def _data_files(prefix: str) -> list[str]:

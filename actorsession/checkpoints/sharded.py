@@ -8,37 +8,72 @@ Owns the names of files. A checkpoint is known by its *prefix*, as in TensorFlow
   ``actorsession``, the checksum of each file's header; files of two checkpoints are never read as one.
 
 The file that the prefix leads to is written last and replaced in one go, so that a checkpoint is there whole
-or not at all. Shards are ``prefix-00000-of-00002.safetensors`` and so on.
+or not at all. Shards are ``prefix.NONCE-00000-of-00002.safetensors`` and so on, with the nonce of their save:
+they are never those of an earlier checkpoint, whose own are removed once the new index is there. Shards of
+saves that ended without an index are removed by the next one. Shards of an older form have no nonce.
 """
 
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from actorsession.checkpoints.atomic import UNFINISHED, file_errors, replace_file, write_whole
+from actorsession.checkpoints import nonce as nonces
+from actorsession.checkpoints.atomic import (
+    UNFINISHED,
+    file_errors,
+    keep_file,
+    remove_abandoned,
+    remove_unused,
+    replace_file,
+    write_whole,
+)
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
 from actorsession.checkpoints.safetensors import SUFFIX, SafetensorsFile, Stored, write_file
 from actorsession.checkpoints.slices import Extent, parse_spec
-from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError
+from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
 
 __all__ = [
-    "INDEX_SUFFIX", "NativeCheckpoint", "files_of", "merge", "save", "sharded_name", "stored_name",
+    "INDEX_SUFFIX", "NativeCheckpoint", "merge", "remove_files_of", "save", "saving", "sharded_name",
+    "stored_name",
 ]  # fmt: skip
 
 INDEX_SUFFIX = SUFFIX + ".index.json"
 _OURS = "actorsession"
-_SHARD = re.compile(r"-\d{5}-of-\d{5}\Z")
+_SHARD = re.compile(rf"(?:\.(?P<nonce>{nonces.FORM}))?-\d{{5}}-of-\d{{5}}")
+# Seconds after which a shard without an index is of no save any more, if nothing else tells: no step takes
+# as long.
+_FORGOTTEN = 86400.0
 
 
 def sharded_name(basename: str, shard: int, num_shards: int) -> str:
     """The prefix of one shard: ``basename-00000-of-00002``."""
     return f"{basename}-{shard:05d}-of-{num_shards:05d}"
+
+
+@contextlib.contextmanager
+def saving(prefix: str) -> Iterator[str]:
+    """A save of a checkpoint in shards, which is under way for as long as the block lasts.
+
+    If the block fails, the shards that it has written are removed.
+
+    Args:
+        prefix: of the checkpoint.
+
+    Returns:
+        What the prefixes of its shards begin with, see ``sharded_name``.
+    """
+    with nonces.nonce_held() as nonce:
+        try:
+            yield f"{prefix}.{nonce}"
+        except BaseException:
+            _remove_remains(prefix, lambda found, _: found == nonce)
+            raise
 
 
 def stored_name(name: str, spec: str) -> str:
@@ -64,6 +99,7 @@ def save(prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequen
         OpError: if the file system refuses.
     """
     check_prefix(prefix)
+    _remove_remains(re.sub(rf"{_SHARD.pattern}\Z", "", prefix))
     tensors: dict[str, Any] = {}
     parts: dict[str, tuple[str, str]] = {}
     for name, spec, value in zip(names, specs, values, strict=True):
@@ -80,8 +116,9 @@ def save(prefix: str, names: Sequence[str], specs: Sequence[str], values: Sequen
         tensors[key] = value
         if partial:
             parts[key] = (name, spec)
+    old = _shards_named(prefix)
     write_file(prefix + SUFFIX, tensors, parts)
-    _drop(prefix + INDEX_SUFFIX)
+    _drop(prefix + INDEX_SUFFIX, *old)
 
 
 def check_prefix(prefix: str) -> None:
@@ -99,7 +136,8 @@ def check_prefix(prefix: str) -> None:
 def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = True) -> None:
     """Makes one checkpoint of shards that were saved under prefixes of their own.
 
-    The files are moved to the names that shards of the destination have; the tensors are not read.
+    Those that do not have the name of a shard of the destination with a nonce are moved to one; the tensors
+    are not read. What the destination was before is removed once the new checkpoint is whole.
 
     Args:
         prefixes: of the shards.
@@ -109,20 +147,57 @@ def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = Tru
     Raises:
         InvalidArgumentError: if there is no shard, or two have the same tensor.
         NotFoundError: if a shard is missing.
+        AbortedError: if another process removes a shard.
         DataLossError: if one is damaged.
     """
     check_prefix(destination)
     if not prefixes:
         raise InvalidArgumentError(f"no shards were given to make {destination!r} of")
+    _remove_remains(destination)
+    with nonces.nonce_held() as nonce:
+        try:
+            with contextlib.ExitStack() as held:
+                for prefix in prefixes:
+                    held.enter_context(keep_file(prefix + SUFFIX))
+                targets = [
+                    _place(
+                        prefix,
+                        sharded_name(f"{destination}.{nonce}", number, len(prefixes)),
+                        destination,
+                    )
+                    for number, prefix in enumerate(prefixes)
+                ]
+                old = set(_shards_named(destination)) - set(targets)
+                _install(prefixes, targets, destination)
+        except BaseException:
+            _remove_remains(destination, lambda found, _: found == nonce)
+            raise
+    _drop(destination + SUFFIX, *sorted(old))
+    if delete_old_dirs:
+        for folder in {os.path.dirname(prefix) for prefix in prefixes} - {
+            os.path.dirname(destination)
+        }:
+            with contextlib.suppress(OSError):  # it is not empty, and stays
+                os.rmdir(folder)
+
+
+def _place(prefix: str, name: str, destination: str) -> str:
+    """Where the file of a shard goes: it stays if no other save can give a file that name."""
+    start = os.path.abspath(destination)
+    own = os.path.abspath(prefix)
+    match = _SHARD.fullmatch(own[len(start) :]) if own.startswith(start) else None
+    return (prefix if match is not None and match["nonce"] else name) + SUFFIX
+
+
+def _install(prefixes: Sequence[str], targets: Sequence[str], destination: str) -> None:
+    """Moves shards to their places and writes the index, with which they are the checkpoint."""
     entries: dict[str, Entry] = {}
     weights: dict[str, str] = {}
     headers: dict[str, str] = {}
-    moves: list[tuple[str, str]] = []
     total = 0
-    for number, prefix in enumerate(prefixes):
+    for prefix, target in zip(prefixes, targets, strict=True):
         file = SafetensorsFile(prefix + SUFFIX)
         file.close()
-        target = sharded_name(destination, number, len(prefixes)) + SUFFIX
         for name, stored in file.header.tensors.items():
             if name in weights:
                 raise InvalidArgumentError(f"two shards of {destination!r} have {name!r}")
@@ -130,31 +205,91 @@ def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = Tru
             weights[name] = os.path.basename(target)
             total += stored.end - stored.begin
         headers[os.path.basename(target)] = f"{file.header.crc:08x}"
-        if os.path.abspath(file.path) != os.path.abspath(target):
-            moves.append((file.path, target))
-    for source, target in moves:
-        replace_file(source, target)
+    for prefix, target in zip(prefixes, targets, strict=True):
+        if prefix + SUFFIX != target:
+            replace_file(prefix + SUFFIX, target)
     index = {
         "metadata": {"total_size": total, _OURS: json.dumps({"version": 1, "headers": headers})},
         "weight_map": weights,
     }
     text = json.dumps(index, indent=1).encode()
     write_whole(destination + INDEX_SUFFIX, lambda file: _ignore(file.write(text)))
-    _drop(destination + SUFFIX)
-    if delete_old_dirs:
-        for folder in {os.path.dirname(source) for source, _ in moves} - {""}:
-            with contextlib.suppress(OSError):  # it is not empty, and stays
-                os.rmdir(folder)
 
 
 def _ignore(count: int) -> None:
     """The number of bytes written, which is all of them."""
 
 
-def _drop(path: str) -> None:
-    """Removes what a prefix led to before; readers prefer the younger, should this not come about."""
-    with file_errors(f"cannot remove {path!r}"), contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
+# -- removing --------------------------------------------------------------------------------------
+
+
+def remove_files_of(prefix: str) -> None:
+    """Removes the files of a checkpoint of ours, that which the prefix leads to first.
+
+    Raises:
+        OpError: if the file system refuses.
+    """
+    _drop(prefix + INDEX_SUFFIX, prefix + SUFFIX, *[path for path, _ in _shards(prefix)])
+    _remove_remains(prefix)
+
+
+def _drop(*paths: str) -> None:
+    """Removes files; those that are not there are no error."""
+    for path in paths:
+        with file_errors(f"cannot remove {path!r}"), contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _shards(prefix: str) -> list[tuple[str, str | None]]:
+    """The shards that are there of a prefix, whatever checkpoint they are of, with their nonces."""
+    folder, name = os.path.split(prefix)
+    form = re.compile(rf"{re.escape(name)}{_SHARD.pattern}{re.escape(SUFFIX)}")
+    with contextlib.suppress(OSError):
+        found = [form.fullmatch(entry) for entry in sorted(os.listdir(folder or "."))]
+        return [(os.path.join(folder, match.string), match["nonce"]) for match in found if match]
+    return []
+
+
+def _shards_named(prefix: str) -> list[str]:
+    """The files that are shards of a prefix by their names, and of its checkpoint by the index."""
+    try:
+        named = set(_read_index(prefix + INDEX_SUFFIX)[0].values())
+    except (NotFoundError, DataLossError):
+        return []
+    return [path for path, _ in _shards(prefix) if os.path.basename(path) in named]
+
+
+def _is_over(nonce: str | None, path: str) -> bool:
+    """Whether a shard is known to be of a save that has ended; without a nonce it may be anybody's."""
+    if nonce is None or nonces.has_ended(nonce):
+        return nonce is not None
+    with contextlib.suppress(OSError):
+        return time.time() - os.stat(path).st_mtime > _FORGOTTEN
+    return False
+
+
+def _remove_remains(prefix: str, over: Callable[[str | None, str], bool] = _is_over) -> None:
+    """Removes what saves of a prefix have left that ended, or were killed, without a checkpoint.
+
+    Args:
+        prefix: of the checkpoint.
+        over: from the nonce and the path of a shard to whether its save has ended.
+    """
+
+    def is_named() -> bool:
+        try:
+            return os.path.basename(path) in _read_index(prefix + INDEX_SUFFIX)[0].values()
+        except NotFoundError:
+            return False
+        except OpError:
+            return True  # who knows
+
+    folder, name = os.path.split(prefix)
+    form = rf"\.{re.escape(name)}({_SHARD.pattern})?{re.escape(SUFFIX)}(\.index\.json)?{UNFINISHED}"
+    remove_abandoned(folder or ".", re.compile(form))
+    for path, nonce in _shards(prefix):
+        if over(nonce, path):
+            remove_unused(path, is_named)
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -252,26 +387,3 @@ def _read_index(path: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as exc:
         raise DataLossError(f"the index {path!r} is damaged: {exc}") from exc
     return weights, headers
-
-
-def files_of(prefix: str) -> list[str]:
-    """The files that belong to a checkpoint of ours, that which the prefix leads to first."""
-    shards = [
-        path
-        for path in glob.glob(f"{glob.escape(prefix)}-*-of-*{SUFFIX}")
-        if _SHARD.match(path[len(prefix) : -len(SUFFIX)])
-    ]
-    found = [path for path in (prefix + INDEX_SUFFIX, prefix + SUFFIX) if os.path.isfile(path)]
-    return found + sorted(shards) + _unfinished(prefix)
-
-
-def _unfinished(prefix: str) -> list[str]:
-    """What writers of a checkpoint left behind that were killed."""
-    folder, name = os.path.split(prefix)
-    form = re.compile(
-        rf"\.{re.escape(name)}(-\d{{5}}-of-\d{{5}})?{re.escape(SUFFIX)}(\.index\.json)?{UNFINISHED}"
-    )
-    with contextlib.suppress(OSError):
-        entries = sorted(os.listdir(folder or "."))
-        return [os.path.join(folder, entry) for entry in entries if form.fullmatch(entry)]
-    return []

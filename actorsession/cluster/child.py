@@ -32,6 +32,8 @@ __all__ = ["WorkerOptions", "serve"]
 
 # Seconds for an orderly end after the parent is gone or a signal came; then the process ends anyway.
 _LAST_GRACE = 3.0
+# Seconds more for a last snapshot to be written: a gigabyte takes some, on a slow disk a minute.
+_SAVING = 120.0
 # Seconds between looks at who the parent is; at its death the pipe tells at once in all usual cases.
 _LOOK = 1.0
 
@@ -103,7 +105,9 @@ async def serve(options: WorkerOptions) -> None:
                 else:
                     _introduce(server, options)
                 await _until_ended(server, ended)
-            _end_in(_LAST_GRACE)
+            if options.announce and server.keeps_snapshots:
+                _say_saving()
+            _end_in(_LAST_GRACE, server)
     if parent.nonsense:
         raise ValueError(f"the parent should tell the cluster as JSON; {parent.nonsense}")
 
@@ -176,6 +180,13 @@ def _say(line: str) -> None:
         sys.stdout.flush()
 
 
+def _say_saving() -> None:
+    """Tells the parent that the end may take as long as it takes to write a snapshot."""
+    # Not over sys.stdout, which would complain at the end of the process if nobody is left to read.
+    with contextlib.suppress(OSError):
+        os.write(1, b'{"saving": true}\n')
+
+
 class _Parent:
     """Listens to the parent on standard input, in a thread: its end must be seen even while the loop is
     held by a kernel."""
@@ -199,7 +210,7 @@ class _Parent:
             line = pipe.readline()
             if line and self._understands(line):
                 self._wait_for_end(pipe.fileno())
-        _end_in(_LAST_GRACE)
+        _end_in(_LAST_GRACE, self._server)
         self._loop.call_soon_threadsafe(self._ended)
 
     def _understands(self, line: bytes) -> bool:
@@ -227,8 +238,18 @@ class _Parent:
                 return
 
 
-def _end_in(seconds: float) -> None:
-    """Ends the process after a while, whatever hangs: nobody is left to notice."""
-    timer = threading.Timer(seconds, os._exit, args=(0,))
+def _end_in(seconds: float, server: Server) -> None:
+    """Ends the process after a while, whatever hangs: nobody is left to notice.
+
+    What the server owes its snapshots is written before, even if its loop stands still.
+    """
+
+    def end() -> None:
+        saving = threading.Thread(target=server.take_last_snapshot, daemon=True)
+        saving.start()
+        saving.join(_SAVING)
+        os._exit(0)
+
+    timer = threading.Timer(seconds, end)
     timer.daemon = True
     timer.start()

@@ -179,7 +179,7 @@ class LocalCluster:
         Args:
             job: its job.
             index: its index there.
-            grace: seconds for the process to end by itself.
+            grace: seconds for the process to end by itself, beside the time to write a last snapshot.
 
         Raises:
             ValueError: for an unknown task, or the last one.
@@ -249,7 +249,12 @@ class LocalCluster:
         return {process.task: counters for process, counters in zip(alive, found, strict=True)}
 
     async def stop(self, grace: float = _GRACE) -> None:
-        """Ends all processes at once; bounded by ``grace`` seconds, may be called twice."""
+        """Ends all processes at once; may be called twice.
+
+        Args:
+            grace: seconds for processes to end by themselves. Those that keep snapshots are given the time
+                beside that it takes to write the last.
+        """
         self._stopped = True
         async with asyncio.TaskGroup() as group:
             for process in self.processes.values():

@@ -11,7 +11,7 @@ from typing import Any
 from actorsession.graph.node import NodeDef
 from actorsession.runtime.resources import DEFAULT_CONTAINER
 
-__all__ = ["VARIABLE", "losses", "named"]
+__all__ = ["VARIABLE", "losses", "named", "place_of"]
 
 VARIABLE = "VarHandleOp"
 """The operation type of a variable."""
@@ -36,10 +36,14 @@ def losses(
     back: list[str] = []
     lost: list[str] = []
     for node in variables:
-        container = node.attrs.get("container") or DEFAULT_CONTAINER
-        name = node.attrs.get("shared_name") or node.name
-        (back if (container, name) in there else lost).append(node.name)
+        (back if place_of(node) in there else lost).append(node.name)
     return back, lost
+
+
+def place_of(variable: NodeDef) -> tuple[str, str]:
+    """The container of a variable, and what it is called there."""
+    container = variable.attrs.get("container") or DEFAULT_CONTAINER
+    return container, variable.attrs.get("shared_name") or variable.name
 
 
 def named(names: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 from actorsession.actors.actor import Actor, handles
@@ -19,7 +19,7 @@ from actorsession.actors.supervision import Children
 from actorsession.cluster.client_graph import ClientGraph
 from actorsession.cluster.client_graphs import ClientGraphs
 from actorsession.cluster.deliveries import Deliveries
-from actorsession.cluster.losses import losses, named
+from actorsession.cluster.losses import losses, named, place_of
 from actorsession.cluster.master_step import MasterStep
 from actorsession.cluster.member import Changes
 from actorsession.cluster.members import Members
@@ -37,7 +37,7 @@ from actorsession.errors import (
     WorkerRestartedError,
     error_from_wire,
 )
-from actorsession.graph.node import GraphDef
+from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
     AskSessionWhy,
@@ -56,6 +56,7 @@ from actorsession.messages.session import (
     StepDone,
     StepReceived,
 )  # fmt: skip
+from actorsession.messages.worker import AskVariables
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.waits import MasterWaits
 
@@ -99,6 +100,7 @@ class MasterSession(Actor):
         )
         members.on_lapse = self._lapse
         self._requests = RecentRequests()
+        self._lost: dict[str, None] = {}  # variables that went with a task, and had no value since
         self._under_way: dict[int, MasterStep] = {}
         self._deliveries = Deliveries()
         self._partials = MasterPartialRuns(
@@ -366,16 +368,51 @@ class MasterSession(Actor):
         self._check_open()
         changes = await self._members.follow(call.deadline, everybody=True)
         self._adopt(changes)
-        lost: list[str] = []
-        restored: list[str] = []
-        for task in changes.restarted:
-            back, gone = losses(self._graph.variables_of(task), self._members.restored(task))
-            restored += back
-            lost += gone
+        restored = [
+            name
+            for task in changes.restarted
+            for name in losses(self._graph.variables_of(task), self._members.restored(task))[0]
+        ]
+        touched = [
+            (node, device)
+            for node, device in self._graph.variables()
+            if message.anew or node.name in self._lost or _task_of(device) in changes.restarted
+        ]
+        # Until they have a value, so that who fails to restore them can try again.
+        self._lost = {node.name: None for node, _ in touched}
+        self._lost = dict.fromkeys(await self._without_value(touched, call.deadline))
         return SessionReattached(
             added=list(changes.added), removed=list(changes.removed),
-            restarted=list(changes.restarted), lost=lost, restored=restored,
+            restarted=list(changes.restarted), lost=list(self._lost),
+            restored=[name for name in restored if name not in self._lost],
         )  # fmt: skip
+
+    async def _without_value(
+        self, variables: Sequence[tuple[NodeDef, str]], deadline: Deadline
+    ) -> list[str]:
+        """Which of these variables have no value at the tasks that they are on; their names."""
+        by_task: dict[str, list[tuple[NodeDef, str]]] = {}
+        for node, device in variables:
+            by_task.setdefault(_task_of(device), []).append((node, device))
+        there = {task: held for task, held in by_task.items() if task in self._workers}
+        asks = [
+            self._workers[task].ask(
+                AskVariables(
+                    session_handle=self.handle,
+                    variables=[[device, *place_of(node)] for node, device in held],
+                ),
+                deadline,
+            )
+            for task, held in there.items()
+        ]
+        answers = await asyncio.gather(*asks)
+        valued = {
+            node.name
+            for held, answer in zip(there.values(), answers, strict=True)
+            for (node, _), has_one in zip(held, answer.valued, strict=True)
+            if has_one
+        }
+        return [node.name for node, _ in variables if node.name not in valued]
 
     async def _with_losses(self, error: WorkerRestartedError) -> WorkerRestartedError:
         """The error with the variables that went with the worker, and those that came back."""
@@ -403,6 +440,10 @@ class MasterSession(Actor):
     def _check_open(self) -> None:
         if self._closed:
             raise FailedPreconditionError(f"session {self.handle} is closed")
+
+
+def _task_of(device: str) -> str:
+    return device.rpartition("/device:")[0]
 
 
 def _bytes_of(graph: ClientGraph, message: RunStep) -> int:

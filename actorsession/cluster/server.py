@@ -238,7 +238,8 @@ class Server:
     ) -> None:
         store = SnapshotStore(directory, self.task)
         every = self._snapshot_every
-        snapshots = Snapshots(store, devices, every, lambda: worker.runs, lambda: worker.running)
+        ended, running = lambda: worker.runs - worker.running, lambda: worker.running
+        snapshots = Snapshots(store, devices, every, ended, running)
         snapshots.restore()
         if snapshots.restored is not None:
             worker.restored = snapshots.restored.to_wire()
@@ -295,8 +296,8 @@ class Server:
     async def stop(self, grace: float = _GRACE) -> None:
         """Gives the address up and closes sessions and connections.
 
-        Bounded by a few times ``grace``. May be called twice, also at the same time; if it is
-        cancelled, another call goes on with what is left.
+        Bounded by a few times ``grace``, and the time that it takes to write a last snapshot. May be called
+        twice, also at the same time; if it is cancelled, another call goes on with what is left.
 
         Args:
             grace: seconds for connections to end by themselves.
@@ -308,11 +309,21 @@ class Server:
         await self._listener.aclose(connections=False)
         await self._stop_actors(f"the server of {self.task} is stopping")
         if self._snapshots is not None:
-            self._snapshots.take_now()
+            await self._snapshots.take()
         await self._cache.aclose(grace)
         await self._listener.aclose(grace=grace)
         await self._children.stop(grace)
         await self._vitals.aclose()
+
+    @property
+    def keeps_snapshots(self) -> bool:
+        """Whether the variables of this task are written to files, the last time when it stops."""
+        return self._snapshots is not None
+
+    def take_last_snapshot(self) -> None:
+        """Writes what no snapshot holds yet, in any thread: for a process that ends before ``stop`` does."""
+        if self._snapshots is not None:
+            self._snapshots.take_now()
 
     async def _stop_actors(self, why: str) -> None:
         assert self._master is not None

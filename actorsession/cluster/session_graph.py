@@ -70,10 +70,14 @@ class SessionGraph:
 
     def variables_of(self, task: str) -> list[NodeDef]:
         """The variables that the graph has on a task."""
+        return [node for node, device in self.variables() if device.startswith(f"{task}/")]
+
+    def variables(self) -> list[tuple[NodeDef, str]]:
+        """The variables of the graph, each with its device."""
         return [
-            self._view[name]
+            (self._view[name], where.device)
             for name, where in self._placer.placed.items()
-            if where.device.startswith(f"{task}/") and self._view[name].op == VARIABLE
+            if self._view[name].op == VARIABLE
         ]
 
     def build(self, signature: RunSignature) -> ClientGraph:

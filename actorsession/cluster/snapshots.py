@@ -1,28 +1,36 @@
 """Snapshots: the variables of a server on disk, so that they come back when its process does.
 
 Owns the file format and the child that writes. A snapshot holds every variable of the server's own devices
-that has a value, with the number of steps that had begun there; it is taken between two steps if one ends
-within a second, and says so otherwise. A file is written beside the others, synced and then renamed, so
+that has a value, with the number of steps that had ended there; it is taken between two steps if one ends
+within a second, and says so otherwise. One is written when anything has changed since the last, whatever did
+it: a step, or a container that was cleared. A file is written beside the others, synced and then renamed, so
 that a crash leaves whole ones only; each carries a checksum, and one that is damaged is passed over for the
 one before. Servers call it; state of isolated sessions is not kept, because it ends with them.
+
+Whatever goes wrong with writing one costs a warning: the next is taken as if nothing had happened.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import re
+import secrets
 import struct
+import tempfile
+import threading
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from io import BufferedReader, BufferedWriter
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from actorsession.errors import InvalidArgumentError, OpError
+from actorsession.checkpoints.atomic import UNFINISHED, remove_abandoned, write_whole
+from actorsession.errors import InvalidArgumentError
 from actorsession.graph.codec import Buffer, pack, unpack
 from actorsession.graph.dtypes import DType
 from actorsession.graph.node import TensorSpec
@@ -64,7 +72,7 @@ class Snapshot:
     """The state of a server at one moment.
 
     Attributes:
-        steps: how many steps had begun there, over all its lives.
+        steps: how many steps had ended there, over all its lives.
         micros: when, in microseconds since 1970.
         quiet: whether no step ran at that moment.
         variables: those with a value.
@@ -99,24 +107,34 @@ class SnapshotStore:
 
     def __init__(self, directory: str | os.PathLike[str], task: str) -> None:
         self._directory = Path(directory)
-        self._prefix = re.sub(r"[^A-Za-z0-9]+", "-", task).strip("-")
+        self._prefix = re.sub(r"\W+", "-", task, flags=re.ASCII).strip("-")
+        # Earlier versions had no nonce, and took an underscore for a sign like any other.
+        former = re.escape(self._prefix.replace("_", "-"))
+        prefix = re.escape(self._prefix)
+        self._form = re.compile(
+            rf"(?:{former}\.(\d{{12}})|{prefix}\.(\d+)-[0-9a-f]{{8}})\.snapshot"
+        )
+        self._unfinished = re.compile(
+            rf"{former}\.\d{{12}}\.partial|\.{prefix}\.\d+-[0-9a-f]{{8}}\.snapshot{UNFINISHED}"
+        )
+        self._damaged: set[Path] = set()
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
-            probe = self._directory / f"{self._prefix}.probe-{os.getpid()}"
-            probe.write_bytes(b"")
-            probe.unlink()
+            with tempfile.TemporaryFile(dir=self._directory):
+                pass
         except OSError as exc:
             raise InvalidArgumentError(f"snapshot_dir cannot be written to: {exc}") from exc
 
-    def _files(self) -> list[Path]:
-        """The snapshots there are, the latest first."""
-        return sorted(self._directory.glob(f"{self._prefix}.*.snapshot"), reverse=True)
+    def _files(self) -> list[tuple[int, Path]]:
+        """The snapshots there are with their numbers, the latest first; files of others are none."""
+        found = [(self._form.fullmatch(path.name), path) for path in self._directory.iterdir()]
+        return sorted([(int(m[1] or m[2]), p) for m, p in found if m is not None], reverse=True)
 
     def write(self, snapshot: Snapshot) -> Path:
         """Writes a snapshot, and removes those before the last.
 
         Raises:
-            OSError: if it cannot; the snapshots that there are stay.
+            OpError: if it cannot; the snapshots that there are stay.
         """
         saved = [
             [v.device, v.container, v.name, v.spec.dtype, v.spec.shape, v.value]
@@ -127,31 +145,38 @@ class SnapshotStore:
             pack([snapshot.steps, snapshot.micros, snapshot.quiet, saved], segments),
             *segments,
         ]
-        latest = self._files()
-        number = 1 + (int(latest[0].name.split(".")[-2]) if latest else 0)
-        path = self._directory / f"{self._prefix}.{number:012d}.snapshot"
-        partial = path.with_suffix(".partial")
-        with partial.open("wb") as file:
-            _write_parts(file, parts)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-        for old in self._files()[_KEPT:]:
-            old.unlink(missing_ok=True)
+        remove_abandoned(os.fspath(self._directory), self._unfinished)
+        # The clock keeps those of two processes of one task apart, should the lives of the two overlap.
+        number = max([time.time_ns() // 1000, *[1 + n for n, _ in self._files()[:1]]])
+        path = self._directory / f"{self._prefix}.{number:016d}-{secrets.token_hex(4)}.snapshot"
+        write_whole(os.fspath(path), lambda file: _write_parts(file, parts))
+        self._remove_old()
         return path
+
+    def _remove_old(self) -> None:
+        """Removes what came before the last whole ones."""
+        whole = 0
+        for _, path in self._files():
+            if whole >= _KEPT:
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError as exc:
+                    _log.warning("snapshot %s is not removed: %s", path, exc)
+            whole += path not in self._damaged
 
     def latest(self) -> Snapshot | None:
         """The latest snapshot that is whole; ``None`` if there is none."""
-        for path in self._files():
+        for _, path in self._files():
             try:
                 with path.open("rb") as file:
                     return _read(_read_parts(file))
-            except (OSError, ValueError, struct.error, OpError) as exc:
+            except Exception as exc:  # whatever is in it
                 _log.warning("snapshot %s is passed over: %s", path, exc)
+                self._damaged.add(path)
         return None
 
 
-def _write_parts(file: BufferedWriter, parts: Sequence[Buffer]) -> None:
+def _write_parts(file: BinaryIO, parts: Sequence[Buffer]) -> None:
     views = [memoryview(part).cast("B") for part in parts]
     head = struct.pack(f"<I{len(views)}Q", len(views), *[view.nbytes for view in views])
     checksum = zlib.crc32(head)
@@ -217,8 +242,12 @@ class Snapshots:
         store: where to.
         devices: whose variables.
         every: seconds between two of them.
-        steps: how many steps have begun in this life.
+        steps: how many steps have ended in this life.
         running: how many run now.
+
+    Attributes:
+        restored: the snapshot that the variables come from.
+        taken: how many were written.
     """
 
     def __init__(
@@ -235,7 +264,8 @@ class Snapshots:
         self._steps = steps
         self._running = running
         self._before = 0  # steps of former lives
-        self._written = -1
+        self._writing = threading.Lock()  # one file at a time, whoever writes
+        self._written = -1  # how many changes the last file holds
         self.restored: Snapshot | None = None
         self.taken = 0
 
@@ -252,6 +282,7 @@ class Snapshots:
                 continue
             device.resources.variable(saved.container, saved.name, saved.spec).assign(saved.value)
         self._before = found.steps
+        self._written = self._changes()
         self.restored = found
         _log.info(
             "%d variables are back from the snapshot after %d steps",
@@ -272,28 +303,44 @@ class Snapshots:
             await asyncio.sleep(_LOOK)
 
     async def take(self) -> None:
-        """Takes a snapshot now, unless no step has begun since the last one."""
-        snapshot = self._collect()
-        if snapshot.steps == self._written:
-            return
-        try:
-            # Writing and syncing may take seconds; the values are held as they are meanwhile.
-            await asyncio.to_thread(self._store.write, snapshot)
-        except OSError as exc:
-            _log.error("no snapshot after %d steps: %s", snapshot.steps, exc)
-            return
-        self._written = snapshot.steps
-        self.taken += 1
+        """Takes a snapshot now, unless nothing has changed since the last one; warns if it cannot.
+
+        A call that is cancelled does not keep the file from being written.
+        """
+        with self._faults_told():
+            changes = self._changes()
+            if changes > self._written:
+                snapshot = self._collect()
+                # Writing and syncing may take seconds; the values are held as they are meanwhile.
+                await asyncio.to_thread(self._write, changes, snapshot)
 
     def take_now(self) -> None:
-        """``take`` without an event loop's help, for a server that stops."""
-        snapshot = self._collect()
-        if snapshot.steps == self._written:
-            return
+        """``take`` without an event loop's help, in any thread; waits for a file that is being written."""
+        with self._faults_told():
+            changes = self._changes()
+            self._write(changes, self._collect())
+
+    def _write(self, changes: int, snapshot: Snapshot) -> None:
+        """Writes a snapshot, unless one with as many changes was written meanwhile."""
+        with self._writing:
+            if changes > self._written:
+                self._store.write(snapshot)
+                self._written = changes
+                self.taken += 1
+
+    @contextlib.contextmanager
+    def _faults_told(self) -> Iterator[None]:
         try:
-            self._store.write(snapshot)
-        except OSError as exc:
-            _log.error("no snapshot after %d steps: %s", snapshot.steps, exc)
+            yield
+        except (
+            Exception
+        ) as exc:  # of packing, for lack of memory, of the disk: the next may succeed
+            _log.warning("no snapshot is written: %s: %s", type(exc).__name__, exc)
+
+    def _changes(self) -> int:
+        """How many times any variable was changed; grows, and stays while nothing changes."""
+        variables = [v for d in self._devices for _, _, v in d.resources.variables()]
+        return sum([variable.changes for variable in variables])
 
     def _collect(self) -> Snapshot:
         saved = [
@@ -302,11 +349,11 @@ class Snapshots:
                 container,
                 name,
                 variable.spec,
-                variable.read(),
+                value,
             )
             for device in self._devices
             for container, name, variable in device.resources.variables()
-            if variable.initialized
+            if (value := variable.value) is not None
         ]
         steps = self._before + self._steps()
         return Snapshot(steps, time.time_ns() // 1000, not self._running(), saved)

@@ -33,6 +33,7 @@ from actorsession.errors import (
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
     AskOwed,
+    AskVariables,
     AskWhy,
     CleanupAll,
     CleanupGraph,
@@ -59,7 +60,7 @@ from actorsession.runtime.waits import MasterWaits
 __all__ = ["Worker"]
 
 _log = logging.getLogger("actorsession.cluster")
-_OF_SESSIONS = frozenset({RunGraph, RegisterGraph, HoldStep})
+_OF_SESSIONS = frozenset({RunGraph, RegisterGraph, HoldStep, AskVariables})
 
 
 class Worker(Actor):

@@ -35,6 +35,8 @@ _SPAWN = 10.0
 _LOOK = 0.5
 # Seconds for the loop that owns a process to hear of its end and of its last lines; it takes milliseconds.
 _LAST_WORDS = 0.5
+# Seconds that a process may take to write its last snapshot; it gives that up itself a little before.
+_SAVING = 125.0
 # Of the kernel's flags of a process: it is being taken down.
 _PF_EXITING = 0x4
 
@@ -133,7 +135,10 @@ class WorkerProcess:
         return said
 
     async def stop(self, grace: float) -> None:
-        """Ends the process, with force if it does not go within ``grace`` seconds."""
+        """Ends the process, with force if it does not go within ``grace`` seconds.
+
+        With some grace, one that writes its last snapshot is given the time for that beside.
+        """
         if self._spawning is not None and not self._spawning.done():
             await asyncio.wait({self._spawning}, timeout=_SPAWN)
         process = self._process
@@ -145,10 +150,21 @@ class WorkerProcess:
             try:
                 await Deadline.after(grace).wait(process.wait(), what=f"the end of {self.task}")
             except OpError:
+                if grace and await self._is_saving():
+                    with contextlib.suppress(OpError):
+                        ending = Deadline.after(_SAVING).wait
+                        await ending(process.wait(), what=f"the last snapshot of {self.task}")
                 self.send_signal(signal.SIGKILL)
         await process.wait()
         await self._children.stop(1.0)
         _close_pipes(process)
+
+    async def _is_saving(self) -> bool:
+        """Whether the process has said that it is about to write a last snapshot."""
+        with contextlib.suppress(OpError):
+            said = self._hear("saving")
+            return bool(await Deadline.after(_LAST_WORDS).wait(said, what="a last word"))
+        return False
 
     def kill_now(self) -> None:
         """Kills the process without waiting for anything."""

@@ -23,11 +23,13 @@ from actorsession.cluster.worker_rendezvous import LinkName, Push, RendezvousTab
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
+    AskVariables,
     DeregisterGraph,
     GraphDone,
     GraphRegistered,
     RegisterGraph,
     RunGraph,
+    VariablesFound,
 )  # fmt: skip
 from actorsession.plan.keys import parse_key
 from actorsession.plan.partition import SEND, Partition
@@ -183,6 +185,16 @@ class WorkerSession(Actor):
         """Releases partitions; steps that run them end as they would."""
         self._release(message.graph_handle)
         return Done()
+
+    @handles(AskVariables)
+    def on_ask_variables(self, message: AskVariables, call: CallContext) -> VariablesFound:
+        """Says which variables have a value."""
+        local = {d.name.rpartition("/device:")[2]: d.resources for d in self._parts.devices}
+        valued = []
+        for device, container, name in message.variables:
+            resources = local.get(device.rpartition("/device:")[2])
+            valued.append(resources is not None and resources.has_value(container, name))
+        return VariablesFound(valued=valued)
 
     # -- steps ---------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from actorsession.checkpoints import write_whole
 from actorsession.graph import registry
 from actorsession.graph.function import CALLS, STATEFUL_CALL, SYMBOLIC_GRADIENT, WHILE, FunctionDef
 from actorsession.graph.graph import Graph
@@ -245,6 +246,7 @@ def write_graph(
 
     Raises:
         ValueError: for a graph that has no such form.
+        OpError: if the file system refuses.
     """
     message = graph_or_graph_def
     if isinstance(message, (Graph, PlainGraphDef)):
@@ -256,10 +258,5 @@ def write_graph(
         text_format.MessageToString(message).encode() if as_text else message.SerializeToString()
     )
     # Whole or not at all: a reader never sees half a graph.
-    beside = path.with_name(f"{path.name}.tmp{os.getpid()}")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_whole(os.fspath(path), lambda file: file.writelines([content]))
     return str(path)

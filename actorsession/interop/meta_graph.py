@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from actorsession.checkpoints import write_whole
 from actorsession.errors import DataLossError
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.interop import protos, text_format
@@ -117,12 +118,7 @@ def _write(message: protos.MetaGraphDef, path: Path, as_text: bool) -> None:
     content = (
         text_format.MessageToString(message).encode() if as_text else message.SerializeToString()
     )
-    beside = path.with_name(f"{path.name}.tmp{os.getpid()}")
-    try:
-        beside.write_bytes(content)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_whole(os.fspath(path), lambda file: file.writelines([content]))
 
 
 # -- import --------------------------------------------------------------------------------------

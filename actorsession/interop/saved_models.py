@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from actorsession.checkpoints import file_errors
+from actorsession.checkpoints import write_whole
 from actorsession.errors import DataLossError
 from actorsession.interop import text_format
 from actorsession.interop.message import Message
@@ -62,12 +62,5 @@ def write_saved_model(
     """
     path = Path(os.fsdecode(export_dir)) / (TEXT_FILENAME if as_text else FILENAME)
     content = text_format.MessageToString(model).encode() if as_text else model.SerializeToString()
-    beside = path.with_name(f"{path.name}.tmp{os.getpid()}")
-    with file_errors(f"cannot write {str(path)!r}"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            beside.write_bytes(content)
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
+    write_whole(os.fspath(path), lambda file: file.writelines([content]))
     return str(path)

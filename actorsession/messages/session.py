@@ -220,10 +220,13 @@ class ReattachSession:
 
     Attributes:
         session_handle: the session.
+        anew: whether it was created in the place of one that was lost, so that any variable of its graph
+            may be.
         request_id: the client's id of this request.
     """
 
     session_handle: str
+    anew: bool
     request_id: str
 
 
@@ -236,7 +239,7 @@ class SessionReattached:
         added: tasks that have joined since the session was created.
         removed: tasks that have left.
         restarted: tasks that have come back with another incarnation.
-        lost: names of the variables that were on those and are gone.
+        lost: names of the variables that were on those, now or at an earlier request, and have no value.
         restored: names of those that came back from a snapshot.
     """
 

@@ -16,11 +16,10 @@ from typing import Any
 from actorsession.messages.registry import message
 
 __all__ = [
-    "WORKER", "AskOwed", "AskWhy", "CleanupAll", "CleanupGraph", "CreateWorkerSession", "DeleteWorkerSession",
-    "DeregisterGraph", "GetStatus", "GraphDone", "GraphRegistered", "LoggingReply", "LoggingRequest",
-    "PushTensors", "RegisterGraph",
-    "RunGraph", "UpdateCluster",
-    "UpdateWorkerSession", "ValuesLost", "WorkerStatus", "WorkerWhy",
+    "WORKER", "AskOwed", "AskVariables", "AskWhy", "CleanupAll", "CleanupGraph", "CreateWorkerSession",
+    "DeleteWorkerSession", "DeregisterGraph", "GetStatus", "GraphDone", "GraphRegistered", "LoggingReply",
+    "LoggingRequest", "PushTensors", "RegisterGraph", "RunGraph", "UpdateCluster", "UpdateWorkerSession",
+    "ValuesLost", "VariablesFound", "WorkerStatus", "WorkerWhy",
 ]  # fmt: skip
 
 WORKER = "worker"
@@ -103,6 +102,32 @@ class DeleteWorkerSession:
     """
 
     session_handle: str
+
+
+@message("ask_variables", reply="variables_found")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskVariables:
+    """Asks which variables have a value for a session.
+
+    Attributes:
+        session_handle: the session.
+        variables: device, container and name of each.
+    """
+
+    session_handle: str
+    variables: list[list[str]]
+
+
+@message("variables_found")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariablesFound:
+    """Which variables have a value.
+
+    Attributes:
+        valued: for each that was asked for whether it has one.
+    """
+
+    valued: list[bool]
 
 
 @message("register_graph", reply="graph_registered")

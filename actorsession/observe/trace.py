@@ -1,7 +1,7 @@
 """The trace of one step, in the JSON form that Perfetto and ``chrome://tracing`` open.
 
-Owns the way from ``StepStats`` to trace events. Called by users and the demo; imports ``config`` and
-``plan.keys``.
+Owns the way from ``StepStats`` to trace events. Called by users and the demo; imports ``config``,
+``plan.keys`` and how files are written.
 
 A task is a process of the trace, a device has one or more lanes (threads) in it: one per node that ran
 at the same time, and likewise for what arrived. Each transfer is an arrow: a flow event ``s`` inside the
@@ -17,9 +17,9 @@ import os
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from actorsession.checkpoints import write_whole
 from actorsession.config import NodeStats, StepStats, TransferStats
 from actorsession.observe.events import Event, event, naming, region
 from actorsession.observe.lanes import Span, spread
@@ -63,9 +63,10 @@ def write_trace(path: str | os.PathLike[str], stats: StepStats) -> None:
         stats: of a run with ``RunOptions.trace_level`` set.
 
     Raises:
-        OSError: if the file cannot be written.
+        OpError: if the file cannot be written.
     """
-    Path(path).write_text(json.dumps(chrome_trace(stats), indent=1) + "\n", encoding="utf-8")
+    content = (json.dumps(chrome_trace(stats), indent=1) + "\n").encode()
+    write_whole(os.fspath(path), lambda file: file.writelines([content]))
 
 
 class _Trace:

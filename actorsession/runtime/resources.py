@@ -73,20 +73,32 @@ class Variable:
     Args:
         name: resource name, for messages.
         spec: static type that assigned values must have.
+
+    Attributes:
+        changes: how many times the value was changed, assigned or cleared; it is counted before others see
+            the new value, so who reads the number first never reads an older value than it stands for.
     """
 
-    __slots__ = ("_lock", "_value", "name", "spec")
+    __slots__ = ("_lock", "_value", "changes", "name", "spec")
 
     def __init__(self, name: str, spec: TensorSpec) -> None:
         self.name = name
         self.spec = spec
         self._lock = threading.Lock()
         self._value: Any = None
+        self.changes = 0
 
     @property
     def initialized(self) -> bool:
         """Whether a value was assigned."""
         return self._value is not None
+
+    @property
+    def value(self) -> Any:
+        """The value, as ``read`` gives it; ``None`` when uninitialised."""
+        # The lock keeps a reader from taking the array in the middle of an update in place.
+        with self._lock:
+            return self._value
 
     def read(self) -> Any:
         """The value; borrowed, never changes afterwards.
@@ -94,8 +106,7 @@ class Variable:
         Raises:
             FailedPreconditionError: when uninitialised.
         """
-        # The lock keeps a reader from taking the array in the middle of an update in place.
-        with self._lock:
+        with self._lock:  # as in ``value``, which would cost a call in every step
             value = self._value
         if value is None:
             raise FailedPreconditionError(self._uninitialised("read"))
@@ -119,6 +130,7 @@ class Variable:
             if isinstance(value, np.ndarray) and not value.flags.writeable:
                 value = value.copy()
         with self._lock:
+            self.changes += 1
             self._value = value
 
     def update(self, function: Callable[..., Any], *operands: Any) -> None:
@@ -135,6 +147,7 @@ class Variable:
             value = self._value
             if value is None:
                 raise UninitializedVariableError(self._uninitialised("changed"))
+            self.changes += 1
             if not isinstance(value, np.ndarray):
                 self._value = function(value, *operands)
             elif _references(value) <= _ALONE:
@@ -157,6 +170,7 @@ class Variable:
             value = self._value
             if value is None:
                 raise UninitializedVariableError(self._uninitialised("changed"))
+            self.changes += 1
             if isinstance(value, np.ndarray) and _references(value) > _ALONE:
                 value = value.copy()
             self._value = function(value)
@@ -164,6 +178,7 @@ class Variable:
     def clear(self) -> None:
         """Leaves the variable uninitialised."""
         with self._lock:
+            self.changes += self._value is not None
             self._value = None
 
     def _uninitialised(self, how: str) -> str:
@@ -267,6 +282,12 @@ class ResourceManager:
                 f"it was asked for with {spec.dtype.name} and shape {spec.shape}"
             )
         return found
+
+    def has_value(self, container: str, name: str) -> bool:
+        """Whether there is a variable under (container, name) that has a value."""
+        with self._lock:
+            found = self._entries.get((container or DEFAULT_CONTAINER, _VARIABLE, name))
+        return found is not None and bool(found.resource.initialized)
 
     def variables(self) -> list[tuple[str, str, Variable]]:
         """Container, name and variable of each one, in the order in which they were made."""

@@ -21,6 +21,7 @@ from actorsession.session.factory import get_factory
 from actorsession.session.partial_faces import AsyncPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.request import Request
+from actorsession.session.restoring import called_with, parts_to_run
 from actorsession.session.why import Why
 
 __all__ = ["AsyncSession"]
@@ -185,29 +186,36 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         """Goes on after workers or the master of a remote session have restarted.
 
         The graph is registered anew wherever that is needed; every plan and callable stays good. Variables
-        that were on a process that ended are gone: ``restore`` brings them back.
+        that were on a process that ended are gone: ``restore`` brings them back, and touches no others.
 
         Args:
-            restore: a function of the session that restores its state, which may be a coroutine function;
-                or fetches to run for that, such as initialisers. Called only if a task has restarted.
+            restore: operations to run, such as initialisers. Of those that write variables, the ones run
+                that write lost variables alone; a group (``global_variables_initializer()``) is taken apart.
+                Those that write no variable, such as the initialiser of a table, run if a task has
+                restarted. Or a function that restores state, which may be a coroutine function: it is
+                called if variables are lost, with the session, and with their names as its second argument
+                if it takes two.
 
         Returns:
-            What has changed, with the names of the variables that were lost.
+            What has changed, with the names of the variables that were lost: those of tasks that have
+            restarted which have no value now. After the loss of the master they are all that have no value.
+            If restoring fails the next call begins with the same.
 
         Raises:
+            FailedPreconditionError: for an operation that writes a lost variable, and cannot be run without
+                overwriting another that has its value; the message names it.
             UnimplementedError: for a session in this process, which has no tasks to lose.
             UnavailableError: if the master cannot be reached.
             DeadlineExceededError: naming every task that does not answer.
         """
         self._check_usable()
         found: Reattached = await self._reattachable().reattach()
-        if restore is not None and found.restarted:
-            if callable(restore):
-                restored = restore(self)
-                if inspect.isawaitable(restored):
-                    await restored
-            else:
-                await self.run(restore)
+        if callable(restore):
+            restored = called_with(restore, self, found.lost) if found.lost else None
+            if inspect.isawaitable(restored):
+                await restored
+        elif restore is not None and (found.lost or found.restarted):
+            await self.run(parts_to_run(self._graph, restore, found.lost))
         return found
 
     async def why(self, within: float = 2.0) -> Why:

@@ -21,8 +21,9 @@ class Reattached:
         added: tasks that have joined since the session was created.
         removed: tasks that have left.
         restarted: tasks that have come back with another incarnation, and without their state.
-        lost: names of the session's variables that were on those; restore or initialise them. After the
-            loss of the master they are not known, and this is empty.
+        lost: names of the session's variables that were on those and have no value now; restore or
+            initialise them. They are told again until they have one. After the loss of the master they are
+            all variables of the session's graph without a value.
         restored: names of those that came back from a snapshot of their server.
     """
 

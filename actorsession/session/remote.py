@@ -14,6 +14,7 @@ import contextlib
 import itertools
 import secrets
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -243,29 +244,34 @@ class RemoteSession:
         self._check_open()
         deadline = Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT)
         if self.handle and self._master.reached:
-            message = ReattachSession(session_handle=self.handle, request_id=self.request_id())
             try:
-                found = await self.ask(message, deadline, SessionReattached)
+                return await self._ask_to_reattach(deadline, anew=False)
             except (UnavailableError, AbortedError):
                 pass  # the master is gone, or knows the session no more
-            else:
-                return Reattached(
-                    tuple(found.added), tuple(found.removed), tuple(found.restarted),
-                    tuple(found.lost), tuple(found.restored),
-                )  # fmt: skip
-        return await self._create_anew()
+        return await self._create_anew(deadline)
 
-    async def _create_anew(self) -> Reattached:
+    async def _ask_to_reattach(self, deadline: Deadline, *, anew: bool) -> Reattached:
+        message = ReattachSession(
+            session_handle=self.handle, anew=anew, request_id=self.request_id()
+        )
+        found = await self.ask(message, deadline, SessionReattached)
+        return Reattached(
+            tuple(found.added), tuple(found.removed), tuple(found.restarted), tuple(found.lost),
+            tuple(found.restored),
+        )  # fmt: skip
+
+    async def _create_anew(self, deadline: Deadline) -> Reattached:
         """A new session at the master, for the same graph."""
         async with self._connecting:
             before = self._master.link.peer if self._master.link is not None else None
             await self._master.hang_up(0.0)
             self.handle, self._version, self._sent, self._extensions = "", 0, 0, 0
         await self.connect()
+        found = await self._ask_to_reattach(deadline, anew=True)
         now = self._master.link.peer if self._master.link is not None else None
         if before is not None and now is not None and before.incarnation != now.incarnation:
-            return Reattached(restarted=(now.task,))
-        return Reattached()
+            return replace(found, restarted=(now.task,))
+        return found
 
     # -- running -------------------------------------------------------------------------------
 

@@ -38,6 +38,7 @@ from actorsession.session.factory import get_factory
 from actorsession.session.partial_faces import SyncPartialRuns
 from actorsession.session.reattach import Reattached
 from actorsession.session.request import Request
+from actorsession.session.restoring import called_with, parts_to_run
 from actorsession.session.why import Why
 
 __all__ = ["Session"]
@@ -237,15 +238,15 @@ class Session(SyncPartialRuns, BaseSession):
     def reattach(self, restore: Any = None) -> Reattached:
         """Goes on after workers or the master of a remote session have restarted.
 
-        See ``AsyncSession.reattach``; ``restore`` is a plain function here, or fetches.
+        See ``AsyncSession.reattach``; ``restore`` is a plain function here, or operations.
         """
         self._check_usable()
         found: Reattached = self._wait(self._reattachable().reattach())
-        if restore is not None and found.restarted:
-            if callable(restore):
-                restore(self)
-            else:
-                self.run(restore)
+        if callable(restore):
+            if found.lost:
+                called_with(restore, self, found.lost)
+        elif restore is not None and (found.lost or found.restarted):
+            self.run(parts_to_run(self._graph, restore, found.lost))
         return found
 
     def why(self, within: float = 2.0) -> Why:

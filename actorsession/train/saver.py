@@ -37,7 +37,7 @@ from actorsession.train.graph_file import write_graph
 from actorsession.train.kept_checkpoints import KeptCheckpoints
 from actorsession.train.saveable import SaveableObject, saveables_of
 from actorsession.train.saver_arguments import check_session, is_symbolic, step_number
-from actorsession.train.saver_graph import SaverDef, build_saver
+from actorsession.train.saver_graph import SaverDef, basename_of, build_saver
 
 __all__ = ["Saver"]
 
@@ -229,8 +229,8 @@ class Saver:
             step = sess.run(global_step)
         plan = self._named(plan, step, meta_graph_suffix, write_meta_graph, write_state)
         if self._def is not None:
-            names = self._def
-            sess.run(names.save_tensor_name, {names.filename_tensor_name: plan.prefix})
+            with _fed(self._def, plan) as feeds:
+                sess.run(self._def.save_tensor_name, feeds)
         return self._finish(plan)
 
     async def save_async(
@@ -256,8 +256,8 @@ class Saver:
             step = await sess.run(global_step)
         plan = self._named(plan, step, meta_graph_suffix, write_meta_graph, write_state)
         if self._def is not None:
-            names = self._def
-            await sess.run(names.save_tensor_name, {names.filename_tensor_name: plan.prefix})
+            with _fed(self._def, plan) as feeds:
+                await sess.run(self._def.save_tensor_name, feeds)
         return await asyncio.to_thread(self._finish, plan)
 
     def _plan(self, sess: Any, save_path: Any, latest: str | None, step: Any) -> _Save:
@@ -384,6 +384,18 @@ class Saver:
         if not getattr(sess, "target", "") and not checkpoint_exists(save_path):
             raise ValueError(f"the save_path is no checkpoint: nothing is at {save_path!r}")
         return self._def.restore_op_name, {self._def.filename_tensor_name: os.fspath(save_path)}
+
+
+@contextlib.contextmanager
+def _fed(names: SaverDef, plan: _Save) -> Iterator[dict[Any, str]]:
+    """What the step that saves is fed; the save is under way for as long as the block lasts."""
+    feeds: dict[Any, str] = {names.filename_tensor_name: plan.prefix}
+    basename = basename_of(plan.graph.get_tensor_by_name(names.filename_tensor_name))
+    if basename is None:
+        yield feeds
+        return
+    with checkpoints.saving(plan.prefix) as start:
+        yield {**feeds, basename: start}
 
 
 @contextlib.contextmanager

@@ -28,7 +28,7 @@ from actorsession.ops.variables.checkpointing import (
 )
 from actorsession.train.saveable import SaveableObject
 
-__all__ = ["SaverDef", "build_saver"]
+__all__ = ["SaverDef", "basename_of", "build_saver"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +125,23 @@ def _save(prefix: Tensor, saveables: Sequence[SaveableObject]) -> Tensor:
         return make_one("Identity", [prefix], None, "control_dependency")
 
 
+def basename_of(filename: Tensor) -> Tensor | None:
+    """What the names of shards begin with in the saver with this file name; nothing if it has none.
+
+    Whoever feeds it gives the shards of each save names of their own; otherwise it is the file name.
+    """
+    found = [op for op in filename.consumers() if op.type == "PlaceholderWithDefault"]
+    return found[0].outputs[0] if found else None
+
+
 def _save_shards(prefix: Tensor, groups: Sequence[tuple[str, list[SaveableObject]]]) -> Tensor:
     graph = prefix.graph
+    basename = placeholder_with_default(prefix, (), name="basename")
     count = constant(len(groups), name="num_shards")
     shards = []
     for number, (device, saveables) in enumerate(groups):
         with graph.device(device or None):
-            shards.append(_save(sharded_filename(prefix, number, count), saveables))
+            shards.append(_save(sharded_filename(basename, number, count), saveables))
     # Where the last shard was written, as TensorFlow does; the task must see the files of all.
     with graph.device(groups[-1][0] or None):
         with graph.control_dependencies(shards):

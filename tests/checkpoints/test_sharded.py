@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from actorsession.checkpoints import (
     merge,
     remove_files,
     save,
+    saving,
     sharded_name,
 )
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
@@ -43,7 +45,14 @@ def sharded(prefix: Path, *shards: dict[str, Any]) -> None:
 
 
 def files(folder: Path) -> list[str]:
-    return sorted(p.name for p in folder.iterdir())
+    """The names of the files of a folder, without the nonces of saves."""
+    return sorted(re.sub(r"\.[0-9a-f]{24}(?=-\d{5}-of-)", "", p.name) for p in folder.iterdir())
+
+
+def shard(prefix: Path, number: int, count: int) -> Path:
+    """The file of a shard of a checkpoint, whatever save it is of."""
+    (found,) = prefix.parent.glob(f"{prefix.name}.*-{number:05d}-of-{count:05d}.safetensors")
+    return found
 
 
 # -- several files ---------------------------------------------------------------------------------
@@ -63,7 +72,7 @@ def test_the_index_is_the_one_that_other_programs_know(tmp_path: Path) -> None:
     sharded(tmp_path / "m", {"a": np.ones(2)}, {"b": np.zeros(3, np.int32)})
     index = json.loads((tmp_path / "m.safetensors.index.json").read_text())
     assert index["weight_map"] == {
-        "a": "m-00000-of-00002.safetensors", "b": "m-00001-of-00002.safetensors",
+        "a": shard(tmp_path / "m", 0, 2).name, "b": shard(tmp_path / "m", 1, 2).name,
     }  # fmt: skip
     assert index["metadata"]["total_size"] == 28
 
@@ -111,16 +120,17 @@ def test_no_shards_and_a_missing_shard_are_refused(tmp_path: Path) -> None:
 
 
 def test_shards_of_two_checkpoints_are_never_read_as_one(tmp_path: Path) -> None:
-    """1. A sharded checkpoint is there. 2. It is written again, and the machine stops after one shard."""
+    """1. A sharded checkpoint is there. 2. Somebody puts the shard of another one in the place of its own."""
     sharded(tmp_path / "m", {"a": np.zeros(2)}, {"b": np.zeros(2)})
-    put(Path(sharded_name(str(tmp_path / "m"), 0, 2)), a=np.ones(2))
+    put(tmp_path / "other", a=np.ones(2))
+    (tmp_path / "other.safetensors").replace(shard(tmp_path / "m", 0, 2))
     with pytest.raises(DataLossError, match=r"is not the file that .* was written with"):
         CheckpointReader(str(tmp_path / "m"))
 
 
 def test_a_missing_shard_is_refused(tmp_path: Path) -> None:
     sharded(tmp_path / "m", {"a": np.zeros(2)}, {"b": np.zeros(2)})
-    (tmp_path / "m-00001-of-00002.safetensors").unlink()
+    shard(tmp_path / "m", 1, 2).unlink()
     with pytest.raises(DataLossError, match="which is missing"):
         CheckpointReader(str(tmp_path / "m"))
 
@@ -153,6 +163,92 @@ def test_an_index_that_promises_more_than_there_is_is_refused(tmp_path: Path) ->
     (tmp_path / "m.safetensors.index.json").write_text(json.dumps(index))
     with pytest.raises(DataLossError, match="promises 'b'"):
         CheckpointReader(str(tmp_path / "m"))
+
+
+# -- over a checkpoint that is there ---------------------------------------------------------------
+
+
+def test_the_shards_of_the_checkpoint_before_go_when_the_new_one_is_whole(tmp_path: Path) -> None:
+    sharded(tmp_path / "m", {"a": np.zeros(2)}, {"b": np.zeros(2)})
+    before = {shard(tmp_path / "m", i, 2).name for i in range(2)}
+    sharded(tmp_path / "m", {"a": np.ones(2)})
+    np.testing.assert_array_equal(content(tmp_path / "m")["a"], [1, 1])
+    assert files(tmp_path) == ["m-00000-of-00001.safetensors", "m.safetensors.index.json"]
+    assert shard(tmp_path / "m", 0, 1).name not in before
+
+
+def test_a_checkpoint_whose_shards_have_no_nonce_is_read_and_replaced(tmp_path: Path) -> None:
+    """As they were written before there were any."""
+    sharded(tmp_path / "m", {"a": np.zeros(2)}, {"b": np.zeros(2)})
+    index = tmp_path / "m.safetensors.index.json"
+    text = index.read_text()
+    for number in range(2):
+        there = shard(tmp_path / "m", number, 2)
+        plain = f"m-{number:05d}-of-00002.safetensors"
+        text = text.replace(there.name, plain)
+        there.rename(tmp_path / plain)
+    index.write_text(text)
+    assert content(tmp_path / "m").keys() == {"a", "b"}
+    with saving(str(tmp_path / "m")) as basename:
+        put(Path(sharded_name(basename, 0, 1)), c=np.ones(2))
+        assert content(tmp_path / "m").keys() == {"a", "b"}
+        merge([sharded_name(basename, 0, 1)], str(tmp_path / "m"))
+    assert content(tmp_path / "m").keys() == {"c"}
+    assert files(tmp_path) == ["m-00000-of-00001.safetensors", "m.safetensors.index.json"]
+
+
+def test_of_two_savers_at_once_the_later_index_counts_and_nothing_is_mixed(tmp_path: Path) -> None:
+    prefix = str(tmp_path / "m")
+    with saving(prefix) as first, saving(prefix) as second:
+        for basename, value in ((first, 1.0), (second, 2.0)):
+            for i, name in enumerate("ab"):
+                put(Path(sharded_name(basename, i, 2)), **{name: np.full(2, value)})
+        merge([sharded_name(second, i, 2) for i in range(2)], prefix)
+        assert {float(v[0]) for v in content(tmp_path / "m").values()} == {2.0}
+        merge([sharded_name(first, i, 2) for i in range(2)], prefix)
+        assert {float(v[0]) for v in content(tmp_path / "m").values()} == {1.0}
+    assert len(files(tmp_path)) == 3
+
+
+def test_a_save_that_fails_leaves_no_shard_of_its_own(tmp_path: Path) -> None:
+    sharded(tmp_path / "m", {"a": np.zeros(2)})
+    before = sorted(tmp_path.iterdir())
+
+    def save_twice() -> None:
+        with saving(str(tmp_path / "m")) as basename:
+            names = [sharded_name(basename, i, 2) for i in range(2)]
+            put(Path(names[0]), a=np.ones(2))
+            put(Path(names[1]), a=np.ones(2))
+            merge(names, str(tmp_path / "m"))
+
+    with pytest.raises(InvalidArgumentError, match="two shards"):
+        save_twice()
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_save_that_fails_when_its_checkpoint_is_there_leaves_it(tmp_path: Path) -> None:
+    """Such as one whose caller hears of it too late."""
+
+    def hear_too_late() -> None:
+        with saving(str(tmp_path / "m")) as basename:
+            put(Path(sharded_name(basename, 0, 1)), a=np.ones(2))
+            merge([sharded_name(basename, 0, 1)], str(tmp_path / "m"))
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        hear_too_late()
+    np.testing.assert_array_equal(content(tmp_path / "m")["a"], [1, 1])
+
+
+def test_shards_of_a_save_that_may_be_under_way_stay_and_old_ones_go(tmp_path: Path) -> None:
+    elsewhere = "0" * 24
+    for name in (f"m.{elsewhere}", f"m.{elsewhere[:-1]}1"):
+        put(Path(sharded_name(str(tmp_path / name), 0, 1)), a=np.ones(2))
+    os.utime(tmp_path / f"m.{elsewhere}-00000-of-00001.safetensors", (1, 1))
+    put(tmp_path / "m", a=np.ones(2))
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        f"m.{elsewhere[:-1]}1-00000-of-00001.safetensors", "m.safetensors",
+    ]  # fmt: skip
 
 
 # -- slices ----------------------------------------------------------------------------------------

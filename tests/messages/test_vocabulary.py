@@ -80,13 +80,15 @@ PROTOCOL = {
         "logging_reply",
     ),
     "logging_reply": ("enabled: bool, events: list[Any]", None),
-    "reattach_session": ("session_handle: str, request_id: str", "session_reattached"),
+    "reattach_session": ("session_handle: str, anew: bool, request_id: str", "session_reattached"),
     "session_reattached": (
         "added: list[str], removed: list[str], restarted: list[str], lost: list[str], "
         "restored: list[str]",
         None,
     ),
     "delete_worker_session": ("session_handle: str", "done"),
+    "ask_variables": ("session_handle: str, variables: list[list[str]]", "variables_found"),
+    "variables_found": ("valued: list[bool]", None),
     "register_graph": ("session_handle: str, partitions: list[Any]", "graph_registered"),
     "graph_registered": ("graph_handle: str", None),
     "deregister_graph": ("session_handle: str, graph_handle: str", "done"),

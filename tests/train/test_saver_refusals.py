@@ -14,6 +14,7 @@ from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
+    ResourceExhaustedError,
 )
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
@@ -111,6 +112,31 @@ def test_a_save_that_fails_leaves_the_last_checkpoint(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(Exception, match="No space left"):
+            saver.save(session, str(tmp_path / "m"))
+    assert names(tmp_path) == before
+    saver.restore(session, str(tmp_path / "m"))
+    assert session.run(v) == 1
+
+
+def test_a_sharded_save_that_fails_at_its_index_leaves_the_last_checkpoint_and_no_shard(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    v = ops.Variable(1.0, name="v")
+    saver = Saver(sharded=True)
+    saver.save(started(session), str(tmp_path / "m"))
+    session.run(v.assign(2.0))
+    before, replace = names(tmp_path), os.replace
+
+    def full(source: str, destination: str) -> None:
+        if destination.endswith("index.json"):
+            raise OSError(27, "File too large")
+        replace(source, destination)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        with pytest.raises(
+            ResourceExhaustedError, match=r"m\.safetensors\.index\.json.* too large"
+        ):
             saver.save(session, str(tmp_path / "m"))
     assert names(tmp_path) == before
     saver.restore(session, str(tmp_path / "m"))

@@ -1,0 +1,170 @@
+"""What of a restore is run after a loss: the parts that write what was lost, and nothing that is healthy.
+
+Owns what operations are known to write: the variables whose handles they take, themselves or through whatever
+they need to run. A group is taken apart, so that of ``global_variables_initializer()`` those initialisers run
+whose variables are gone. Pure; the faces call it in ``reattach``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from actorsession.errors import FailedPreconditionError
+from actorsession.graph.dtypes import resource
+from actorsession.graph.function import CONSTRUCTS, nodes_inside
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Operation, Tensor
+from actorsession.graph.registry import is_registered, lookup
+from actorsession.session.fetches import map_fetches
+
+__all__ = ["called_with", "parts_to_run"]
+
+_VARIABLE = "VarHandleOp"
+# They take a variable's handle and leave its value as it is.
+_READS = frozenset({
+    "ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp", "VariableShape",
+})  # fmt: skip
+# Names in an error; a model may have thousands of variables.
+_NAMED = 20
+
+
+def called_with(restore: Callable[..., Any], session: Any, lost: Collection[str]) -> Any:
+    """Calls a function that restores state: with the session, and with the names lost if it takes them.
+
+    Args:
+        restore: the function. A second argument that has a default is its own.
+        session: what it restores.
+        lost: names of variables.
+    """
+    try:
+        parameters = list(inspect.signature(restore).parameters.values())
+    except ValueError:  # a builtin, say
+        parameters = []
+    positional = [
+        p for p in parameters
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+    ]  # fmt: skip
+    takes_both = len(positional) > 1 or any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    return restore(session, lost) if takes_both else restore(session)
+
+
+def parts_to_run(graph: Graph, fetches: Any, lost: Collection[str]) -> list[Operation]:
+    """The operations of a restore that are to be run.
+
+    Args:
+        graph: the session's graph.
+        fetches: operations, tensors or names, perhaps in a structure.
+        lost: names of the variables that are lost.
+
+    Returns:
+        Those that write lost variables and no others, and those that write no variable at all.
+
+    Raises:
+        FailedPreconditionError: for one that would overwrite a variable that is not lost, and cannot be
+            taken apart.
+        TypeError: for something that cannot be fetched.
+        ValueError: for a name that is not in the graph.
+    """
+    plan = map_fetches(graph, fetches)
+    asked = dict.fromkeys([*plan.targets, *[tensor.op for tensor in plan.tensors]])
+    found: dict[Operation, None] = {}
+    for op in asked:
+        found.update(dict.fromkeys(_parts(op, frozenset(lost))))
+    return list(found)
+
+
+def _parts(asked: Operation, lost: frozenset[str]) -> Iterator[Operation]:
+    """What is to be run of an operation; no recursion, because chains of them may be long."""
+    waiting, seen = [asked], {asked}
+    while waiting:
+        op = waiting.pop()
+        written = _written_to_run(op)
+        if written <= lost:
+            if written or op is asked or _has_effects(op):
+                yield op
+        elif not _changes_state(op):
+            # It only joins others, or computes with them, and nobody asks for its value.
+            before = [needed for needed in _before(op) if needed not in seen]
+            seen.update(before)
+            waiting += before
+        elif written & lost:
+            raise _cannot_be_split(op, written & lost, written - lost)
+
+
+def _cannot_be_split(
+    op: Operation, lost: frozenset[str], healthy: frozenset[str]
+) -> FailedPreconditionError:
+    return FailedPreconditionError(
+        f"restore: {op.name!r} writes {_named(lost)}, lost, but running it also writes {_named(healthy)}, "
+        "which has its value and would lose it. Give the initializers of the lost variables alone, or a "
+        "function of the session and the names of the variables that are lost",
+        node=op.name,
+    )
+
+
+def _named(names: Collection[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(sorted(names)[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _before(op: Operation) -> list[Operation]:
+    return [*[tensor.op for tensor in op.inputs], *op.control_inputs]
+
+
+def _needed(op: Operation) -> Iterator[Operation]:
+    """An operation and all that run before it."""
+    waiting, seen = [op], {op}
+    while waiting:
+        current = waiting.pop()
+        yield current
+        before = [p for p in _before(current) if p not in seen]
+        seen.update(before)
+        waiting += before
+
+
+def _written_to_run(op: Operation) -> frozenset[str]:
+    """The variables that are written when an operation is run."""
+    return frozenset([name for needed in _needed(op) for name in _own_writes(needed)])
+
+
+def _own_writes(op: Operation) -> frozenset[str]:
+    """The variables that an operation writes itself."""
+    handles = [tensor for tensor in op.inputs if tensor.dtype is resource]
+    if op.type in CONSTRUCTS:
+        inner = [node for node, takes_handle in nodes_inside(op.plain) if takes_handle]
+        if not any(_writes(node.op) for node in inner):
+            return frozenset()
+    elif not handles or not _writes(op.type):
+        return frozenset()
+    return frozenset([name for tensor in handles for name in _variables(tensor)])
+
+
+def _writes(op_type: str) -> bool:
+    """Whether operations of a type change what their handles refer to, as far as is known."""
+    if op_type in _READS or op_type in CONSTRUCTS or not is_registered(op_type):
+        return False
+    return lookup(op_type).stateful
+
+
+def _changes_state(op: Operation) -> bool:
+    """Whether an operation itself does more than compute."""
+    return bool(_own_writes(op)) or (bool(op.inputs) and _writes(op.type))
+
+
+def _has_effects(op: Operation) -> bool:
+    """Whether anything that an operation needs does more than compute."""
+    return any(map(_changes_state, _needed(op)))
+
+
+def _variables(handle: Tensor) -> Iterator[str]:
+    """The variables that a handle may refer to; it may have gone through branches."""
+    waiting, seen = [handle.op], {handle.op}
+    while waiting:
+        op = waiting.pop()
+        if op.type == _VARIABLE:
+            yield op.name
+        before = [t.op for t in op.inputs if t.dtype is resource and t.op not in seen]
+        seen.update(before)
+        waiting += before

@@ -1,0 +1,193 @@
+"""Files that are there whole or not at all: who may write beside them, and how file systems fail."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from actorsession.checkpoints import nonce as nonces
+from actorsession.checkpoints.atomic import file_errors, keep_file, remove_unused, write_whole
+from actorsession.checkpoints.bundle_writer import write_bundle
+from actorsession.checkpoints.nonce import has_ended, nonce_held
+from actorsession.errors import (
+    AbortedError,
+    DataLossError,
+    NotFoundError,
+    OpError,
+    ResourceExhaustedError,
+)
+from actorsession.graph.dtypes import float64
+
+LEFT = ".m.0123456789ab.tmp"
+
+
+def put(path: Path, content: bytes = b"new") -> None:
+    write_whole(str(path), lambda file: file.writelines([content]))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir())
+
+
+# -- who writes ------------------------------------------------------------------------------------
+
+
+def test_what_a_dead_writer_left_is_removed_by_the_next_of_that_file_and_no_other(
+    tmp_path: Path,
+) -> None:
+    for name in (LEFT, ".m.0123.tmp", ".n.0123456789ab.tmp", "m.0123456789ab.tmp"):
+        (tmp_path / name).touch()
+    put(tmp_path / "m")
+    assert names(tmp_path) == [".m.0123.tmp", ".n.0123456789ab.tmp", "m", "m.0123456789ab.tmp"]
+
+
+def test_a_writer_that_lives_is_left_alone(tmp_path: Path) -> None:
+    """The later of two names its file last, whoever began first."""
+
+    def write(file: Any) -> None:
+        put(tmp_path / "m", b"inner")
+        assert len(names(tmp_path)) == 2
+        file.write(b"outer")
+
+    write_whole(str(tmp_path / "m"), write)
+    assert (tmp_path / "m").read_bytes() == b"outer"
+    assert names(tmp_path) == ["m"]
+
+
+def test_a_file_that_is_taken_for_abandoned_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from actorsession.checkpoints import atomic
+
+    lock = atomic._lock
+    taken: list[list[str]] = []
+
+    def late(descriptor: int, **options: bool) -> bool:
+        if not taken:
+            taken.append(names(tmp_path))
+            for name in names(tmp_path):
+                remove_unused(str(tmp_path / name))
+        return lock(descriptor, **options)
+
+    monkeypatch.setattr(atomic, "_lock", late)
+    put(tmp_path / "m")
+    assert taken
+    assert names(tmp_path) == ["m"]
+
+
+def test_a_file_that_is_kept_is_not_removed_until_it_is_let_go(tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    path.touch()
+    with keep_file(str(path)), keep_file(str(path)):
+        remove_unused(str(path))
+        assert path.exists()
+    remove_unused(str(path), lambda: True)
+    assert path.exists()
+    remove_unused(str(path))
+    assert not path.exists()
+    with pytest.raises(NotFoundError, match="m'"), keep_file(str(path)):
+        pass
+
+
+def test_a_file_that_somebody_removes_cannot_be_kept(tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    path.touch()
+
+    def keeps() -> bool:
+        with pytest.raises(AbortedError, match="m' is being removed"), keep_file(str(path)):
+            pass
+        return False
+
+    remove_unused(str(path), keeps)
+    assert not path.exists()
+
+
+# -- whether a save is under way -------------------------------------------------------------------
+
+
+def test_a_save_of_this_process_has_ended_when_its_block_has() -> None:
+    with nonce_held() as first, nonce_held() as second:
+        assert first != second
+        assert not has_ended(first)
+    assert has_ended(first)
+
+
+def test_a_save_of_another_process_has_ended_when_the_process_has() -> None:
+    script = (
+        "from actorsession.checkpoints.nonce import nonce_held\n"
+        "with nonce_held() as nonce: print(nonce, flush=True); input()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        nonce = child.stdout.readline().strip()
+        assert not has_ended(nonce)
+        child.kill()
+        child.wait()
+        assert has_ended(nonce)
+
+
+def test_of_a_save_of_another_host_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    with nonce_held() as nonce:
+        pass
+    monkeypatch.setattr(nonces, "_host", lambda: "00000000")
+    assert not has_ended(nonce)
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        (errno.EIO, DataLossError),
+        (errno.EFBIG, ResourceExhaustedError),
+        (errno.ENOSPC, ResourceExhaustedError),
+        (errno.EDQUOT, ResourceExhaustedError),
+    ],
+)
+def test_a_failing_file_system_is_an_error_of_its_kind_with_the_name_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, kind: type[OpError]
+) -> None:
+    put(tmp_path / "m", b"old")
+
+    def fail(descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(kind, match=rf"{tmp_path}/m': {os.strerror(number)}") as info:
+        put(tmp_path / "m")
+    assert type(info.value) is kind
+    assert names(tmp_path) == ["m"]
+    assert (tmp_path / "m").read_bytes() == b"old"
+
+
+def test_a_limit_on_the_size_of_files_is_resource_exhausted_and_leaves_what_was(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path / "m", b"old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        with pytest.raises(ResourceExhaustedError, match="m': File too large"):
+            put(tmp_path / "m", b"x" * 20_000)
+        with pytest.raises(ResourceExhaustedError, match=r"m\.data.*File too large"):
+            write_bundle(str(tmp_path / "m"), [("x", float64, np.zeros(2000))])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert names(tmp_path) == ["m"]
+    assert (tmp_path / "m").read_bytes() == b"old"
+
+
+def test_other_errors_of_a_file_system_are_unknown_errors_with_their_words() -> None:
+    with pytest.raises(OpError, match="cannot do it: Too many links"), file_errors("cannot do it"):
+        raise OSError(errno.EMLINK, "Too many links")

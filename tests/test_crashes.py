@@ -1,0 +1,32 @@
+"""Crash points of whatever writes files: see ``crashes`` for what is done, and what has to hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.crashes import SCENARIOS, storm, unsynced
+
+# A point takes some twenty milliseconds; of those that are much like others, some are looked at.
+ALL = {"sharded", "one file", "one file over sharded", "snapshots", "TensorFlow's format"}
+SOME = 12
+
+
+@pytest.mark.process
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_whatever_call_is_the_last_nothing_is_lost_and_the_next_writer_clears_up(
+    scenario: str,
+) -> None:
+    report = storm(scenario, None if scenario in ALL else SOME)
+    assert not report.faults, "\n".join(report.faults)
+    assert report.points >= 10
+
+
+def test_a_file_that_gets_its_name_before_it_is_synced_is_noticed() -> None:
+    synced = [("write", "f/x"), ("fsync", "f/x"), ("replace", "f/x -> f/y"), ("fsync", "f")]
+    assert unsynced(synced) == []
+    assert unsynced([call for call in synced if call != ("fsync", "f/x")]) == [
+        "f/x gets its name unsynced"
+    ]
+    assert unsynced(synced[:-1])[0].endswith("f is never synced")
+    assert "is removed before" in unsynced([*synced[:-1], ("unlink", "f/old"), synced[-1]])[0]
