@@ -55,7 +55,7 @@ INNER = {
     "sparse_tensors.with_dense", "spectral", "strings", "structures", "tables.initializers",
     "tables.kernels", "tables.state", "tables.tables", "tables.vocabularies", "text.characters",
     "text.fingerprints", "text.hash_buckets", "text.joining", "text.kernels", "text.regex",
-    "text.regex_patterns", "text.splitting", "training.blocks", "training.nodes", "training.rules",
+    "text.regex_patterns", "text.regex_programs", "text.splitting", "training.blocks", "training.nodes", "training.rules",
     "training.updates", "variables.checkpointing", "variables.creation", "variables.initializer",
     "variables.partitioned", "variables.partitioners", "variables.save_slices",
     "variables.scatter_updates", "variables.settings", "variables.state", "variables.store",
