@@ -60,10 +60,13 @@ class LinkedSegment:
     Attributes:
         blocks: whether a node of it may take any time; see ``OpDef.blocks``.
         unpredictable: whether no measured time says what the next run takes, for that or a loop's sake.
+        seconds: moving average of its measured time; 0 until it ran once.
+        largest: the most bytes of arguments of unknown size with which it was seen to be cheap.
     """
 
     __slots__ = (
-        "blocks", "filename", "function", "seconds", "segment", "traced_filename", "traced_function",
+        "blocks", "filename", "function", "largest", "seconds", "segment", "traced_filename",
+        "traced_function",
         "unpredictable",
     )  # fmt: skip
 
@@ -78,7 +81,8 @@ class LinkedSegment:
         self.function = _load(segment.name, segment.lines, self.filename, namespace)
         # Traced code is rare and as long as the plain one: made when first asked for.
         self.traced_function: Callable[..., Any] | None = None
-        self.seconds = 0.0  # moving average of its measured time; 0 until it ran once
+        self.seconds = 0.0
+        self.largest = 0
 
     def node_at(self, filename: str, line: int) -> int | None:
         """The number of the node whose line is at ``line`` of ``filename``."""

@@ -143,11 +143,18 @@ class DirectSession:
         """Whether the settings ask for pools of this session's own, for every run."""
         return self._pools.explicit
 
-    def runs_here(self, plan: DirectPlan, limit: float | None, options: RunOptions | None) -> bool:
+    def runs_here(
+        self,
+        plan: DirectPlan,
+        feeds: Sequence[Any],
+        limit: float | None,
+        options: RunOptions | None,
+    ) -> bool:
         """Whether a run needs no event loop: it may use the thread of its caller.
 
         Args:
             plan: what ``plan`` returned.
+            feeds: values of its feeds.
             limit: seconds; ``None`` for the default.
             options: of this run.
 
@@ -157,7 +164,7 @@ class DirectSession:
         pool = self._pools.choose(options)
         if plan.graph.suspends:
             return False
-        if pool is None or (plan.inline is not None and plan.inline.cheap):
+        if pool is None or (plan.inline is not None and plan.inline.is_cheap(feeds)):
             return True
         return limit is None and not self._pools.explicit
 
@@ -242,7 +249,8 @@ class DirectSession:
         self.planner.touch(plan)
         whole = options is not None and needs_step(options)
         pool = self._pools.choose(options)
-        if plan.inline is not None and not whole and (plan.inline.cheap or pool is None):
+        inline = None if whole else plan.inline
+        if inline is not None and (pool is None or inline.is_cheap(feeds)):
             values = self._run_inline(plan, feeds, limit)
             if metadata is not None:
                 self._report(plan, None, options, metadata)

@@ -230,6 +230,7 @@ register(
         kernel=_fill_kernel,
         gradient=_fill_gradient,
         static_value=_fill_static,
+        sized_by=(0,),
     )
 )
 
@@ -345,5 +346,6 @@ register(
         kernel=_range_kernel,
         gradient=NOT_DIFFERENTIABLE,
         static_value=_range_static,
+        sized_by=(0, 1, 2),
     )
 )

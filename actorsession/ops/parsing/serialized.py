@@ -297,4 +297,4 @@ register(
         attrs={"out_type": REQUIRED},
     )
 )
-register_each("DecodeCompressed", _inflating, attrs={"compression_type": ""})
+register_each("DecodeCompressed", _inflating, attrs={"compression_type": ""}, sized_by=(0,))

@@ -275,6 +275,7 @@ register(
         kernel=_segment_join_kernel,
         gradient=NOT_DIFFERENTIABLE,
         attrs={"separator": ""},
+        sized_by=(2,),
     )
 )
 

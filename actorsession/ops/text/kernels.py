@@ -7,7 +7,7 @@ UTF-8 where an op asks for characters. Called by the other ``string_`` files; im
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import numpy as np
@@ -140,6 +140,7 @@ def register_each(
     dtype: DType = string,
     attrs: Mapping[str, Any] | None = None,
     check: Callable[[InferContext], None] | None = None,
+    sized_by: Container[int] = (),
 ) -> None:
     """Registers an op of one string tensor whose result has its shape.
 
@@ -149,6 +150,7 @@ def register_each(
         dtype: of the result.
         attrs: attributes with defaults.
         check: looks at attributes while the node is built.
+        sized_by: see ``OpDef``.
     """
 
     def infer(ctx: InferContext) -> list[TensorSpec]:
@@ -165,6 +167,7 @@ def register_each(
 
     register(
         OpDef(
-            name=name, infer=infer, kernel=kernel, gradient=NOT_DIFFERENTIABLE, attrs=attrs or {}
+            name=name, infer=infer, kernel=kernel, gradient=NOT_DIFFERENTIABLE, attrs=attrs or {},
+            sized_by=sized_by,
         )
     )  # fmt: skip

@@ -16,6 +16,7 @@ from actorsession.graph.dtypes import bool_, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
+    ANY_INPUT,
     NOT_DIFFERENTIABLE,
     REQUIRED,
     InferContext,
@@ -166,6 +167,7 @@ for _name, _infer, _kernel, _attrs in (
 ):  # fmt: skip
     register(
         OpDef(
-            name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE, attrs=_attrs
+            name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE, attrs=_attrs,
+            sized_by=ANY_INPUT,
         )
     )  # fmt: skip
