@@ -21,6 +21,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import KernelContext, ResourceHost, lookup
 from actorsession.ops.blockwise import Blockwise
 from actorsession.ops.lists.values import empty_list
+from actorsession.ops.memory import within_memory
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.plan.segment import CompiledPartition, Segment
 
@@ -66,8 +67,7 @@ class LinkedSegment:
 
     __slots__ = (
         "blocks", "filename", "function", "largest", "seconds", "segment", "traced_filename",
-        "traced_function",
-        "unpredictable",
+        "traced_function", "unpredictable",
     )  # fmt: skip
 
     def __init__(
@@ -178,11 +178,12 @@ def kernel_of(context: KernelContext) -> Callable[..., Any]:
     """
     definition = lookup(context.op)
     try:
-        return definition.kernel(context)
+        kernel = definition.kernel(context)
     except Exception:
         if definition.stateful:
             raise  # what it found on its device may be otherwise the next time
         return lambda *values: definition.kernel(context)(*values)
+    return within_memory(context, definition, kernel)
 
 
 def _into(context: KernelContext) -> Callable[..., Any] | None:

@@ -29,6 +29,7 @@ from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.text.kernels import (
     each,
     each_number,
+    joined,
     one_string,
     require_string,
     string_unary,
@@ -96,7 +97,7 @@ def _replaced(
         end = found[1]
         if once:
             break
-    return b"".join([*out, value[end:]]) if out else value
+    return joined(b"", [[*out, value[end:]]], "RegexReplace")[0] if out else value
 
 
 def _parts(rewrite: bytes, groups: int) -> list[bytes | int]:
