@@ -26,6 +26,7 @@ from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server import Server
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
+from actorsession.ops.flow.streams import relay_standard_streams
 from transports import SecurityConfig
 
 __all__ = ["WorkerOptions", "serve"]
@@ -84,6 +85,7 @@ async def serve(options: WorkerOptions) -> None:
         OSError: if the address cannot be written where it should.
         OpError: for what ``Server`` raises, such as an address that cannot be had.
     """
+    relay_standard_streams()
     loop = asyncio.get_running_loop()
     server = Server(
         options.cluster, options.job, options.index,
