@@ -129,7 +129,7 @@ def _cluster(text: str) -> dict[str, Any]:
 
 def _run(options: argparse.Namespace) -> int:
     from actorsession.actors.loops import run
-    from actorsession.cluster.child import serve
+    from actorsession.cluster.child import make_guard, serve
     from actorsession.cluster.resolvers import TF_CONFIG
     from actorsession.errors import OpError
 
@@ -137,7 +137,8 @@ def _run(options: argparse.Namespace) -> int:
         fail(options.role, f"which cluster? give --cluster or --config, or set {TF_CONFIG}")
         return WRONG
     try:
-        run(serve(_worker_options(options)))
+        worker = _worker_options(options)
+        run(serve(worker, make_guard(worker)))
     except KeyboardInterrupt:  # before the server's own handler stood
         return DONE
     except (TypeError, ValueError, OSError, OpError) as exc:

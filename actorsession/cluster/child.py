@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
+from actorsession.cluster.guard import Guard
 from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server import Server
 from actorsession.cluster.spec import ClusterSpec
@@ -29,10 +30,14 @@ from actorsession.config import ConfigProto
 from actorsession.ops.flow.streams import relay_standard_streams
 from transports import SecurityConfig
 
-__all__ = ["WorkerOptions", "serve"]
+__all__ = ["WorkerOptions", "make_guard", "serve"]
 
 # Seconds for an orderly end after the parent is gone or a signal came; then the process ends anyway.
 _LAST_GRACE = 3.0
+# Seconds after which its guard kills a process that cannot even do that.
+_KILLED_AFTER = 2 * _LAST_GRACE
+# The signals that end a process.
+_ENDING = (signal.SIGTERM, signal.SIGINT)
 # Seconds between looks at who the parent is; at its death the pipe tells at once in all usual cases.
 _LOOK = 1.0
 
@@ -76,8 +81,17 @@ class WorkerOptions:
     companion: bool = False
 
 
-async def serve(options: WorkerOptions) -> None:
+def make_guard(options: WorkerOptions) -> Guard:
+    """Starts the guard of this process, which is to be done before it has threads."""
+    return Guard(_KILLED_AFTER, with_parent=options.announce)
+
+
+async def serve(options: WorkerOptions, guard: Guard) -> None:
     """Serves one task until a signal, the end of the parent, or somebody who asks it to stop.
+
+    Args:
+        options: what it is to do.
+        guard: of this process.
 
     Raises:
         ValueError: for a task that is not said, or a parent that speaks nonsense.
@@ -96,7 +110,7 @@ async def serve(options: WorkerOptions) -> None:
     )  # fmt: skip
     ended = asyncio.Event()
     parent = _Parent(loop, server, ended.set)
-    with _ended_by_signals(loop, ended.set):
+    with _ended_by_signals(loop, ended.set), guard.watching(_ENDING):
         async with server:
             with _port_file(options.port_file, server.target):
                 if options.announce:
@@ -114,12 +128,12 @@ async def serve(options: WorkerOptions) -> None:
 def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> Iterator[None]:
     """Has SIGTERM and Ctrl-C call a function; afterwards Ctrl-C is what it was."""
     on_interrupt = signal.getsignal(signal.SIGINT)
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _ENDING:
         loop.add_signal_handler(number, end)
     try:
         yield
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in _ENDING:
             loop.remove_signal_handler(number)
         if callable(on_interrupt):  # asyncio's runner takes back only what it finds as it left it
             signal.signal(signal.SIGINT, on_interrupt)

@@ -37,6 +37,9 @@ class ServerStatistics:
         worst_loop_lag: the most that was, since the server was started.
         waiting: steps that wait at this master until fewer are under way.
         held: parts of steps that are held back here until a task that they send to reads on.
+        pool_threads: threads that kernels have here; 0 where they run in the event loop's own.
+        overdue: those of them that are held by kernels whose steps are over.
+        overdue_kernels: the same in words; "" if there are none.
     """
 
     task: str
@@ -52,6 +55,9 @@ class ServerStatistics:
     held: int = 0
     loop_lag: float = 0.0
     worst_loop_lag: float = 0.0
+    pool_threads: int = 0
+    overdue: int = 0
+    overdue_kernels: str = ""
 
     @property
     def peers(self) -> tuple[LinkStatistics, ...]:

@@ -335,7 +335,7 @@ class DirectSession:
             session="", task=LOCAL_TASK, partial_runs=tuple(runs), left_out=total - len(runs),
             in_flight=inflight.in_flight, waiting=inflight.waiting,
         )  # fmt: skip
-        waits = waits_here(self._steps.now(), LOCAL_TASK, self._gate)
+        waits = waits_here(self._steps.now(), LOCAL_TASK, self._gate, self._pools.all)
         return explain([replace(waits, masters=(master,))])
 
     # -- end -----------------------------------------------------------------------------------
