@@ -110,6 +110,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--companion", action="store_true",
         help="have a companion process answer for this one on loopback and on this host too",
     )  # fmt: skip
+    parser.add_argument(
+        "--grace", type=seconds, default=3.0, metavar="SECONDS",
+        help="for an orderly end; a second later the process is gone whatever runs (default %(default)g)",
+    )  # fmt: skip
     for name, _, what in _TLS:
         parser.add_argument(f"--tls-{name}", metavar="FILE", help=what)
     parser.add_argument("--json", action="store_true", help="say where it serves as JSON")
@@ -160,6 +164,7 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
         json=options.json, port_file=options.port_file, security=_security(options),
         snapshot_dir=options.snapshot_dir, snapshot_every=options.snapshot_every,
         lease=options.lease, beat=options.beat, companion=options.companion,
+        grace=options.grace,
     )  # fmt: skip
 
 

@@ -32,10 +32,8 @@ from transports import SecurityConfig
 
 __all__ = ["WorkerOptions", "make_guard", "serve"]
 
-# Seconds for an orderly end after the parent is gone or a signal came; then the process ends anyway.
-_LAST_GRACE = 3.0
-# Seconds after which its guard kills a process that cannot even do that.
-_KILLED_AFTER = 2 * _LAST_GRACE
+# Seconds that the interpreter has to end the process when the grace is over; then its guard does.
+_MORE = 1.0
 # The signals that end a process.
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 # Seconds between looks at who the parent is; at its death the pipe tells at once in all usual cases.
@@ -62,6 +60,8 @@ class WorkerOptions:
         lease: seconds of silence after which it takes a peer for lost.
         beat: seconds between signs of life.
         companion: whether it has a companion on loopback too.
+        grace: seconds for an orderly end after the parent is gone or a signal came; then the process ends
+            anyway.
     """
 
     job: str | None
@@ -79,11 +79,12 @@ class WorkerOptions:
     lease: float = LEASE_SECONDS
     beat: float = BEAT_SECONDS
     companion: bool = False
+    grace: float = 3.0
 
 
 def make_guard(options: WorkerOptions) -> Guard:
     """Starts the guard of this process, which is to be done before it has threads."""
-    return Guard(_KILLED_AFTER, with_parent=options.announce)
+    return Guard(options.grace + _MORE, with_parent=options.announce)
 
 
 async def serve(options: WorkerOptions, guard: Guard) -> None:
@@ -109,7 +110,7 @@ async def serve(options: WorkerOptions, guard: Guard) -> None:
         companion=options.companion,
     )  # fmt: skip
     ended = asyncio.Event()
-    parent = _Parent(loop, server, ended.set)
+    parent = _Parent(loop, server, ended.set, options.grace)
     with _ended_by_signals(loop, ended.set), guard.watching(_ENDING):
         async with server:
             with _port_file(options.port_file, server.target):
@@ -119,7 +120,7 @@ async def serve(options: WorkerOptions, guard: Guard) -> None:
                 else:
                     _introduce(server, options)
                 await _until_ended(server, ended)
-            _end_in(_LAST_GRACE)
+            _end_in(options.grace)
     if parent.nonsense:
         raise ValueError(f"the parent should tell the cluster as JSON; {parent.nonsense}")
 
@@ -197,11 +198,16 @@ class _Parent:
     held by a kernel."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, server: Server, ended: Callable[[], None]
+        self,
+        loop: asyncio.AbstractEventLoop,
+        server: Server,
+        ended: Callable[[], None],
+        grace: float,
     ) -> None:
         self._loop = loop
         self._server = server
         self._ended = ended
+        self._grace = grace
         self._pid = os.getppid()
         self.nonsense = ""  # what was wrong with what it said
 
@@ -215,7 +221,7 @@ class _Parent:
             line = pipe.readline()
             if line and self._understands(line):
                 self._wait_for_end(pipe.fileno())
-        _end_in(_LAST_GRACE)
+        _end_in(self._grace)
         self._loop.call_soon_threadsafe(self._ended)
 
     def _understands(self, line: bytes) -> bool:

@@ -208,7 +208,15 @@ class _Explainer:
             for step in task.steps:
                 self.of_step.setdefault(step.step_id, {})[step.task or task.task] = step
         self.masters = {m.session: m for task in waits for m in task.masters}
-        self.pools = {pool.task: pool for task in waits for pool in task.pools}
+        self.pools = {(pool.task, n): pool for t in waits for n, pool in enumerate(t.pools)}
+        # By what its sessions call a task, too: what is full there no kernel of theirs gets a thread of.
+        self.full = {
+            name: pool
+            for task in waits
+            for pool in task.pools
+            for name in (task.task, *task.names.values())
+            if pool.is_full
+        }
         self.partials = {p.step_id: p for m in self.masters.values() for p in m.partial_runs}
 
     def explain(self, waiting: int) -> Why:
@@ -273,8 +281,8 @@ class _Explainer:
 
     def _with_reason(self, cause: Cause) -> Cause:
         """A cause; of a kernel that waits for a thread with what holds all of them."""
-        pool = self.pools.get(cause.task)
-        if cause.kind != QUEUED or pool is None or not pool.is_full:
+        pool = self.full.get(cause.task)
+        if cause.kind != QUEUED or pool is None:
             return cause
         return replace(cause, reason=str(pool))
 

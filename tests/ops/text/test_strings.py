@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import zlib
 from typing import Any
 
 import pytest
 
 import actorsession as acts
 from actorsession import ops
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
 from actorsession.graph.graph import Graph
 from actorsession.ops import strings
+from actorsession.ops.parsing import serialized
+from actorsession.ops.text import kernels
 from tests.ops.interpreter import evaluate, source
 
 
@@ -94,6 +97,48 @@ def test_what_cannot_be_is_refused_by_the_line_that_builds(
 ) -> None:
     with Graph().as_default(), pytest.raises(error, match=match):
         build(source("string", [2]))
+
+
+@pytest.mark.parametrize("name", ["width", "precision"])
+def test_a_number_is_no_wider_than_c_promises(name: str) -> None:
+    with Graph().as_default():
+        assert len(evaluate([strings.as_string(0.5, **{name: 4095})])[0]) >= 4095
+        with pytest.raises(InvalidArgumentError, match=f"{name} is 4095 at most"):
+            strings.as_string(0.5, **{name: 4096})
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: strings.join([x, x], "-"),
+        lambda x: strings.reduce_join(ops.stack([x, x, x])),
+        lambda x: strings.unsorted_segment_join(ops.stack([x, x, x]), [0, 0, 0], 1),
+        lambda x: strings.regex_replace(x, "", "xx"),
+        lambda x: ops.decode_compressed(
+            ops.constant(zlib.compress(bytes(1000))), compression_type="ZLIB"
+        ),
+    ],
+    ids=["join", "reduce", "segment", "replace", "inflate"],
+)
+def test_a_string_has_a_longest_length(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (kernels, serialized):
+        monkeypatch.setattr(module, "LONGEST", 20)
+    with Graph().as_default():
+        x = source("string", [])
+        made = build(x)
+        if made.op.inputs[0] is x or made.op.inputs[0].op.type == "Pack":
+            assert len(str(evaluate([made], {x: b"12345"})[0])) > 5
+        with pytest.raises(InvalidArgumentError, match="a string has 20 bytes at most"):
+            evaluate([made], {x: b"1234567890"})
+
+
+def test_strings_for_which_there_is_no_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "memory_limit", lambda: 100)
+    with Graph().as_default():
+        x = ops.fill([11], source("string", []))
+        made = strings.join([x, x])
+        with pytest.raises(ResourceExhaustedError, match=r"would take 110 bytes; .* have 100"):
+            evaluate([made], {x.op.inputs[1]: b"12345"})
 
 
 def test_one_axis_is_not_joined_twice() -> None:
