@@ -231,7 +231,7 @@ class LinkedDataflow(LinkedPartition):
             plan.dear = micros * 1e-6 if known else 0.0
             plan.is_unsized = not known
             # Values go in circles here, so what is no constant may be anything.
-            plan.varies = any(context.constants[k] is None for k in sizing(node))
+            plan.varies = any(context.constant(k) is None for k in sizing(node))
             if plan.linked is not None:
                 plan.dear = plan.linked.segments[0].segment.cost * 1e-6
                 plan.varies = plan.linked.segments[0].unpredictable

@@ -133,8 +133,10 @@ def test_matches_are_those_of_a_backtracking_engine(pattern: str, text: str) -> 
     assert ours.matches(text.encode()) == (theirs.fullmatch(text) is not None)
     first = theirs.search(text)
     found = next(ours.search(text.encode()), None)
-    spans = [first.span(i) for i in range(theirs.groups + 1)] if first is not None else None
-    assert (found and list(zip(found[::2], found[1::2], strict=True))) == spans
+    assert (found is None) == (first is None)
+    if found is not None and first is not None:
+        spans = list(zip(found[::2], found[1::2], strict=True))
+        assert spans == [first.span(i) for i in range(theirs.groups + 1)]
 
 
 @pytest.mark.parametrize(

@@ -102,9 +102,11 @@ def test_what_cannot_be_is_refused_by_the_line_that_builds(
 @pytest.mark.parametrize("name", ["width", "precision"])
 def test_a_number_is_no_wider_than_c_promises(name: str) -> None:
     with Graph().as_default():
-        assert len(evaluate([strings.as_string(0.5, **{name: 4095})])[0]) >= 4095
+        widest: dict[str, Any] = {name: 4095}
+        assert len(evaluate([strings.as_string(0.5, **widest)])[0]) >= 4095
+        wider: dict[str, Any] = {name: 4096}
         with pytest.raises(InvalidArgumentError, match=f"{name} is 4095 at most"):
-            strings.as_string(0.5, **{name: 4096})
+            strings.as_string(0.5, **wider)
 
 
 @pytest.mark.parametrize(
