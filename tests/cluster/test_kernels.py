@@ -26,6 +26,7 @@ from actorsession.session.why import Cause
 from tests.cluster.holding import hold
 from tests.cluster.kit import PATIENCE, W0, Gate, eventually, in_process, soon
 from tests.cluster.script import is_running, running
+from tests.cluster.test_busy import children_of
 from tests.cluster.test_child import ONE, line_of
 
 HOURS = 3600.0
@@ -151,18 +152,10 @@ def test_a_process_ends_within_its_grace_whatever_its_kernels_do(
             end = process.stdin.close
         else:
             end = partial(process.send_signal, getattr(signal, ending))
-        (guard,) = _children_of(process.pid)
+        (guard,) = children_of(process.pid)
         run_to_end(held_until_ended(target, end))
         assert process.wait(PATIENCE) == -signal.SIGKILL
         run_to_end(eventually(lambda: not is_running(guard)))
-
-
-def _children_of(pid: int) -> Iterator[int]:
-    """Processes whose parent that is."""
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        words = status.read_bytes().rpartition(b")")[2].split() if status.exists() else []
-        if len(words) > 1 and int(words[1]) == pid:
-            yield int(status.parent.name)
 
 
 @pytest.mark.process
