@@ -110,6 +110,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--companion", action="store_true",
         help="have a companion process answer for this one on loopback and on this host too",
     )  # fmt: skip
+    parser.add_argument(
+        "--grace", type=seconds, default=3.0, metavar="SECONDS",
+        help="for an orderly end; a second later the process is gone whatever runs (default %(default)g)",
+    )  # fmt: skip
     for name, _, what in _TLS:
         parser.add_argument(f"--tls-{name}", metavar="FILE", help=what)
     parser.add_argument("--json", action="store_true", help="say where it serves as JSON")
@@ -129,7 +133,7 @@ def _cluster(text: str) -> dict[str, Any]:
 
 def _run(options: argparse.Namespace) -> int:
     from actorsession.actors.loops import run
-    from actorsession.cluster.child import serve
+    from actorsession.cluster.child import make_guard, serve
     from actorsession.cluster.resolvers import TF_CONFIG
     from actorsession.errors import OpError
 
@@ -137,7 +141,8 @@ def _run(options: argparse.Namespace) -> int:
         fail(options.role, f"which cluster? give --cluster or --config, or set {TF_CONFIG}")
         return WRONG
     try:
-        run(serve(_worker_options(options)))
+        worker = _worker_options(options)
+        run(serve(worker, make_guard(worker)))
     except KeyboardInterrupt:  # before the server's own handler stood
         return DONE
     except (TypeError, ValueError, OSError, OpError) as exc:
@@ -159,6 +164,7 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
         json=options.json, port_file=options.port_file, security=_security(options),
         snapshot_dir=options.snapshot_dir, snapshot_every=options.snapshot_every,
         lease=options.lease, beat=options.beat, companion=options.companion,
+        grace=options.grace,
     )  # fmt: skip
 
 

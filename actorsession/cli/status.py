@@ -134,3 +134,9 @@ def _show(found: _Found) -> None:
         names = [cell.ljust(width) for cell, width in zip(row[:2], widths, strict=False)]
         numbers = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
         say("  ".join(names + numbers))
+    for task, counters in sorted(found.tasks.items()):
+        if counters.overdue:
+            last = "others wait until it is started again" * (
+                counters.overdue >= counters.pool_threads
+            )
+            say(f"{task}: {counters.overdue_kernels}" + f"; {last}" * bool(last))

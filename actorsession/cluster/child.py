@@ -22,18 +22,22 @@ from pathlib import Path
 from typing import Any
 
 from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
+from actorsession.cluster.guard import Guard
 from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server import Server
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
+from actorsession.ops.flow.streams import relay_standard_streams
 from transports import SecurityConfig
 
-__all__ = ["WorkerOptions", "serve"]
+__all__ = ["WorkerOptions", "make_guard", "serve"]
 
-# Seconds for an orderly end after the parent is gone or a signal came; then the process ends anyway.
-_LAST_GRACE = 3.0
 # Seconds more for a last snapshot to be written: a gigabyte takes some, on a slow disk a minute.
 _SAVING = 120.0
+# Seconds that the interpreter has to end the process when the grace is over; then its guard does.
+_MORE = 1.0
+# The signals that end a process.
+_ENDING = (signal.SIGTERM, signal.SIGINT)
 # Seconds between looks at who the parent is; at its death the pipe tells at once in all usual cases.
 _LOOK = 1.0
 
@@ -58,6 +62,8 @@ class WorkerOptions:
         lease: seconds of silence after which it takes a peer for lost.
         beat: seconds between signs of life.
         companion: whether it has a companion on loopback too.
+        grace: seconds for an orderly end after the parent is gone or a signal came; then the process ends
+            anyway.
     """
 
     job: str | None
@@ -75,10 +81,20 @@ class WorkerOptions:
     lease: float = LEASE_SECONDS
     beat: float = BEAT_SECONDS
     companion: bool = False
+    grace: float = 3.0
 
 
-async def serve(options: WorkerOptions) -> None:
+def make_guard(options: WorkerOptions) -> Guard:
+    """Starts the guard of this process, which is to be done before it has threads."""
+    return Guard(options.grace + _MORE, with_parent=options.announce)
+
+
+async def serve(options: WorkerOptions, guard: Guard) -> None:
     """Serves one task until a signal, the end of the parent, or somebody who asks it to stop.
+
+    Args:
+        options: what it is to do.
+        guard: of this process.
 
     Raises:
         ValueError: for a task that is not said, or a parent that speaks nonsense.
@@ -86,6 +102,7 @@ async def serve(options: WorkerOptions) -> None:
         OSError: if the address cannot be written where it should.
         OpError: for what ``Server`` raises, such as an address that cannot be had.
     """
+    relay_standard_streams()
     loop = asyncio.get_running_loop()
     server = Server(
         options.cluster, options.job, options.index,
@@ -95,8 +112,8 @@ async def serve(options: WorkerOptions) -> None:
         companion=options.companion,
     )  # fmt: skip
     ended = asyncio.Event()
-    parent = _Parent(loop, server, ended.set)
-    with _ended_by_signals(loop, ended.set):
+    parent = _Parent(loop, server, ended.set, options.grace)
+    with _ended_by_signals(loop, ended.set), guard.watching(_ENDING):
         async with server:
             with _port_file(options.port_file, server.target):
                 if options.announce:
@@ -105,9 +122,11 @@ async def serve(options: WorkerOptions) -> None:
                 else:
                     _introduce(server, options)
                 await _until_ended(server, ended)
-            if options.announce and server.keeps_snapshots:
-                _say_saving()
-            _end_in(_LAST_GRACE, server)
+            if server.keeps_snapshots:
+                guard.wait_for_snapshot(_SAVING)
+                if options.announce:
+                    _say_saving()
+            _end_in(options.grace, server)
     if parent.nonsense:
         raise ValueError(f"the parent should tell the cluster as JSON; {parent.nonsense}")
 
@@ -116,12 +135,12 @@ async def serve(options: WorkerOptions) -> None:
 def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> Iterator[None]:
     """Has SIGTERM and Ctrl-C call a function; afterwards Ctrl-C is what it was."""
     on_interrupt = signal.getsignal(signal.SIGINT)
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _ENDING:
         loop.add_signal_handler(number, end)
     try:
         yield
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in _ENDING:
             loop.remove_signal_handler(number)
         if callable(on_interrupt):  # asyncio's runner takes back only what it finds as it left it
             signal.signal(signal.SIGINT, on_interrupt)
@@ -192,11 +211,16 @@ class _Parent:
     held by a kernel."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, server: Server, ended: Callable[[], None]
+        self,
+        loop: asyncio.AbstractEventLoop,
+        server: Server,
+        ended: Callable[[], None],
+        grace: float,
     ) -> None:
         self._loop = loop
         self._server = server
         self._ended = ended
+        self._grace = grace
         self._pid = os.getppid()
         self.nonsense = ""  # what was wrong with what it said
 
@@ -210,7 +234,7 @@ class _Parent:
             line = pipe.readline()
             if line and self._understands(line):
                 self._wait_for_end(pipe.fileno())
-        _end_in(_LAST_GRACE, self._server)
+        _end_in(self._grace, self._server)
         self._loop.call_soon_threadsafe(self._ended)
 
     def _understands(self, line: bytes) -> bool:

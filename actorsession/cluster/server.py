@@ -50,6 +50,7 @@ from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.runtime.devices import Device, make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.pools import server_pool
+from actorsession.runtime.wait_reader import held_pool
 from actorsession.session.remote import shared_token
 from actorsession.session.remote_settings import refuse_local_settings
 from actorsession.session.security import shared_security
@@ -353,6 +354,7 @@ class Server:
         """
         if self._master is None or self._worker is None:
             raise FailedPreconditionError(f"the server of {self.task} is not started")
+        held = held_pool(self._pool, self.task)
         return ServerStatistics(
             task=self.task,
             sessions=self._master.sessions,
@@ -368,6 +370,9 @@ class Server:
             links=self._cache.statistics(),
             loop_lag=self._vitals.lag[0],
             worst_loop_lag=self._vitals.lag[1],
+            pool_threads=0 if self._pool is None else self._pool.threads,
+            overdue=0 if held is None else held.held,
+            overdue_kernels="" if held is None else str(held),
         )
 
     def __repr__(self) -> str:

@@ -39,6 +39,9 @@ class ServerStatistics:
         held: parts of steps that are held back here until a task that they send to reads on.
         unsettled: parts of steps that have run here and taken something, which is put back unless word comes
             that the caller has the values.
+        pool_threads: threads that kernels have here; 0 where they run in the event loop's own.
+        overdue: those of them that are held by kernels whose steps are over.
+        overdue_kernels: the same in words; "" if there are none.
     """
 
     task: str
@@ -55,6 +58,9 @@ class ServerStatistics:
     unsettled: int = 0
     loop_lag: float = 0.0
     worst_loop_lag: float = 0.0
+    pool_threads: int = 0
+    overdue: int = 0
+    overdue_kernels: str = ""
 
     @property
     def peers(self) -> tuple[LinkStatistics, ...]:

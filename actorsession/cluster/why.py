@@ -24,7 +24,8 @@ from actorsession.cluster.worker_session import WorkerSession
 from actorsession.errors import OpError, from_exception
 from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.keys import parse_key
-from actorsession.runtime.wait_reader import Stacks, step_waits, what_became_of
+from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.wait_reader import Stacks, held_pool, step_waits, what_became_of
 from actorsession.runtime.waits import (
     HELD,
     NOBODY,
@@ -62,6 +63,7 @@ def answer(
     sessions: Sequence[WorkerSession],
     table: RendezvousTable,
     masters: Iterable[MasterWaits],
+    pool: KernelPool | None = None,
 ) -> TaskWaits:
     """What a worker says.
 
@@ -71,6 +73,7 @@ def answer(
         sessions: of the worker.
         table: the rendezvous of its steps.
         masters: sessions that have their master at the same server.
+        pool: the worker's threads for kernels.
     """
     most = max(1, min(message.most, _MOST_EVER))
     wanted = [s for s in sessions if message.session_handle in ("", s.handle)]
@@ -87,6 +90,7 @@ def answer(
         task=task, names={s.handle: s.task for s in wanted}, steps=tuple(steps[:most]),
         more_steps=max(0, under_way - most),
         masters=tuple([m for m in masters if message.session_handle in ("", m.session)]),
+        pools=() if (held := held_pool(pool, task)) is None else (held,),
     )  # fmt: skip
 
 

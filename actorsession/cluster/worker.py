@@ -159,7 +159,7 @@ class Worker(Actor):
         """Says what the steps here wait for, and waits for none of them."""
         masters = self.masters(message.most) if self.masters is not None else []
         sessions, table = self._sessions.sessions, self._parts.rendezvous
-        waits = answer(message, self._parts.task, sessions, table, masters)
+        waits = answer(message, self._parts.task, sessions, table, masters, self._parts.pool)
         return WorkerWhy(waits=waits.to_wire())
 
     @handles(UpdateCluster)

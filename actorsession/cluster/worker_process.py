@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import sys
-from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.blas import core_type, thread_count
+from actorsession.cluster.drain import Drain
 from actorsession.cluster.memory_watch import MemoryWatch
 from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
 from actorsession.graph.device import task_name
@@ -27,8 +27,6 @@ from transports import SecurityConfig
 
 __all__ = ["WorkerProcess"]
 
-_KEPT_LINES = 40  # enough for a traceback, little enough for an error message
-_KEPT_CHARACTERS = 1000
 # Seconds that a system may take to spawn a process before it is given up; it takes milliseconds.
 _SPAWN = 10.0
 # Seconds between looks at the memory of a process, which cost microseconds.
@@ -59,10 +57,9 @@ class WorkerProcess:
         self.task = task_name(job, index)
         self.address = ""
         self._process: asyncio.subprocess.Process | None = None
-        self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._children = Children(f"process of {self.task}")
         self._spawning: asyncio.Task[None] | None = None
-        self._stderr: asyncio.Task[None] | None = None
+        self._stderr: Drain | None = None
         self._memory: MemoryWatch | None = None
         self._killed = False  # by us
 
@@ -83,16 +80,22 @@ class WorkerProcess:
         await asyncio.shield(self._spawning)
 
     async def _spawn(self, command: Sequence[str]) -> None:
-        self._process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=_environment(self._security, self._processes),
-            # Of a session of its own: Ctrl-C at the terminal is for the parent, which ends its children.
-            start_new_session=True,
-        )
-        self._stderr = self._children.start(self._keep_stderr(), name=f"stderr of {self.task}")
+        self._stderr = drain = Drain(self.task)
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=drain.writing_end,
+                env=_environment(self._security, self._processes),
+                # Of a session of its own: Ctrl-C at the terminal is for the parent, which ends its children.
+                start_new_session=True,
+            )
+        except BaseException:
+            drain.stop()
+            raise
+        finally:
+            drain.start()
         self._memory = MemoryWatch(self._process.pid)
         _ = self._children.start(self._watch(self._memory), name=f"memory of {self.task}")
 
@@ -127,8 +130,7 @@ class WorkerProcess:
             said[key]
         except (ValueError, KeyError, TypeError):
             await process.wait()
-            if self._stderr is not None:
-                await asyncio.wait({self._stderr}, timeout=1.0)
+            await self._hear_last_lines(1.0)
             raise UnavailableError(
                 f"the process did not come up: {self.fate}", task=self.task
             ) from None
@@ -156,6 +158,9 @@ class WorkerProcess:
                         await ending(process.wait(), what=f"the last snapshot of {self.task}")
                 self.send_signal(signal.SIGKILL)
         await process.wait()
+        await self._hear_last_lines(_LAST_WORDS)
+        if self._stderr is not None:
+            self._stderr.stop()
         await self._children.stop(1.0)
         _close_pipes(process)
 
@@ -227,7 +232,8 @@ class WorkerProcess:
             how = f"exit code {code}"
         if code and self.peak_memory:
             how += f"; it held {self.peak_memory / 2**20:.0f} MiB at most"
-        return how + ("; its last lines:\n" + "\n".join(self._lines) if self._lines else "")
+        lines = () if self._stderr is None else self._stderr.lines
+        return how + ("; its last lines:\n" + "\n".join(lines) if lines else "")
 
     async def last_words(self) -> str:
         """How the process ended, see ``fate``; "" if it lives. May be awaited on any loop.
@@ -237,11 +243,20 @@ class WorkerProcess:
         if self._process is None or (self.alive and not _is_ending(self.pid)):
             return ""
         limit = Deadline.after(_LAST_WORDS)
-        while self.alive or not (self._stderr is None or self._stderr.done()):
+        while self.alive:
+            if limit.expired:
+                return ""
+            await asyncio.sleep(0.005)
+        await self._hear_last_lines(limit.time_left or 0.0)
+        return self.fate
+
+    async def _hear_last_lines(self, seconds: float) -> None:
+        """Waits until all is read that a process that has ended wrote; its children may hold the pipe."""
+        limit = Deadline.after(seconds)
+        while self._stderr is not None and not self._stderr.ended:
             if limit.expired:
                 break
             await asyncio.sleep(0.005)
-        return "" if self.alive else self.fate
 
     async def _watch(self, memory: MemoryWatch) -> None:
         """Looks at the memory of the process for as long as it lives."""
@@ -253,18 +268,6 @@ class WorkerProcess:
         if self._process is None:
             raise FailedPreconditionError(f"the process of {self.task} was not started")
         return self._process
-
-    async def _keep_stderr(self) -> None:
-        stream = self._running().stderr
-        assert stream is not None
-        rest = ""
-        # Not by lines: the stream refuses those that are longer than its buffer.
-        while chunk := await stream.read(4096):
-            *lines, rest = (rest + chunk.decode(errors="replace")).split("\n")
-            self._lines.extend(line[:_KEPT_CHARACTERS].rstrip() for line in lines)
-            rest = rest[:_KEPT_CHARACTERS]
-        if rest:
-            self._lines.append(rest)
 
 
 def _is_ending(pid: int) -> bool:

@@ -211,7 +211,11 @@ class WorkerSession(Actor):
         graph = registered.graph
         pool = self._pool
         self._parts.counters.runs += 1
-        if graph.inline is not None and not message.trace and (pool is None or graph.inline.cheap):
+        if (
+            graph.inline is not None
+            and not message.trace
+            and (pool is None or graph.inline.is_cheap(message.feeds))
+        ):
             return GraphDone(values=list(graph.inline.run(message.feeds, self._gate)), stats=None)
         parts = self._parts
         rendezvous = parts.rendezvous.begin(

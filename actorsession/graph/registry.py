@@ -15,7 +15,8 @@ are writable and that nobody else holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from actorsession.graph.operation import Operation, Tensor
 
 __all__ = [
-    "NOT_DIFFERENTIABLE", "REQUIRED", "TENSOR_STORE", "Array", "InferContext", "Kernel",
+    "ANY_INPUT", "NOT_DIFFERENTIABLE", "REQUIRED", "TENSOR_STORE", "Array", "InferContext", "Kernel",
     "KernelContext", "OpDef", "ResourceHost", "VariableHolder", "is_registered", "lookup", "register",
     "registered_ops",
 ]  # fmt: skip
@@ -39,6 +40,9 @@ Gradient: TypeAlias = "Callable[..., Sequence[Tensor | None]]"
 
 # Marks an attribute without default.
 REQUIRED: Any = object()
+
+# The positions of all inputs, however many there are.
+ANY_INPUT = range(sys.maxsize)
 
 # Container, name and kind of what keeps a session's values behind tensor handles. Not in the
 # default container: a reset of state must not take values that handles refer to.
@@ -196,7 +200,10 @@ class OpDef:
             joined one after the other, from the first to the last; shapes and dtype are all the same.
         cost: optional estimate in microseconds from input and output types, unknown dimensions
             given as 1; without it the estimate follows the output's size.
-        static_value: optional evaluation of the only output while the graph is built.
+        static_value: optional evaluation of the only output while the graph is built; asked for outputs of
+            a few thousand elements at most.
+        sized_by: positions of inputs whose values, and not their sizes, decide how much the op makes or how
+            long it takes. Unless those are the same in each step, it never runs on an event loop.
     """
 
     name: str
@@ -216,6 +223,7 @@ class OpDef:
     joins: Kernel | None = None
     cost: Callable[[Sequence[TensorSpec], Sequence[TensorSpec]], float] | None = None
     static_value: Callable[[InferContext], Array | None] | None = None
+    sized_by: Container[int] = ()
 
     # What TensorFlow's message of the same name has, for programs that look at ``op.op_def``.
 

@@ -7,6 +7,10 @@ for each input of a new node, and by ``ops/``.
 ``constant_value`` is for shape functions and marks nothing, as in TensorFlow, whose shape functions
 leave a tensor feedable. A program that asks by ``get_static_value`` may build anything on the answer,
 so the tensor, and what its value was made of, can then no longer be fed.
+
+What asks are sizes, axes and the like, so no value of more than ``MOST_ELEMENTS`` is computed or kept: a few
+operations can make one that no machine has room for. Values that somebody has given whole, and what only
+passes them on, are known at any size.
 """
 
 from __future__ import annotations
@@ -18,7 +22,13 @@ import numpy as np
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import Array, InferContext
 
-__all__ = ["constant_value", "get_static_value"]
+__all__ = ["MOST_ELEMENTS", "constant_value", "get_static_value"]
+
+MOST_ELEMENTS = 4096
+"""Elements of a value that is computed while the graph is built."""
+
+# They hand on a value that is there already.
+_PASS_ON = frozenset({"Const", "EnsureShape", "GuaranteeConst", "Identity", "StopGradient"})
 
 # Their value comes from the static shape of the input; the input's own value may be fed.
 _OF_SHAPES = frozenset({"Shape", "Size", "Rank"})
@@ -58,10 +68,19 @@ def _settle(tensor: Tensor) -> None:
         return
     specs = tuple([t.spec for t in op.inputs])
     constants = tuple([_found(t) for t in op.inputs])
-    changes = tensor.graph.changes
-    tensor._constant = (
-        changes, evaluate(InferContext(op.type, specs, op.attrs, constants))
-    )  # fmt: skip
+    context = InferContext(op.type, specs, op.attrs, constants)
+    changes, value = tensor.graph.changes, None
+    if op.type in _PASS_ON or _elements(tensor, context) <= MOST_ELEMENTS:
+        value = evaluate(context)
+    tensor._constant = changes, value
+
+
+def _elements(tensor: Tensor, context: InferContext) -> int:
+    """How many elements a value will have; of those that are read, if nothing else is known."""
+    count = tensor.spec.shape.num_elements()
+    if count is None:  # what was not known when it was built may be known now
+        count = tensor.op.op_def.infer(context)[0].shape.num_elements()
+    return sum(v.size for v in context.constants if v is not None) if count is None else count
 
 
 def _found(tensor: Tensor) -> Array | None:
@@ -86,6 +105,8 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
         _prevent_feeding(tensor)
         return value
     if not partial or tensor.op.type != "Pack" or tensor.op.attrs["axis"] != 0:
+        return None
+    if (tensor.spec.shape.num_elements() or 0) > MOST_ELEMENTS:
         return None
     parts = [get_static_value(part, partial=True) for part in tensor.op.inputs]
     tensor.graph.prevent_feeding(tensor)

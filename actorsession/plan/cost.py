@@ -2,25 +2,34 @@
 
 Only the order of magnitude matters: it decides whether a segment runs on the event loop or in the
 kernel pool until it has been measured. Unknown dimensions count as 1 and are reported, so that the
-first run of such a segment can be treated with care. Called by ``compile``.
+first run of such a segment can be treated with care; so are strings, of which no type says how long they
+are. Called by ``compile``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from actorsession.graph.dtypes import string
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import lookup
 from actorsession.graph.shape import TensorShape
 from actorsession.plan.partition import RECV, SEND
 from actorsession.plan.prune import ARG
 
-__all__ = ["loop_cost", "node_cost"]
+__all__ = ["LIGHT", "loop_cost", "node_cost"]
+
+LIGHT = 5.0
+"""Microseconds below which a segment is cheap for any but enormous inputs: about eight nodes."""
 
 # Microseconds: calling a numpy function on small arrays (0.3 to 1 us), and one element of a simple
 # ufunc over float32 (about 1 ns without vector units to spare).
 _CALL = 0.5
 _PER_ELEMENT = 0.001
+# One string more, which a kernel of strings goes through by itself.
+_PER_STRING = 0.3
+# What may be of any size, by a value that is not known: the first run goes to the pool.
+_ANY_SIZE = 2000.0
 # How often a loop runs is not known before; enough to make none pass for light.
 _ITERATIONS = 100
 _FREE = frozenset({ARG, SEND, RECV, "Const", "VarHandleOp", "ReadVariableOp", "Identity", "NoOp"})
@@ -38,15 +47,21 @@ def node_cost(node: NodeDef, inputs: tuple[TensorSpec, ...]) -> tuple[float, boo
     """
     if node.op in _FREE:
         return 0.0, True
-    estimate = lookup(node.op).cost
-    elements, known = 1, True
+    op = lookup(node.op)
+    elements, known, per_element, least = 1, True, _PER_ELEMENT, _CALL
     for spec in (*inputs, *node.outputs):
         size, complete = _size(spec.shape)
         elements = max(elements, size)
         known = known and complete
-    if estimate is None:
-        return _CALL + _PER_ELEMENT * elements, known
-    return _CALL + estimate(_sized(inputs), _sized(node.outputs)), known
+        if spec.dtype is string:
+            known, per_element = False, _PER_STRING
+    if any(spec.dtype is string for spec in node.outputs):
+        least = LIGHT  # a few that make strings of strings can make enormous ones
+    if op.sized_by and not all(spec.shape.is_fully_defined() for spec in node.outputs):
+        least = _ANY_SIZE
+    if op.cost is None:
+        return least + per_element * elements, known
+    return least + op.cost(_sized(inputs), _sized(node.outputs)), known
 
 
 def loop_cost(iteration: float) -> float:

@@ -33,6 +33,7 @@ from actorsession.plan.link import LinkedPartition, LinkedSegment, kernel_of
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
 from actorsession.plan.segment import CompiledPartition, Segment, Suspension
+from actorsession.plan.steady import sizing
 from actorsession.plan.takes import TakePlan, taken_inside, uses_of
 
 __all__ = [
@@ -93,7 +94,8 @@ class NodePlan:
         index: position of a feed, or rendezvous key without frame and iteration.
         suspends: its number among the nodes that suspend; -1 for others.
         blocks: whether it may take any time.
-        varies: whether it is a loop that may run any number of times, whatever it took before.
+        varies: whether it may take any time, whatever it took before.
+        is_unsized: whether its types do not say what it costs.
         dear: seconds that it is expected to take, and later measured to take; 0 if nobody knows.
     """
 
@@ -121,6 +123,7 @@ class NodePlan:
     suspends: int = -1
     blocks: bool = False
     varies: bool = False
+    is_unsized: bool = False
     dear: float = 0.0
 
 
@@ -153,6 +156,7 @@ class _EngineSegment(LinkedSegment):
         self.function = _no_function
         self.traced_function = None
         self.seconds = 1e-9
+        self.largest = 0
 
     def node_at(self, filename: str, line: int) -> int | None:
         return None
@@ -226,8 +230,12 @@ class LinkedDataflow(LinkedPartition):
             plan.blocks = op.blocks or (plan.linked is not None and plan.linked.segments[0].blocks)
             micros, known = node_cost(node, context.inputs)
             plan.dear = micros * 1e-6 if known else 0.0
+            plan.is_unsized = not known
+            # Values go in circles here, so what is no constant may be anything.
+            plan.varies = any(context.constant(k) is None for k in sizing(node))
             if plan.linked is not None:
                 plan.dear = plan.linked.segments[0].segment.cost * 1e-6
+                plan.varies = plan.linked.segments[0].unpredictable
         return plan
 
     def _bind_construct(
@@ -248,7 +256,6 @@ class LinkedDataflow(LinkedPartition):
         compiled = compile_partition(Partition(self.device, (*arguments, node), fetches))
         plan.linked = LinkedPartition(compiled, host, states)
         plan.segment = plan.linked.segments[0]
-        plan.varies = plan.segment.unpredictable
         position_of = dict(compiled.feeds)
         order = [position_of[slot] for slot in plan.segment.segment.arguments]
         slots = list(plan.segment.segment.results)

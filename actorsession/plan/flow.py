@@ -21,7 +21,7 @@ from actorsession.graph.registry import Array, OpDef, lookup
 from actorsession.plan.context import NodeContext
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
-from actorsession.plan.steady import varying_constructs
+from actorsession.plan.steady import varying_nodes
 
 __all__ = ["Flow", "Ref", "function_flow"]
 
@@ -107,11 +107,12 @@ class Flow:
         return self.nodes[i].name in self._waited_for
 
     def varies(self, i: int) -> bool:
-        """Whether a node of the partition is a loop or branch that may take any other time next time."""
-        if self.nodes[i].op not in CONSTRUCTS:
+        """Whether a node of the partition may take any other time next time, for inputs of the same sizes."""
+        op = self.ops[i]
+        if self.nodes[i].op not in CONSTRUCTS and (op is None or not op.sized_by):
             return False
         if self._varying is None:
-            self._varying = varying_constructs(self.nodes)
+            self._varying = varying_nodes(self.nodes)
         return self.nodes[i].name in self._varying
 
     def upstream(self, refs: Iterable[Ref]) -> set[int]:

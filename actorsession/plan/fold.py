@@ -12,17 +12,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from actorsession.graph.codec import tensor_bytes
-from actorsession.graph.dtypes import variant
+from actorsession.graph.dtypes import string, variant
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import Array, InferContext, OpDef
 from actorsession.plan.context import NodeContext
 from actorsession.plan.cost import node_cost
 
-__all__ = ["DEFAULT_FOLDED_BYTES", "Constant", "evaluated"]
+__all__ = ["DEFAULT_FOLDED_BYTES", "Constant", "evaluated", "held_bytes"]
 
 # Bytes of one folded constant when the settings leave it open: TensorFlow's 10 MiB.
 DEFAULT_FOLDED_BYTES = 10 * 2**20
+# Bytes of all strings that are read: no type says how long those are that are made of them.
+_MOST_TEXT = 4096
 # Microseconds. A dearer node is worth running in each step rather than making the first one wait.
 _FOLD_BELOW = 200.0
 
@@ -72,6 +73,8 @@ def evaluated(
     found = _with_known_shapes(node, definition, specs, arrays)
     if found is None or max([_nbytes(s) for s in found.outputs], default=0) > most_bytes:
         return None
+    if any(s.dtype is string for s in found.outputs) and not _reads_little(read):
+        return None
     if node_cost(found, specs)[0] > _FOLD_BELOW:
         return None
     try:
@@ -81,7 +84,7 @@ def evaluated(
         made = [_own_array(v, s) for v, s in zip(values, found.outputs, strict=True)]
     except Exception:
         return None  # the step will find the same, and say so with the user's line
-    good = [a for a in made if a is not None and tensor_bytes(a) <= most_bytes]
+    good = [a for a in made if a is not None and held_bytes(a) <= most_bytes]
     return good if len(good) == len(made) else None
 
 
@@ -101,6 +104,17 @@ def _with_known_shapes(
             return None
         node = replace(node, outputs=tuple(known))
     return node
+
+
+def _reads_little(read: Sequence[Constant]) -> bool:
+    """Whether all strings among constants are short and few."""
+    arrays = [c.array for c in read if c.spec.dtype is string]
+    return sum(a.size for a in arrays) <= _MOST_TEXT and sum(map(held_bytes, arrays)) <= _MOST_TEXT
+
+
+def held_bytes(array: Array) -> int:
+    """The bytes that an array holds, those of its strings included."""
+    return int(array.nbytes) + (sum(map(len, array.flat)) if array.dtype == object else 0)
 
 
 def _nbytes(spec: TensorSpec) -> int:

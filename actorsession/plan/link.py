@@ -21,6 +21,7 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import KernelContext, ResourceHost, lookup
 from actorsession.ops.blockwise import Blockwise
 from actorsession.ops.lists.values import empty_list
+from actorsession.ops.memory import within_memory
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.plan.segment import CompiledPartition, Segment
 
@@ -60,11 +61,13 @@ class LinkedSegment:
     Attributes:
         blocks: whether a node of it may take any time; see ``OpDef.blocks``.
         unpredictable: whether no measured time says what the next run takes, for that or a loop's sake.
+        seconds: moving average of its measured time; 0 until it ran once.
+        largest: the most bytes of arguments of unknown size with which it was seen to be cheap.
     """
 
     __slots__ = (
-        "blocks", "filename", "function", "seconds", "segment", "traced_filename", "traced_function",
-        "unpredictable",
+        "blocks", "filename", "function", "largest", "seconds", "segment", "traced_filename",
+        "traced_function", "unpredictable",
     )  # fmt: skip
 
     def __init__(
@@ -78,7 +81,8 @@ class LinkedSegment:
         self.function = _load(segment.name, segment.lines, self.filename, namespace)
         # Traced code is rare and as long as the plain one: made when first asked for.
         self.traced_function: Callable[..., Any] | None = None
-        self.seconds = 0.0  # moving average of its measured time; 0 until it ran once
+        self.seconds = 0.0
+        self.largest = 0
 
     def node_at(self, filename: str, line: int) -> int | None:
         """The number of the node whose line is at ``line`` of ``filename``."""
@@ -174,11 +178,12 @@ def kernel_of(context: KernelContext) -> Callable[..., Any]:
     """
     definition = lookup(context.op)
     try:
-        return definition.kernel(context)
+        kernel = definition.kernel(context)
     except Exception:
         if definition.stateful:
             raise  # what it found on its device may be otherwise the next time
         return lambda *values: definition.kernel(context)(*values)
+    return within_memory(context, definition, kernel)
 
 
 def _into(context: KernelContext) -> Callable[..., Any] | None:

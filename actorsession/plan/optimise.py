@@ -29,10 +29,14 @@ from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.primitives import PRIMITIVES
 from actorsession.graph.registry import Array, InferContext, OpDef, is_registered, lookup
 from actorsession.graph.shape import TensorShape
-from actorsession.plan.fold import DEFAULT_FOLDED_BYTES, Constant, evaluated
+from actorsession.plan.fold import DEFAULT_FOLDED_BYTES, Constant, evaluated, held_bytes
 from actorsession.plan.prune import ARG, StepGraph
 
 __all__ = ["OptimiserSettings", "optimise", "optimiser_settings"]
+
+# Times the bytes of one folded constant that all of a plan may have together: what is folded is kept for the
+# life of the plan, where the step would let go of it.
+_FOLDED_TOGETHER = 4
 
 # Bytes up to which constants are compared by value; above it only one and the same array is equal,
 # because a pass over a graph must not read gigabytes of weights.
@@ -124,6 +128,7 @@ class _Walk:
         self._merges = options.do_common_subexpression_elimination
         self._folds = options.do_constant_folding
         self._most_bytes = options.max_folded_constant_in_bytes or DEFAULT_FOLDED_BYTES
+        self._bytes_left = _FOLDED_TOGETHER * self._most_bytes
         self._targets = frozenset(graph.targets)
         self._kept = self._targets | {name for name, _ in graph.fetches}
         self._moved: dict[Ref, Ref] = {}  # values that are read elsewhere now
@@ -267,9 +272,11 @@ class _Walk:
         if node.name in self._targets or (several and node.name in self._kept):
             return False
         read = [constants[name] for name, _ in node.inputs]
-        arrays = evaluated(node, definition, read, self._where(node.name), self._most_bytes)
+        most = min(self._most_bytes, self._bytes_left)
+        arrays = evaluated(node, definition, read, self._where(node.name), most)
         if not arrays:
             return False
+        self._bytes_left = max(0, self._bytes_left - sum(map(held_bytes, arrays)))
         self._folded += 1
         for i, array in enumerate(arrays):
             self._put_constant(node, i, array, f"_folded/{node.name}/{i}" if several else node.name)

@@ -13,16 +13,13 @@ from typing import NamedTuple
 
 from actorsession.graph.node import NodeDef
 from actorsession.plan.context import NodeContext
+from actorsession.plan.cost import LIGHT
 from actorsession.plan.partition import Partition
 from actorsession.plan.takes import TakePlan, TakeUses
 
 __all__ = ["INDENT", "CompiledPartition", "Line", "Segment", "Suspension"]
 
 INDENT = "    "
-
-# Microseconds: about eight nodes. A few elementwise ops on a million elements still take only
-# milliseconds, so such a segment may run on the loop before it has been measured.
-_LIGHT = 5.0
 
 
 class Line(NamedTuple):
@@ -72,6 +69,7 @@ class Segment:
         cost: estimated microseconds.
         cost_known: whether every shape behind the estimate is known.
         is_steady: whether the time of one run says what others take; see ``steady``.
+        unsized: positions of the arguments whose types do not say how many bytes they are.
     """
 
     name: str
@@ -84,6 +82,7 @@ class Segment:
     cost: float
     cost_known: bool
     is_steady: bool = True
+    unsized: tuple[int, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -118,7 +117,7 @@ class Segment:
     @property
     def is_light(self) -> bool:
         """Whether the segment is so short that it is cheap for any but enormous inputs."""
-        return self.cost < _LIGHT
+        return self.cost < LIGHT
 
 
 @dataclass(frozen=True, slots=True)

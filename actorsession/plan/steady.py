@@ -1,13 +1,16 @@
-"""Whether a loop runs as often in every run of a plan, so that the time it once took says what it will take.
+"""Whether a node does as much in every run of a plan, so that the time it once took says what it will take.
 
-Code whose time was measured may run on an event loop if it was short. A loop that counts to a fed number
-can be short now and take for ever next time, so nothing that was measured of it counts. One whose
-condition is made of constants alone runs as often each time. ``writer`` asks about the loops and branches
-of its segment; what comes in, what has state and what calls the user's code can differ from run to run.
+Code whose time was measured may run on an event loop if it was short. A loop that counts to a fed number,
+and an op whose result is as large as a fed number says (``OpDef.sized_by``), can be short now and take for
+ever next time, so nothing that was measured of them counts. A loop whose condition is made of constants
+alone runs as often each time. ``writer`` asks about the nodes of its segment; what comes in, what has state
+and what calls the user's code can differ from run to run.
 
 The theory is one graph of values over all functions, however deep: an edge from each value to what is made
 of it, and to the mark of a loop or branch from whatever decides how often something in it is repeated.
-What can be reached from a value that can differ can differ, so the pass is linear in the nodes.
+What can be reached from a value that can differ can differ, so the pass is linear in the nodes. Sizes have
+marks of their own, reached on the same ways but for the shapes of tensors: a result that is as large as a
+tensor that is there already costs what the sizes of inputs allow.
 """
 
 from __future__ import annotations
@@ -27,13 +30,18 @@ from actorsession.graph.function import (
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 
-__all__ = ["varying_constructs"]
+__all__ = ["sizing", "varying_nodes"]
 
 _Names = dict[tuple[str, int], int]
+# What these give is bounded by the sizes of their inputs, whatever those hold.
+_OF_SHAPES = frozenset({"Rank", "Shape", "ShapeN", "Size"})
 
 
-def varying_constructs(nodes: Sequence[NodeDef]) -> frozenset[str]:
-    """The loops and branches in which something may be repeated another number of times in another run.
+def varying_nodes(nodes: Sequence[NodeDef]) -> frozenset[str]:
+    """The nodes that may do any other amount of work in another run, for inputs of the same sizes.
+
+    These are loops and branches in which something may be repeated another number of times, and ops whose
+    results are as large as a value says that may be another.
 
     Args:
         nodes: of a partition, producers first.
@@ -42,15 +50,18 @@ def varying_constructs(nodes: Sequence[NodeDef]) -> frozenset[str]:
         Names of nodes; loops inside others count with the outermost.
     """
     values = _Values()
-    marks: dict[str, int] = {}
+    repeats: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     names: _Names = {}
     for node in nodes:
         mark = None
+        sizes[node.name] = values.outer = values.new()
         if node.op in CONSTRUCTS:
-            mark = marks[node.name] = values.new()
+            mark = repeats[node.name] = values.new()
         values.add(node, names, mark)
-    varying = values.varying()
-    return frozenset([name for name, mark in marks.items() if varying[mark]])
+    varying, growing = values.varying(), values.varying(through_shapes=False)
+    found = [name for name, mark in repeats.items() if varying[mark]]
+    return frozenset([*found, *[name for name, mark in sizes.items() if growing[mark]]])
 
 
 class _Values:
@@ -59,6 +70,8 @@ class _Values:
     def __init__(self) -> None:
         self._readers: list[list[int]] = []
         self._sources: list[int] = []  # values that can differ by themselves
+        self._of_shapes: set[int] = set()
+        self.outer = 0  # the mark for sizes of the outermost node that is or holds the next one
 
     def new(self, *made_of: int) -> int:
         """A value that is made of others."""
@@ -88,6 +101,10 @@ class _Values:
             made = self.new(*inputs)
             if _can_differ(node):
                 self._sources.append(made)
+            if node.op in _OF_SHAPES:
+                self._of_shapes.add(made)
+            for k in sizing(node):
+                self._readers[inputs[k]].append(self.outer)
             outputs = [made] * len(node.outputs)
         for index, value in enumerate(outputs):
             names[node.name, index] = value
@@ -119,13 +136,17 @@ class _Values:
             self.add(node, names, mark)
         return [names[ref] for ref in function.outputs]
 
-    def varying(self) -> Sequence[bool]:
-        """Whether each value can differ from run to run."""
+    def varying(self, *, through_shapes: bool = True) -> Sequence[bool]:
+        """Whether each value can differ from run to run.
+
+        Args:
+            through_shapes: whether the shape of a tensor that can differ can differ as well.
+        """
         found = [False] * len(self._readers)
         waiting = list(self._sources)
         while waiting:
             value = waiting.pop()
-            if not found[value]:
+            if not found[value] and (through_shapes or value not in self._of_shapes):
                 found[value] = True
                 waiting.extend(self._readers[value])
         return found
@@ -137,6 +158,14 @@ def _can_differ(node: NodeDef) -> bool:
         return True
     definition = lookup(node.op)
     return definition.stateful or definition.blocks
+
+
+def sizing(node: NodeDef) -> Sequence[int]:
+    """The positions of inputs that decide how much a node makes."""
+    if not is_registered(node.op):
+        return ()
+    sized_by = lookup(node.op).sized_by
+    return [k for k in range(len(node.inputs)) if k in sized_by]
 
 
 def _repeats(function: FunctionDef) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from actorsession.graph.dtypes import variant
 from actorsession.plan import call_block, constructs  # noqa: F401 - write their nodes from here on
 from actorsession.plan.block import Block, Text
 from actorsession.plan.flow import Flow, Ref
@@ -85,7 +86,15 @@ class SegmentWriter(Block):
             cost=text.cost,
             cost_known=text.cost_known,
             is_steady=text.steady and not any(self.flow.varies(i) for i in nodes),
+            unsized=tuple([k for k, ref in enumerate(self._parameters) if not self._has_size(ref)]),
         )
+
+    def _has_size(self, ref: Ref) -> bool:
+        """Whether its type says how many bytes a value is; handles and lists are none that one is given."""
+        spec = self.flow.nodes[ref[0]].outputs[ref[1]]
+        if spec.dtype.kind == "s":
+            return False
+        return spec.shape.is_fully_defined() or spec.dtype.kind == "r" or spec.dtype is variant
 
     def value(self, ref: Ref) -> str:
         """The expression by which a value is read; values from outside become parameters."""

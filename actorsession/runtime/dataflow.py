@@ -34,6 +34,7 @@ from actorsession.plan.link import own
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.runtime.frames import Iteration, key_of
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
+from actorsession.runtime.offload import LARGE, bytes_of
 from actorsession.runtime.partition_run import HeldSends, PartitionRun, locate_error
 from actorsession.runtime.rendezvous import Arrival
 from actorsession.runtime.routing import DEAD, Routing
@@ -263,7 +264,12 @@ class DataflowRun(PartitionRun):
     def _call(self, plan: NodePlan, iteration: Iteration, values: Sequence[Any]) -> None:
         step = self.step
         pooled = step.has_pool
-        if pooled and (plan.blocks or plan.varies or plan.dear > OFFLOAD_ABOVE):
+        if pooled and (
+            plan.blocks
+            or plan.varies
+            or plan.dear > OFFLOAD_ABOVE
+            or (plan.is_unsized and bytes_of(values) > LARGE)
+        ):
             step.offload(HeldNode(self, plan, iteration, values), blocks=plan.blocks)
             return
         if plan.suspends >= 0:

@@ -57,7 +57,9 @@ class PoolThreads:
         name: what the threads are called, with a number behind it.
     """
 
-    __slots__ = ("__weakref__", "_beside", "_executor", "_lines", "_lock", "_shares", "number")
+    __slots__ = (
+        "__weakref__", "_beside", "_executor", "_lines", "_lock", "_running", "_shares", "number",
+    )  # fmt: skip
 
     def __init__(self, number: int, name: str = _THREAD_NAME) -> None:
         self.number = number
@@ -66,6 +68,8 @@ class PoolThreads:
         # What each user wants done, the next user to have a turn first; and a call of _run_next for each.
         self._lines: OrderedDict[object, deque[tuple[Callable[..., Any], tuple[Any, ...]]]]
         self._lines = OrderedDict()
+        # What each of the ``number`` threads that is at work was given.
+        self._running: dict[int, tuple[Any, ...]] = {}
         self._lock = threading.Lock()
         self._shares: int | None = 0  # None once the last was shut down
 
@@ -122,7 +126,16 @@ class PoolThreads:
             work, args = line.popleft()
             if line:
                 self._lines[user] = line
-        work(*args)
+        thread = threading.get_ident()
+        self._running[thread] = args
+        try:
+            work(*args)
+        finally:
+            del self._running[thread]
+
+    def running(self) -> list[tuple[Any, ...]]:
+        """The arguments of all work that has one of the ``number`` threads; callable from any thread."""
+        return list(self._running.values())
 
     def join(self) -> None:
         """Waits for all work of threads that were told to end."""
@@ -169,6 +182,11 @@ class KernelPool:
             self.submitted += 1
             # Under this lock, which no pool thread takes: the threads must not end in between.
             threads.submit(work, *args, user=self._user, blocks=blocks)
+
+    def running(self) -> list[tuple[Any, ...]]:
+        """The arguments of what runs now in the threads, whoever has submitted it; see ``PoolThreads``."""
+        threads = self._threads
+        return [] if threads is None else threads.running()
 
     def share(self) -> KernelPool:
         """One more share of the same threads.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from actorsession.errors import CancelledError, OpError, UnimplementedError, from_exception
 from actorsession.graph.take import Take
 from actorsession.runtime.collector import Recorder
+from actorsession.runtime.offload import took
 from actorsession.runtime.rendezvous import Arrival
 from actorsession.runtime.takes import Taken
 from actorsession.runtime.thread_waits import Begun, drop, wait_for
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from actorsession.runtime.step import Step
 
 __all__ = ["HeldSends", "PartitionRun", "locate_error"]
-
-# Weight of the newest measurement in a segment's moving average.
-_EMA = 0.25
 
 
 class PartitionRun:
@@ -113,9 +111,7 @@ class PartitionRun:
                 WATCHDOG.ran_inline(self.linked, linked, seconds)
             else:
                 WATCHDOG.ran_in_pool(self.linked, linked, begin, begin + seconds)
-        linked.seconds = (
-            linked.seconds + _EMA * (seconds - linked.seconds) if linked.seconds else seconds
-        )
+        took(linked, seconds, slots, linked.segment.arguments)
         return results, None
 
     def _recorder(self, index: int, context: HeldSends | PartitionRun) -> Recorder:

@@ -131,6 +131,11 @@ class SessionPools:
         return None if self._inline or index == _CALLER else self._pools[index]
 
     @property
+    def all(self) -> tuple[KernelPool, ...]:
+        """The session's shares."""
+        return tuple(self._pools)
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """The number of threads of each pool; empty if kernels run in the caller's thread."""
         return tuple(pool.threads for pool in self._pools)

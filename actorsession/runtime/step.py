@@ -33,7 +33,8 @@ from actorsession.errors import (
 from actorsession.plan.dataflow import LinkedDataflow
 from actorsession.runtime.collector import StepStatsCollector
 from actorsession.runtime.dataflow import DataflowRun
-from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE, KernelPool
+from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.offload import is_dear
 from actorsession.runtime.partition_run import HeldSends, PartitionRun
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.suspended import Suspended, SuspendedNodes
@@ -41,7 +42,7 @@ from actorsession.runtime.takes import Takes, ended_from_outside
 from actorsession.runtime.thread_waits import Begun, drop
 
 if TYPE_CHECKING:
-    from actorsession.plan.link import LinkedPartition, LinkedSegment
+    from actorsession.plan.link import LinkedPartition
     from actorsession.runtime.debugger import DebugRun
 
 __all__ = ["Step"]
@@ -321,7 +322,11 @@ class Step:
                         break
                     run, index = self._ready.popleft()
                     segment = run.linked.segments[index]
-                    if self._is_dear(segment):
+                    if self._pool is not None and (
+                        self.debug is not None
+                        or is_dear(segment, run.slots, segment.segment.arguments)
+                    ):
+                        # What takes in watched values may write files, or be anybody's function.
                         self.offload(HeldSends(run, index), blocks=segment.blocks)
                     else:
                         self.finished(run, index, *run.execute(index))
@@ -329,17 +334,6 @@ class Step:
             self._draining = False
         self.rendezvous.flush()
         self._settle()
-
-    def _is_dear(self, linked: LinkedSegment) -> bool:
-        if self._pool is None:
-            return False
-        if linked.unpredictable or self.debug is not None:
-            return True  # what takes in watched values may write files, or be anybody's function
-        if linked.seconds:
-            return linked.seconds > OFFLOAD_ABOVE
-        segment = linked.segment
-        # Unknown shapes: the first run goes to the pool unless it is cheap whatever they are.
-        return segment.cost * 1e-6 > OFFLOAD_ABOVE or not (segment.cost_known or segment.is_light)
 
     @property
     def has_pool(self) -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from actorsession.plan.partition import SEND
 from actorsession.runtime.executor import Gate, InlineRun, TimedGate
-from actorsession.runtime.partition_run import PartitionRun
+from actorsession.runtime.partition_run import HeldSends, PartitionRun
 from actorsession.runtime.waits import (
     FOLLOWS,
     NOBODY,
@@ -28,6 +28,7 @@ from actorsession.runtime.waits import (
     RUNS,
     SENT,
     WAITS,
+    HeldPool,
     KernelNow,
     SentKey,
     StepWaits,
@@ -36,10 +37,11 @@ from actorsession.runtime.waits import (
 
 if TYPE_CHECKING:
     from actorsession.plan.link import LinkedPartition, LinkedSegment
+    from actorsession.runtime.kernel_pool import KernelPool
     from actorsession.runtime.step import Step
     from actorsession.runtime.suspended import Suspended
 
-__all__ = ["Stacks", "inline_kernels", "step_waits", "what_became_of"]
+__all__ = ["Stacks", "held_pool", "inline_kernels", "step_waits", "what_became_of"]
 
 # Names of nodes and keys that one entry tells of.
 _FEW = 4
@@ -162,6 +164,31 @@ def inline_kernels(stacks: Stacks, gate: Gate) -> tuple[KernelNow, ...]:
             if f.gate is gate or (isinstance(f.gate, TimedGate) and f.gate._of_session is gate)
         ]
     )
+
+
+def held_pool(pool: KernelPool | None, task: str) -> HeldPool | None:
+    """The threads of a pool that are held by kernels whose steps are over; ``None`` if none is.
+
+    Such a kernel did not come to a next node, where it would have ended with its step.
+
+    Args:
+        pool: the pool.
+        task: whose it is.
+    """
+    running = [] if pool is None else pool.running()
+    late = [held for held, *_ in running if isinstance(held, HeldSends) and held.run.step.given_up]
+    if pool is None or not late:
+        return None
+    stacks, kernels = Stacks(), []
+    for held in late:
+        found = stacks.of(held.run.step).get((id(held.run), held.index))
+        if found is None:
+            segment = held.run.linked.segments[held.index]
+            seconds = time.monotonic() - held.since
+            found = _kernel(held.run.linked, segment, held.node, seconds, held.run)
+        kernels.append(found)
+    kernels.sort(key=lambda k: -k.seconds)
+    return HeldPool(task=task, threads=pool.threads, held=len(late), kernels=tuple(kernels[:_FEW]))
 
 
 # -- steps -----------------------------------------------------------------------------------------

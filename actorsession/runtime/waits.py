@@ -15,8 +15,8 @@ from actorsession.errors import ProtocolError
 
 __all__ = [
     "FOLLOWS", "HELD", "LOST", "NOBODY", "QUEUED", "READY", "RUNS", "SENT", "SILENT", "SUSPENDED", "UNBEGUN",
-    "UNFED", "WAITS", "KernelNow", "MasterWaits", "PartialWaits", "SentKey", "StepWaits", "TaskWaits",
-    "Waiter",
+    "UNFED", "WAITS", "HeldPool", "KernelNow", "MasterWaits", "PartialWaits", "SentKey", "StepWaits",
+    "TaskWaits", "Waiter",
 ]  # fmt: skip
 
 WAITS = "waits"
@@ -77,6 +77,36 @@ class KernelNow:
     def state(self) -> str:
         """One of the states of this module."""
         return QUEUED if self.queued else SUSPENDED if self.suspended else RUNS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldPool:
+    """A kernel pool some of whose threads are held by kernels whose steps are over.
+
+    Attributes:
+        task: whose it is.
+        threads: how many it has.
+        held: how many of them are held so.
+        kernels: the first few of those kernels, those that have run the longest first.
+    """
+
+    task: str
+    threads: int
+    held: int
+    kernels: tuple[KernelNow, ...] = ()
+
+    def __str__(self) -> str:
+        kernels = [f"{k.node!r} ({k.op}) for {k.seconds:.3g} s" for k in self.kernels]
+        left = [f"{self.held - len(kernels)} more"] if self.held > len(kernels) else []
+        return (
+            f"{self.held} of {self.threads} threads of the kernel pool are held by kernels whose steps are "
+            f"over: {', '.join(kernels + left)}"
+        )
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no thread is left for others."""
+        return self.held >= self.threads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +244,7 @@ class TaskWaits:
         kernels: what runs of steps of no session, such as runs that need none.
         keys: what was asked about values that the task should send.
         masters: sessions that have their master there.
+        pools: its kernel pool, if kernels whose steps are over hold threads of it.
     """
 
     task: str
@@ -223,6 +254,7 @@ class TaskWaits:
     kernels: tuple[KernelNow, ...] = ()
     keys: tuple[SentKey, ...] = ()
     masters: tuple[MasterWaits, ...] = ()
+    pools: tuple[HeldPool, ...] = ()
 
     def to_wire(self) -> dict[str, Any]:
         """The answer as plain values."""
@@ -246,7 +278,7 @@ class TaskWaits:
 
 _NESTED: Mapping[str, type[Any]] = {
     "waiters": Waiter, "kernels": KernelNow, "kernel": KernelNow, "partial_runs": PartialWaits,
-    "masters": MasterWaits,
+    "masters": MasterWaits, "pools": HeldPool,
 }  # fmt: skip
 
 

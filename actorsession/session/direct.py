@@ -144,11 +144,18 @@ class DirectSession:
         """Whether the settings ask for pools of this session's own, for every run."""
         return self._pools.explicit
 
-    def runs_here(self, plan: DirectPlan, limit: float | None, options: RunOptions | None) -> bool:
+    def runs_here(
+        self,
+        plan: DirectPlan,
+        feeds: Sequence[Any],
+        limit: float | None,
+        options: RunOptions | None,
+    ) -> bool:
         """Whether a run needs no event loop: it may use the thread of its caller.
 
         Args:
             plan: what ``plan`` returned.
+            feeds: values of its feeds.
             limit: seconds; ``None`` for the default.
             options: of this run.
 
@@ -158,7 +165,7 @@ class DirectSession:
         pool = self._pools.choose(options)
         if plan.graph.suspends:
             return False
-        if pool is None or (plan.inline is not None and plan.inline.cheap):
+        if pool is None or (plan.inline is not None and plan.inline.is_cheap(feeds)):
             return True
         return limit is None and not self._pools.explicit
 
@@ -246,7 +253,8 @@ class DirectSession:
         self.planner.touch(plan)
         whole = options is not None and needs_step(options)
         pool = self._pools.choose(options)
-        if plan.inline is not None and not whole and (plan.inline.cheap or pool is None):
+        inline = None if whole else plan.inline
+        if inline is not None and (pool is None or inline.is_cheap(feeds)):
             values = self._run_inline(plan, feeds, limit)
             if metadata is not None:
                 self._report(plan, None, options, metadata)
@@ -330,7 +338,7 @@ class DirectSession:
             session="", task=LOCAL_TASK, partial_runs=tuple(runs), left_out=total - len(runs),
             in_flight=inflight.in_flight, waiting=inflight.waiting,
         )  # fmt: skip
-        waits = waits_here(self._steps.now(), LOCAL_TASK, self._gate)
+        waits = waits_here(self._steps.now(), LOCAL_TASK, self._gate, self._pools.all)
         return explain([replace(waits, masters=(master,))])
 
     # -- end -----------------------------------------------------------------------------------

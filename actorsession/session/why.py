@@ -11,7 +11,7 @@ Pure: no processes, no clock. Called by the faces, and by the command line with 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from actorsession.errors import InvalidArgumentError
@@ -29,6 +29,7 @@ from actorsession.runtime.waits import (
     UNBEGUN,
     UNFED,
     WAITS,
+    HeldPool,
     KernelNow,
     MasterWaits,
     PartialWaits,
@@ -65,7 +66,7 @@ class Cause:
         source: the user's line.
         seconds: since when, of a kernel.
         link: the task that does not read, of a step that is held.
-        reason: why a task does not answer.
+        reason: why a task does not answer, or a kernel gets no thread.
         chain: the rendezvous keys from what waits down to the cause, the first few.
         more_chain: how many there are beside.
         waiters: the nodes that wait for the first of them.
@@ -129,6 +130,7 @@ class Why:
         masters: what the masters say of their sessions: queues, registrations.
         waiting: runs that wait in this process to be sent at all.
         silent: for each task that does not answer, why.
+        pools: the kernel pools with threads that are held by kernels whose steps are over.
     """
 
     steps: tuple[StuckStep, ...] = ()
@@ -137,6 +139,7 @@ class Why:
     masters: tuple[MasterWaits, ...] = ()
     waiting: int = 0
     silent: Mapping[str, str] = field(default_factory=dict)
+    pools: tuple[HeldPool, ...] = ()
 
     @property
     def root(self) -> Cause | None:
@@ -205,6 +208,15 @@ class _Explainer:
             for step in task.steps:
                 self.of_step.setdefault(step.step_id, {})[step.task or task.task] = step
         self.masters = {m.session: m for task in waits for m in task.masters}
+        self.pools = {(pool.task, n): pool for t in waits for n, pool in enumerate(t.pools)}
+        # By what its sessions call a task, too: what is full there no kernel of theirs gets a thread of.
+        self.full = {
+            name: pool
+            for task in waits
+            for pool in task.pools
+            for name in (task.task, *task.names.values())
+            if pool.is_full
+        }
         self.partials = {p.step_id: p for m in self.masters.values() for p in m.partial_runs}
 
     def explain(self, waiting: int) -> Why:
@@ -232,6 +244,7 @@ class _Explainer:
             + sum(m.left_out for m in self.masters.values()),
             kernels=tuple([k for task in self.waits for k in task.kernels]),
             masters=tuple(self.masters.values()), waiting=waiting, silent=dict(self.silent),
+            pools=tuple(self.pools.values()),
         )  # fmt: skip
 
     # -- causes of one step ------------------------------------------------------------------------
@@ -258,13 +271,20 @@ class _Explainer:
         if part.state == HELD:
             yield Cause(kind=HELD, task=part.task, link=part.link, seconds=part.seconds)
         for kernel in part.kernels:
-            yield _of_kernel(kernel, part.task)
+            yield self._with_reason(_of_kernel(kernel, part.task))
         followed: dict[str, tuple[str, ...]] = {}  # each key with the nodes that wait for it
         for waiter in part.waiters:
             for key in waiter.keys:
                 followed.setdefault(key, waiter.nodes)
         for key, nodes in list(followed.items())[:_FOLLOWED]:
             yield from self._follow(part.step_id, key, nodes)
+
+    def _with_reason(self, cause: Cause) -> Cause:
+        """A cause; of a kernel that waits for a thread with what holds all of them."""
+        pool = self.full.get(cause.task)
+        if cause.kind != QUEUED or pool is None:
+            return cause
+        return replace(cause, reason=str(pool))
 
     def _follow(self, step_id: int, first: str, nodes: tuple[str, ...]) -> Iterable[Cause]:
         """The causes below one value, each with the way to it; every value is looked at once."""
@@ -303,7 +323,7 @@ class _Explainer:
             reason = self.silent.get(task, "nothing was heard of this value from it")
             return _cause(SILENT, task, way, nodes, reason=reason)
         if sent.kernel is not None and sent.state != SENT:
-            return _of_kernel(sent.kernel, task, way, nodes)
+            return self._with_reason(_of_kernel(sent.kernel, task, way, nodes))
         kind = LOST if sent.state in (SENT, NOBODY) else sent.state
         reason = "over" if sent.over else ""
         return _cause(kind, task, way, nodes, node=sent.node, link=sent.link, reason=reason)

@@ -9,8 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from actorsession.runtime.executor import Gate
+from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.step import Step
-from actorsession.runtime.wait_reader import Stacks, inline_kernels, step_waits, what_became_of
+from actorsession.runtime.wait_reader import (
+    Stacks,
+    held_pool,
+    inline_kernels,
+    step_waits,
+    what_became_of,
+)
 from actorsession.runtime.waits import SentKey, StepWaits, TaskWaits
 
 __all__ = ["MOST", "waits_here"]
@@ -21,13 +28,16 @@ MOST = 50
 _FOLLOWED = 2000
 
 
-def waits_here(steps: Sequence[Step], task: str, gate: Gate) -> TaskWaits:
+def waits_here(
+    steps: Sequence[Step], task: str, gate: Gate, pools: Sequence[KernelPool] = ()
+) -> TaskWaits:
     """What steps of this process wait for.
 
     Args:
         steps: those under way.
         task: what their process is called.
         gate: of their session, for what runs of it without a step.
+        pools: of their session.
     """
     stacks = Stacks()
     oldest = sorted(steps, key=lambda s: s.since)[:MOST]
@@ -38,6 +48,7 @@ def waits_here(steps: Sequence[Step], task: str, gate: Gate) -> TaskWaits:
     return TaskWaits(
         task=task, steps=tuple(found), more_steps=len(steps) - len(oldest), keys=tuple(keys),
         kernels=inline_kernels(stacks, gate),
+        pools=tuple([h for pool in pools if (h := held_pool(pool, task)) is not None]),
     )  # fmt: skip
 
 

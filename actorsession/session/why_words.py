@@ -35,7 +35,9 @@ def _runs(cause: Cause) -> str:
 
 
 def _queued(cause: Cause) -> str:
-    return f"{_kernel(cause)} waits on {cause.device or cause.task} for a free thread of the kernel pool"
+    where = cause.device or cause.task
+    why = f": {cause.reason}" if cause.reason else ""
+    return f"{_kernel(cause)} waits on {where} for a free thread of the kernel pool{why}"
 
 
 def _suspended(cause: Cause) -> str:
@@ -134,6 +136,8 @@ def _lines(why: Why) -> Iterator[str]:
     left = max(0, len(why.steps) - _STEPS) + why.more_steps
     if left:
         yield f"{left} more steps are left out"
+    for pool in why.pools:
+        yield f"{pool.task or 'this process'}: {pool}"
     if why.kernels:
         yield "runs that need no step:"
         yield from _kernels(why.kernels, 0)

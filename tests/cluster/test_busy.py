@@ -236,26 +236,33 @@ def wait_for_end(pid: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_companion_ends_with_its_server_however_that_ends(number: int) -> None:
+def test_a_companion_and_a_guard_end_with_their_server_however_that_ends(number: int) -> None:
     with worker(0, ONE, "--companion") as (process, _):
-        (companion,) = children_of(process.pid)
-        assert is_running(companion)
+        children = children_of(process.pid)
+        assert [is_companion(child) for child in children] == [False, True]
+        assert all(map(is_running, children))
         process.send_signal(number)
         process.wait(PATIENCE)
-        wait_for_end(companion)
+        for child in children:
+            wait_for_end(child)
 
 
-def test_a_server_on_loopback_has_no_companion() -> None:
+def test_a_server_on_loopback_has_a_guard_and_no_companion() -> None:
     with worker(0, ONE) as (process, _):
-        assert children_of(process.pid) == []
+        (guard,) = children_of(process.pid)
+        assert not is_companion(guard)
+
+
+def is_companion(pid: int) -> bool:
+    """Whether a process was started with what servers start their companions with; guards are forked."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:3] == [b"-I", b"-S"]
 
 
 async def test_a_server_that_other_hosts_can_reach_has_a_companion() -> None:
     before = children_of(os.getpid())
     async with Server({"worker": ["0.0.0.0:0"]}, "worker", token="secret") as server:
         (companion,) = set(children_of(os.getpid())) - set(before)
-        command = Path(f"/proc/{companion}/cmdline").read_bytes().split(b"\0")
-        assert command[1:3] == [b"-I", b"-S"]
+        assert is_companion(companion)
         assert (await read_statistics(server.target, token="secret")).task == W0
     assert children_of(os.getpid()) == before
 

@@ -12,6 +12,7 @@ import itertools
 import pkgutil
 from collections import Counter
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ import actorsession
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
-from actorsession.graph.registry import NOT_DIFFERENTIABLE, lookup, registered_ops
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, lookup, registered_ops
+from actorsession.graph.shape import TensorShape
 from actorsession.ops.derivatives.gradients import gradients
 from tests.ops import table
 from tests.ops.interpreter import check_gradient, evaluate, source
@@ -138,6 +141,54 @@ def test_nothing_flows_back_through_an_op_without_a_gradient(row: Row) -> None:
                 gradients(outputs, floating)
         else:
             assert gradients(outputs, floating) == [None] * len(floating)
+
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+
+# The axis says only which sizes of both are multiplied.
+BY_ALL_SIZES = {"GatherV2"}
+
+
+@EVERY
+def test_an_op_whose_result_is_as_large_as_a_value_says_names_the_input(row: Row) -> None:
+    """Or an event loop would be held for as long as a fed number says; see ``OpDef.sized_by``."""
+    _skip_without(row)
+    for inputs in row.inputs:
+        with noted(*inputs):
+            assert _sizing_inputs(row, inputs) == []
+
+
+def _sizing_inputs(row: Row, inputs: tuple[Any, ...]) -> list[int]:
+    """The inputs by whose values results are larger than all inputs, and that the op does not name."""
+    arrays = [np.asarray(a) for a in inputs]
+    with Graph().as_default() as graph:
+        tensors = [source(as_dtype(a.dtype), a.shape) for a in arrays]
+        row.build(*tensors)
+        op = next(op for op in graph.get_operations() if op.type == row.op)
+        if any(t.dtype.kind in "rv" for t in op.inputs):
+            return []
+        values = [
+            np.asarray(v) for v in evaluate(op.inputs, dict(zip(tensors, arrays, strict=True)))
+        ]
+    specs = tuple(
+        [TensorSpec(t.dtype, TensorShape(v.shape)) for t, v in zip(op.inputs, values, strict=True)]
+    )
+
+    def sizes(without: int | None) -> list[int | None]:
+        known = tuple([None if k == without else v for k, v in enumerate(values)])
+        made = op.op_def.infer(InferContext(op.type, specs, op.attrs, known))
+        return [spec.shape.num_elements() for spec in made]
+
+    extents = [[max(extent, 1) for extent in v.shape] for v in values]
+    given = prod(map(prod, extents)) if row.op in BY_ALL_SIZES else sum(map(prod, extents))
+    larger = [(size or 0) > given for size in sizes(None)]
+    return [
+        k
+        for k in range(len(values))
+        if k not in op.op_def.sized_by
+        and any(big and size is None for big, size in zip(larger, sizes(k), strict=True))
+    ]
 
 
 # -- what is refused -------------------------------------------------------------------------------

@@ -188,11 +188,31 @@ def test_what_is_larger_than_the_limit_is_not_folded(graph: Graph) -> None:
     assert Optimised(graph, [y], options=enough).ops() == ["Const"]
 
 
-def test_the_length_of_strings_counts_for_the_limit_only_by_their_number(graph: Graph) -> None:
-    """Eight bytes an element, as everywhere else that strings are counted."""
+def test_strings_count_for_the_limit_by_number_and_length(graph: Graph) -> None:
+    """Eight bytes an element, and two for each of its characters here."""
     y = ops.add(ops.constant(["a", "b"]), ops.constant("c"))
-    small = OptimiserSettings(max_folded_constant_in_bytes=15)
-    assert "Add" in Optimised(graph, [y], options=small).ops()
+    for most, folded in ((15, False), (19, False), (20, True)):
+        settings = OptimiserSettings(max_folded_constant_in_bytes=most)
+        assert ("Add" not in Optimised(graph, [y], options=settings).ops()) == folded
+
+
+def test_strings_that_double_are_folded_while_they_are_short(graph: Graph) -> None:
+    """Twelve times is 4 KiB, forty times would be a terabyte."""
+    text = ops.constant("a")
+    for _ in range(40):
+        text = ops.string_join([text, text])
+    made = Optimised(graph, [ops.string_to_hash_bucket_fast(text, 9)])
+    kept = [n.attrs["value"] for n in made.step_graph.nodes.values() if n.op == "Const"]
+    assert max(len(s) for value in kept for s in value.flat) <= 2**13
+    assert made.ops().count("StringJoin") >= 40 - 13
+
+
+def test_all_that_is_folded_in_a_plan_has_a_limit_too(graph: Graph) -> None:
+    x = ops.placeholder("float32", [250])
+    many = [ops.constant(np.full(250, float(k), np.float32)) + 0.5 for k in range(10)]
+    settings = OptimiserSettings(max_folded_constant_in_bytes=1000)
+    made = Optimised(graph, [x + y for y in many], [x], options=settings)
+    assert made.ops().count("AddV2") == 10 + 6
 
 
 def test_what_takes_long_is_not_folded(graph: Graph) -> None:

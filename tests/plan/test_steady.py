@@ -1,4 +1,4 @@
-"""Which loops run as often in every run, so that the time one took tells what the next one takes."""
+"""Which nodes do as much in every run, so that the time one took tells what the next one takes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from actorsession import ops
 from actorsession.graph.graph import Graph
+from actorsession.graph.shape import TensorShape
 from tests.plan.kit import Made, call
 
 Build = Callable[["Parts"], Any]
@@ -21,6 +22,8 @@ class Parts:
         self.graph = graph
         self.n = ops.placeholder("int32", [], name="n")
         self.x = ops.placeholder("float32", [3], name="x")
+        self.y = ops.placeholder("float32", [None], name="y")
+        self.text = ops.placeholder("string", [], name="text")
         self.v = ops.Variable(5, name="v")
 
     def python(self, *_: Any) -> Any:
@@ -102,6 +105,51 @@ VARYING: dict[str, Build] = {
 }
 
 
+def grown(p: Parts, times: Any, by: Callable[[Any], Any]) -> Any:
+    """A loop whose variable grows; its shape is not known."""
+    return ops.while_loop(
+        lambda i, y: i < times, lambda i, y: (i + 1, by(y)), [0, ops.identity(p.text)],
+        shape_invariants=[TensorShape([]), TensorShape(None)],
+    )  # fmt: skip
+
+
+SIZED_ALIKE: dict[str, Build] = {
+    "a fill of constant size": lambda p: ops.fill([3, 4], p.x[0]),
+    "a fill of a size that is computed of constants": lambda p: ops.fill(
+        ops.unique(ops.constant([2, 2]))[0], 1.0
+    ),
+    "a fill as large as what is fed": lambda p: ops.zeros(ops.shape(p.y)),
+    "as many numbers as there are elements": lambda p: ops.range(ops.size(p.y) * 2),
+    "a range in a loop that counts to a constant": lambda p: ops.while_loop(
+        lambda i, t: i < 4, lambda i, t: (i + 1, t + ops.reduce_sum(ops.range(i))), [0, 0]
+    ),
+    "rows of a one-hot matrix": lambda p: ops.one_hot(p.n, 5),
+    "strings that double as often each time": lambda p: grown(
+        p, 5, lambda y: ops.string_join([y, y])
+    ),
+}
+
+SIZED: dict[str, Build] = {
+    "a fill": lambda p: ops.fill(ops.stack([p.n]), 1.0),
+    "a fill as large as a variable says": lambda p: ops.zeros(ops.stack([p.v.value()])),
+    "a range": lambda p: ops.range(p.n),
+    "a range in a branch": lambda p: ops.cond(
+        ops.reduce_any(p.x > 0), lambda: ops.reduce_sum(ops.range(p.n)), lambda: 0
+    ),
+    "a range in a loop that counts to a constant": lambda p: ops.while_loop(
+        lambda i, t: i < 4, lambda i, t: (i + 1, t + ops.reduce_sum(ops.range(p.n))), [0, 0]
+    ),
+    "tiles": lambda p: ops.tile(p.x, ops.stack([p.n])),
+    "columns of a one-hot matrix": lambda p: ops.one_hot([1], p.n),
+    "random numbers": lambda p: ops.random_uniform(ops.stack([p.n])),
+    "segments by their numbers": lambda p: ops.segment_sum(p.x, ops.stack([0, 1, p.n])),
+    "a pattern on a text": lambda p: ops.regex_replace(p.text, "a", "b"),
+    "margins by the elements of a shape and a feed": lambda p: ops.pad(
+        p.x, [[0, ops.size(p.y) * p.n]]
+    ),
+}
+
+
 @pytest.fixture
 def parts() -> Iterator[Parts]:
     with Graph().as_default() as graph:
@@ -110,7 +158,7 @@ def parts() -> Iterator[Parts]:
 
 def is_steady(parts: Parts, fetch: Any, *, fed: Any = ()) -> bool:
     fetches = fetch if isinstance(fetch, list) else [fetch]
-    (part,) = Made(parts.graph, fetches, [parts.n, parts.x, *fed]).linked
+    (part,) = Made(parts.graph, fetches, [parts.n, parts.x, parts.y, parts.text, *fed]).linked
     (segment,) = part.compiled.segments
     return segment.is_steady
 
@@ -123,6 +171,20 @@ def test_a_loop_of_constants_runs_as_often_every_time(parts: Parts, case: str) -
 @pytest.mark.parametrize("case", VARYING)
 def test_a_loop_that_something_else_ends_may_run_longer_next_time(parts: Parts, case: str) -> None:
     assert not is_steady(parts, VARYING[case](parts))
+
+
+@pytest.mark.parametrize("case", SIZED_ALIKE)
+def test_a_result_as_large_as_constants_or_inputs_costs_as_much_every_time(
+    parts: Parts, case: str
+) -> None:
+    assert is_steady(parts, SIZED_ALIKE[case](parts))
+
+
+@pytest.mark.parametrize("case", SIZED)
+def test_a_result_as_large_as_a_value_says_may_be_any_size_next_time(
+    parts: Parts, case: str
+) -> None:
+    assert not is_steady(parts, SIZED[case](parts))
 
 
 def test_a_constant_that_is_fed_is_none(parts: Parts) -> None:

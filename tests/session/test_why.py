@@ -24,6 +24,7 @@ from actorsession.runtime.waits import (
     SENT,
     UNBEGUN,
     WAITS,
+    HeldPool,
     KernelNow,
     MasterWaits,
     PartialWaits,
@@ -148,6 +149,21 @@ def test_a_kernel_that_waits_for_a_thread_is_not_said_to_run() -> None:
     assert "free thread of the kernel pool" in str(why)
 
 
+def test_a_kernel_that_gets_no_thread_is_told_with_what_holds_them_all() -> None:
+    queued = KernelNow(**{**_fields(SLOW), "queued": True})
+    full = HeldPool(task=W0, threads=2, held=2, kernels=(SLOW,))
+    held = (
+        f"2 of 2 threads of the kernel pool are held by kernels whose steps are over: {SLOW.node!r}"
+    )
+    why = explain([says(waiting(W0, A, kernels=(queued,)), pools=(full,))])
+    (cause,) = [cause for cause in why.steps[0].causes if cause.kind == QUEUED]
+    assert held in str(cause)
+    assert f"{W0}: {held}" in str(why)
+    half = HeldPool(task=W0, threads=3, held=2, kernels=(SLOW,))
+    why = explain([says(waiting(W0, A, kernels=(queued,)), pools=(half,))])
+    assert [c.reason for c in why.steps[0].causes if c.kind == QUEUED] == [""]
+
+
 def _fields(kernel: KernelNow) -> dict[str, Any]:
     return {name: getattr(kernel, name) for name in kernel.__slots__}
 
@@ -209,6 +225,7 @@ def test_what_a_task_says_travels() -> None:
         waiting(W0, A, kernels=(SLOW,), more_waiters=3),
         keys=(sent(A, RUNS, kernel=SLOW, keys=(B,)), sent(B, SENT)),
         masters=(master,), kernels=(SLOW,),
+        pools=(HeldPool(task=W0, threads=2, held=1, kernels=(SLOW,)),),
     )  # fmt: skip
     assert TaskWaits.from_wire(json.loads(json.dumps(waits.to_wire()))) == waits
 

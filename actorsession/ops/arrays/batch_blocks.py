@@ -247,6 +247,7 @@ def _register_blocks(name: str, function: Kernel) -> None:
             infer=_infer_blocks,
             kernel=lambda ctx: function,
             gradient=_blocks_gradient,
+            sized_by=(1, 2),
         )
     )
 

@@ -45,9 +45,6 @@ __all__ = ["fill", "ones", "ones_like", "range_", "zeros", "zeros_like"]
 
 # TensorFlow's bound: smaller fills are kept in the graph as constants.
 _CONSTANT_FILL = 1000
-# Elements of a fill whose value is known early. What follows in the graph may copy it for each node, and
-# what asks are sizes, axes and the like.
-_EARLY_FILL = 4096
 
 
 # -- zeros, ones, Fill -----------------------------------------------------------------------------
@@ -218,9 +215,7 @@ def _fill_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
 
 def _fill_static(ctx: InferContext) -> Array | None:
     dims, value = constant_ints(ctx, 0), ctx.constant(1)
-    if dims is None or value is None or prod(dims) > _EARLY_FILL:
-        return None
-    return np.broadcast_to(value, dims)
+    return None if dims is None or value is None else np.broadcast_to(value, dims)
 
 
 register(
@@ -230,6 +225,7 @@ register(
         kernel=_fill_kernel,
         gradient=_fill_gradient,
         static_value=_fill_static,
+        sized_by=(0,),
     )
 )
 
@@ -331,10 +327,7 @@ def _range_static(ctx: InferContext) -> Array | None:
     if len(known) < 3:
         return None
     start, limit, delta = (v[()] for v in known)
-    dtype = ctx.inputs[0].dtype.np_dtype
-    if _range_length(start, limit, delta, ValueError) > _CONSTANT_FILL:
-        return None
-    values: Array = _range_values(start, limit, delta, dtype)
+    values: Array = _range_values(start, limit, delta, ctx.inputs[0].dtype.np_dtype)
     return values
 
 
@@ -345,5 +338,6 @@ register(
         kernel=_range_kernel,
         gradient=NOT_DIFFERENTIABLE,
         static_value=_range_static,
+        sized_by=(0, 1, 2),
     )
 )

@@ -212,7 +212,7 @@ def _stacked(parts: Sequence[Any], axis: int, dtype: np.dtype[Any]) -> Any:
     out = np.empty((*first[:where], len(parts), *first[where:]), dtype)
     behind: tuple[Any, ...] = (slice(None),) * where
     for i, part in enumerate(parts):
-        out[(*behind, i)] = part
+        out[(*behind, i)] = part[()]  # of an array of rank 0 what it holds, strings too
     return out
 
 

@@ -261,7 +261,11 @@ def _tile_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     return [total, None]
 
 
-register(OpDef(name="Tile", infer=_infer_tile, kernel=_tile_kernel, gradient=_tile_gradient))
+register(
+    OpDef(
+        name="Tile", infer=_infer_tile, kernel=_tile_kernel, gradient=_tile_gradient, sized_by=(1,)
+    )
+)
 
 
 # -- Pad, PadV2 ------------------------------------------------------------------------------------
@@ -395,5 +399,10 @@ def _pad_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     return [slice_(grad, begin, shape_tensor(value, paddings.dtype)), *rest]
 
 
-register(OpDef(name="Pad", infer=infer_pad, kernel=_pad_kernel, gradient=_pad_gradient))
-register(OpDef(name="PadV2", infer=infer_pad, kernel=_pad_kernel, gradient=_pad_gradient))
+for _name in ("Pad", "PadV2"):
+    register(
+        OpDef(
+            name=_name, infer=infer_pad, kernel=_pad_kernel, gradient=_pad_gradient,
+            sized_by=(1,),
+        )
+    )  # fmt: skip

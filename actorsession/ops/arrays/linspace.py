@@ -125,4 +125,6 @@ def _kernel(ctx: KernelContext) -> Kernel:
     return linspace
 
 
-register(OpDef(name="LinSpace", infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE))
+register(
+    OpDef(name="LinSpace", infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE, sized_by=(2,))
+)

@@ -82,6 +82,7 @@ register(
         kernel=_kernel,
         gradient=_gradient,
         attrs={"mode": REQUIRED},
+        sized_by=(1,),
     )
 )
 

@@ -16,6 +16,7 @@ from actorsession.graph.dtypes import int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (
+    ANY_INPUT,
     REQUIRED,
     InferContext,
     Kernel,
@@ -231,5 +232,11 @@ def _stitch_gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
 
 for _name in ("DynamicStitch", "ParallelDynamicStitch"):
     register(
-        OpDef(name=_name, infer=_infer_stitch, kernel=_stitch_kernel, gradient=_stitch_gradient)
+        OpDef(
+            name=_name,
+            infer=_infer_stitch,
+            kernel=_stitch_kernel,
+            gradient=_stitch_gradient,
+            sized_by=ANY_INPUT,
+        )
     )

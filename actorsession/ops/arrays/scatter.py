@@ -198,6 +198,7 @@ register(
         kernel=_one_hot_kernel,
         gradient=NOT_DIFFERENTIABLE,
         attrs={"axis": -1},
+        sized_by=(1,),
     )
 )
 
@@ -288,6 +289,7 @@ register(
         infer=_infer_scatter_nd,
         kernel=lambda ctx: _scattered,
         gradient=_scatter_nd_gradient,
+        sized_by=(2,),
     )
 )
 
@@ -389,5 +391,6 @@ register(
         infer=_infer_segment_sum,
         kernel=lambda ctx: _segment_sums,
         gradient=_segment_sum_gradient,
+        sized_by=(2,),
     )
 )

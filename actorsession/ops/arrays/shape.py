@@ -395,5 +395,6 @@ register(
         kernel=_broadcast_to_kernel,
         gradient=_broadcast_to_gradient,
         aliases=True,
+        sized_by=(1,),
     )
 )

@@ -302,5 +302,6 @@ register(
         kernel=_strided_grad_kernel,
         gradient=_strided_grad_gradient,
         attrs=MASKS,
+        sized_by=(0,),
     )
 )

@@ -254,10 +254,10 @@ def _gradient(op: Operation, grad: Tensor | None) -> list[Tensor | None]:
     ]
 
 
-for _name, _infer, _kernel in (
-    (_FORWARD, _infer_forward, _forward_kernel),
-    (_INPUT, lambda ctx: _infer_back(ctx, 0), _by_input_kernel),
-    (_FILTER, lambda ctx: _infer_back(ctx, 1), _by_filter_kernel),
+for _name, _infer, _kernel, _sized_by in (
+    (_FORWARD, _infer_forward, _forward_kernel, ()),
+    (_INPUT, lambda ctx: _infer_back(ctx, 0), _by_input_kernel, (0,)),
+    (_FILTER, lambda ctx: _infer_back(ctx, 1), _by_filter_kernel, (1,)),
 ):
     register(
         OpDef(
@@ -273,5 +273,6 @@ for _name, _infer, _kernel in (
                 "dilations": (1, 1, 1, 1),
             },
             cost=_cost,
+            sized_by=_sized_by,
         )
     )

@@ -369,6 +369,7 @@ for _forward, _by_input, _by_filter, _attrs in (
             gradient=input_gradient_gradient,
             attrs=_attrs,
             cost=_cost_by_input,
+            sized_by=(0,),
         )
     )
     register(
@@ -379,5 +380,6 @@ for _forward, _by_input, _by_filter, _attrs in (
             gradient=filter_gradient_gradient,
             attrs=_attrs,
             cost=_cost_by_filter,
+            sized_by=(1,),
         )
     )

@@ -324,7 +324,15 @@ def _register(name: str, infer: Any, kernel: Any, gradient: Gradient, explicit: 
     if explicit:
         attrs["explicit_paddings"] = ()
     register(
-        OpDef(name=name, infer=infer, kernel=kernel, gradient=gradient, attrs=attrs, cost=_cost)
+        OpDef(
+            name=name,
+            infer=infer,
+            kernel=kernel,
+            gradient=gradient,
+            attrs=attrs,
+            cost=_cost,
+            sized_by=(0,) if infer is _infer_average_back else (),
+        )
     )
 
 

@@ -26,6 +26,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.ops.build import convert_to_tensor, make, make_of, make_one
+from actorsession.ops.flow.streams import write_line
 from actorsession.ops.operands import check_dtype
 
 __all__ = ["Assert", "Print", "check_numerics", "verify_tensor_all_finite"]
@@ -191,8 +192,7 @@ def _print_kernel(ctx: KernelContext) -> Kernel:
     def write(value: Any, *data: Any) -> Any:
         if first < 0 or next(numbers) < first:
             said = "".join([summary(item, few) for item in data])
-            sys.stderr.write(f"{message}{said}\n")
-            sys.stderr.flush()
+            write_line(sys.stderr, f"{message}{said}")
         return value
 
     return write

@@ -333,6 +333,7 @@ register(
         kernel=_crops_kernel,
         gradient=_crops_gradient,
         attrs={"method": "bilinear", "extrapolation_value": 0.0},
+        sized_by=(3,),
     )
 )
 register(
@@ -341,6 +342,7 @@ register(
         infer=_infer_image_gradient,
         kernel=_image_gradient_kernel,
         attrs={"T": REQUIRED, "method": "bilinear"},
+        sized_by=(3,),
     )
 )
 register(

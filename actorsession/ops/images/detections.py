@@ -184,5 +184,6 @@ register(
         infer=_infer_combined,
         kernel=_combined_kernel,
         attrs={"pad_per_class": False, "clip_boxes": True},
+        sized_by=(2, 3),
     )
 )

@@ -19,6 +19,7 @@ from actorsession.graph.dtypes import as_dtype, string, uint8
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
+    ANY_INPUT,
     NOT_DIFFERENTIABLE,
     InferContext,
     Kernel,
@@ -308,6 +309,6 @@ for _name, _infer, _kernel, _attrs in (
     register(
         OpDef(
             name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE,
-            attrs=dict(_attrs),
+            attrs=dict(_attrs), sized_by=ANY_INPUT if _name.startswith("Decode") else (),
         )
     )  # fmt: skip

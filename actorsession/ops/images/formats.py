@@ -15,6 +15,7 @@ from actorsession.graph.dtypes import as_dtype, float32, int32, int64, string, u
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
+    ANY_INPUT,
     NOT_DIFFERENTIABLE,
     InferContext,
     Kernel,
@@ -325,6 +326,6 @@ for _name, _infer, _kernel, _attrs in (
     register(
         OpDef(
             name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE,
-            attrs=dict(_attrs),
+            attrs=dict(_attrs), sized_by=ANY_INPUT,
         )
     )  # fmt: skip

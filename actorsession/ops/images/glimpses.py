@@ -152,5 +152,6 @@ register(
         gradient=NOT_DIFFERENTIABLE,
         attrs={"centered": True, "normalized": True, "uniform_noise": True, "noise": "uniform"},
         stateful=True,
+        sized_by=(1,),
     )
 )

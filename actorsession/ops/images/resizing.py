@@ -277,7 +277,7 @@ for _kind in ("Bilinear", "Bicubic"):
     register(
         OpDef(
             name=f"Resize{_kind}", infer=_infer_resize, kernel=_smooth_kernel(_kind),
-            gradient=_smooth_gradient, attrs=_BOTH,
+            gradient=_smooth_gradient, attrs=_BOTH, sized_by=(1,),
         )
     )  # fmt: skip
     register(
@@ -294,6 +294,7 @@ register(
         kernel=_nearest_kernel,
         gradient=_nearest_gradient,
         attrs=_BOTH,
+        sized_by=(1,),
     )
 )
 register(
@@ -302,6 +303,7 @@ register(
         infer=_infer_nearest_grad,
         kernel=_nearest_grad_kernel,
         attrs=_BOTH,
+        sized_by=(1,),
     )
 )
 register(
@@ -310,5 +312,6 @@ register(
         infer=_infer_resize,
         kernel=_smooth_kernel("Area"),
         attrs={"align_corners": False},
+        sized_by=(1,),
     )
 )

@@ -314,5 +314,6 @@ for _name, _attrs in (
             # TensorFlow marks the first and the last so, and has registered nothing for the others.
             gradient=None if _name[-2:] in ("V4", "V5") else NOT_DIFFERENTIABLE,
             attrs=_attrs,
+            sized_by=(2,),
         )
     )

@@ -332,6 +332,7 @@ register(
         kernel=_matrix_diag_kernel,
         gradient=_matrix_diag_gradient,
         attrs=_ALIGN,
+        sized_by=(1, 2, 3),
     )
 )
 register(
@@ -341,6 +342,7 @@ register(
         kernel=_matrix_diag_part_kernel,
         gradient=_matrix_diag_part_gradient,
         attrs=_ALIGN,
+        sized_by=(1,),
     )
 )
 register(

@@ -191,7 +191,7 @@ register(
             "dtype": REQUIRED, "element_shape": unknown_shape, "dynamic_size": False,
             "clear_after_read": True, "identical_element_shapes": False, "tensor_array_name": "",
         },
-        stateful=True,
+        stateful=True, sized_by=(0,),
     )
 )  # fmt: skip
 register(

@@ -18,6 +18,9 @@ from actorsession.graph.shape import TensorShape
 
 __all__ = ["StepArray", "StepStack"]
 
+# Elements by which one write makes an array longer: an index must not say how long a step takes.
+_MOST_GROWTH = 1 << 20
+
 
 class _Cleared:
     """In the place of an element that was read and is not needed again."""
@@ -77,7 +80,13 @@ class StepArray:
             shape = np.shape(value)
             if shape != self._fitting:
                 self._check_shape(index, shape)
-            self._elements.extend([None] * (index + 1 - len(self._elements)))
+            more = index + 1 - len(self._elements)
+            if more > _MOST_GROWTH:
+                raise InvalidArgumentError(
+                    f"cannot write element {index} of an array of {len(self._elements)}, which grows by "
+                    f"{_MOST_GROWTH} elements at most"
+                )
+            self._elements.extend([None] * more)
             before = self._elements[index]
             if before is not None and not self._adds:
                 raise InvalidArgumentError(f"element {index} was written before")

@@ -313,9 +313,9 @@ def _scatter_into_gradient(op: Operation, grad: Tensor) -> Grads:
 define(
     "TensorListGather", _infer_gather, _gather_kernel, _gather_gradient, makes_lists=False
 )  # fmt: skip
-define("TensorListScatterV2", _infer_scatter, _scatter_kernel, _scatter_gradient)
-define("TensorListScatterAdd", _infer_scatter, _scatter_kernel, _scatter_gradient)
+for _name in ("TensorListScatterV2", "TensorListScatterAdd"):
+    define(_name, _infer_scatter, _scatter_kernel, _scatter_gradient, sized_by=(1, 3))
 define(
     "TensorListScatterIntoExistingList", _infer_scatter_into, _scatter_into_kernel,
-    _scatter_into_gradient,
+    _scatter_into_gradient, sized_by=(2,),
 )  # fmt: skip

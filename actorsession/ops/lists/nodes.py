@@ -111,7 +111,7 @@ def _reserve_kernel(ctx: KernelContext) -> Kernel:
 
 
 define("EmptyTensorList", _infer_new, _empty_kernel, NOT_DIFFERENTIABLE)
-define("TensorListReserve", _infer_new, _reserve_kernel, NOT_DIFFERENTIABLE)
+define("TensorListReserve", _infer_new, _reserve_kernel, NOT_DIFFERENTIABLE, sized_by=(1,))
 
 
 # -- TensorListPushBack, TensorListPopBack ---------------------------------------------------------
@@ -250,6 +250,7 @@ define(
 define(
     "TensorListResize", _infer_resize,
     lambda ctx: lambda given, count: resized(given, int(count)), _resize_gradient, {},
+    sized_by=(1,),
 )  # fmt: skip
 
 
@@ -353,6 +354,6 @@ def _get_gradient(op: Operation, grad: Tensor) -> Grads:
 
 define(
     "TensorListSetItem", _infer_set, _set_kernel, _set_gradient,
-    {"element_dtype": REQUIRED, "resize_if_index_out_of_bounds": False},
+    {"element_dtype": REQUIRED, "resize_if_index_out_of_bounds": False}, sized_by=(1,),
 )  # fmt: skip
 define("TensorListGetItem", _infer_get, _get_kernel, _get_gradient)

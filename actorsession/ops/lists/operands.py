@@ -5,7 +5,7 @@ Called by ``tensor_list`` and ``tensor_list_blocks``, which say what lists are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -142,12 +142,14 @@ def define(
     attrs: Mapping[str, Any] | None = None,
     *,
     makes_lists: bool = True,
+    sized_by: Container[int] = (),
 ) -> None:
     """Registers an op type; one that makes lists shares memory with what it puts into them."""
     register(
         OpDef(
             name=name, infer=infer, kernel=kernel, gradient=gradient,
             attrs={"element_dtype": REQUIRED} if attrs is None else attrs, aliases=makes_lists,
+            sized_by=sized_by,
         )
     )  # fmt: skip
 

@@ -42,6 +42,7 @@ from actorsession.ops.build import make_of
 from actorsession.ops.parsing.records import COMPRESSIONS
 from actorsession.ops.shape_operands import boxed
 from actorsession.ops.text.kernels import (
+    LONGEST,
     register_each,
     require_string,
     string_array,
@@ -273,9 +274,14 @@ def _inflating(ctx: KernelContext) -> Callable[[bytes], bytes]:
 
     def inflated(data: bytes) -> bytes:
         try:
-            return zlib.decompressobj(wbits).decompress(data)
+            text = zlib.decompressobj(wbits).decompress(data, LONGEST + 1)
         except zlib.error as exc:
             raise DataLossError(f"DecodeCompressed: no {kind}: {exc}") from None
+        if len(text) > LONGEST:
+            raise InvalidArgumentError(
+                f"DecodeCompressed: a string has {LONGEST} bytes at most, the result would have more"
+            )
+        return text
 
     return inflated if wbits else bytes
 
@@ -297,4 +303,4 @@ register(
         attrs={"out_type": REQUIRED},
     )
 )
-register_each("DecodeCompressed", _inflating, attrs={"compression_type": ""})
+register_each("DecodeCompressed", _inflating, attrs={"compression_type": ""}, sized_by=(0,))

@@ -381,6 +381,7 @@ def _register(
             attrs={"seed": 0, "seed2": 0, **attrs},
             stateful=True,
             cost=_cost,
+            sized_by=(0,),
         )
     )
 

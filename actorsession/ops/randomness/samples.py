@@ -5,7 +5,7 @@ Generators and seeds are those of ``random_numbers``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -304,6 +304,7 @@ def _register(
     infer: Callable[[InferContext], Sequence[TensorSpec]],
     kernel: Callable[[KernelContext], Kernel],
     gradient: Gradient | None = NOT_DIFFERENTIABLE,
+    sized_by: Container[int] = (0,),
     **attrs: Any,
 ) -> None:
     register(
@@ -315,11 +316,12 @@ def _register(
             attrs={"seed": 0, "seed2": 0, **attrs},
             stateful=True,
             cost=sample_cost,
+            sized_by=sized_by,
         )
     )
 
 
-_register("Multinomial", infer_classes, _classes_kernel, output_dtype=int64)
+_register("Multinomial", infer_classes, _classes_kernel, sized_by=(1,), output_dtype=int64)
 _register("RandomGamma", _infer_gamma, _parameter_kernel(drawn_gamma), _gamma_gradient)
 _register("RandomPoissonV2", _infer_poisson, _parameter_kernel(drawn_poisson), None, dtype=int64)
-_register("RandomShuffle", lambda ctx: [ctx.inputs[0]], _shuffle_kernel)
+_register("RandomShuffle", lambda ctx: [ctx.inputs[0]], _shuffle_kernel, sized_by=())

@@ -7,7 +7,7 @@ shapes with one seed share numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -377,11 +377,18 @@ def _register(
     infer: Callable[[InferContext], Sequence[TensorSpec]],
     kernel: Callable[[KernelContext], Kernel],
     gradient: Gradient | None = NOT_DIFFERENTIABLE,
+    sized_by: Container[int] = (0,),
     **attrs: Any,
 ) -> None:
     register(
         OpDef(
-            name=name, infer=infer, kernel=kernel, gradient=gradient, attrs=attrs, cost=sample_cost
+            name=name,
+            infer=infer,
+            kernel=kernel,
+            gradient=gradient,
+            attrs=attrs,
+            cost=sample_cost,
+            sized_by=sized_by,
         )
     )
 
@@ -393,6 +400,12 @@ _register(
 )
 _register("StatelessRandomUniformInt", _infer_between, _between_kernel)
 _register("StatelessRandomUniformFullInt", _infer_full, _full_kernel, dtype=uint64)
-_register("StatelessMultinomial", _infer_multinomial, _multinomial_kernel, output_dtype=int64)
+_register(
+    "StatelessMultinomial",
+    _infer_multinomial,
+    _multinomial_kernel,
+    sized_by=(1,),
+    output_dtype=int64,
+)
 _register("StatelessRandomGammaV2", _infer_gamma, _parameter_kernel(drawn_gamma), _gamma_gradient)
 _register("StatelessRandomPoisson", _infer_poisson, _parameter_kernel(drawn_poisson), dtype=int32)

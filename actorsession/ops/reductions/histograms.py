@@ -136,6 +136,7 @@ register(
         infer=_infer_bincount,
         kernel=_bincount_kernel,
         attrs={"binary_output": False},
+        sized_by=(1,),
     )
 )
 
@@ -237,6 +238,7 @@ register(
         infer=_infer_histogram,
         kernel=_histogram_kernel,
         attrs={"dtype": int32},
+        sized_by=(2,),
     )
 )
 

@@ -257,6 +257,7 @@ def _register_sorted(
             infer=_infer_sorted(kinds),
             kernel=sorted_kernel(fold, empty, mean),
             gradient=gradient,
+            sized_by=(1,),  # the last number of a segment says how many there are
         )
     )
 
@@ -270,6 +271,7 @@ def _register_unsorted(
             infer=_infer_unsorted(kinds),
             kernel=unsorted_kernel(fold, empty),
             gradient=gradient,
+            sized_by=(2,),
         )
     )
 

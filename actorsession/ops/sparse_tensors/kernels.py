@@ -166,6 +166,7 @@ register(
         kernel=_to_dense_kernel,
         gradient=_to_dense_gradient,
         attrs={"validate_indices": True},
+        sized_by=(1,),
     )
 )
 
@@ -277,5 +278,6 @@ register(
         kernel=_product_kernel,
         gradient=_product_gradient,
         attrs={"adjoint_a": False, "adjoint_b": False},
+        sized_by=(2,),
     )
 )

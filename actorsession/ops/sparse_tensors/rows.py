@@ -152,6 +152,7 @@ register(
         infer=_infer_fill,
         kernel=lambda ctx: _filled,
         gradient=_fill_gradient,
+        sized_by=(2,),
     )
 )
 register(

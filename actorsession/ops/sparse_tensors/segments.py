@@ -240,7 +240,15 @@ for _kind in _DIVISORS:
                 kernel=_kernel(_kind),
                 gradient=_gradient(_kind),
                 attrs={"sparse_gradient": False},
+                sized_by=(2, 3),
             )
         )
     # TensorFlow has no gradient of these.
-    register(OpDef(name=f"SparseSegment{_kind}Grad", infer=_infer_grad, kernel=_grad_kernel(_kind)))
+    register(
+        OpDef(
+            name=f"SparseSegment{_kind}Grad",
+            infer=_infer_grad,
+            kernel=_grad_kernel(_kind),
+            sized_by=(3,),
+        )
+    )

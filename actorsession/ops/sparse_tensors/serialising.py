@@ -210,6 +210,7 @@ register(
         infer=_infer_strings,
         kernel=_many_kernel,
         attrs={"out_type": string},
+        sized_by=(2,),
     )
 )
 register(
@@ -218,5 +219,6 @@ register(
         infer=_infer_sparse,
         kernel=_joined_kernel,
         attrs={"dtype": REQUIRED},
+        sized_by=(0,),
     )
 )

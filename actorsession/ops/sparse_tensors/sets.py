@@ -313,6 +313,7 @@ register(
         kernel=_size_kernel,
         gradient=NOT_DIFFERENTIABLE,
         attrs={"validate_indices": True},
+        sized_by=(2,),
     )
 )
 for _name in ("DenseToDense", "DenseToSparse", "SparseToSparse"):

@@ -292,6 +292,6 @@ for _name, _gradient in (("SparseReduceSum", _reduce_gradient), ("SparseReduceMa
     register(
         OpDef(
             name=_name, infer=_infer_reduced, kernel=_reduce_kernel, gradient=_gradient,
-            attrs={"keep_dims": False},
+            attrs={"keep_dims": False}, sized_by=(2,),
         )
     )  # fmt: skip

@@ -39,7 +39,7 @@ from actorsession.ops.shape_operands import (
     require_index,
     shape_of_rank,
 )
-from actorsession.ops.text.kernels import boxed_all, require_string, string_array, text_of
+from actorsession.ops.text.kernels import boxed_all, joined, require_string, string_array, text_of
 
 __all__ = ["reduce_join", "string_format", "string_join", "unsorted_segment_join"]
 
@@ -80,7 +80,7 @@ def _infer_join(ctx: InferContext) -> list[TensorSpec]:
 def _join_kernel(ctx: KernelContext) -> Kernel:
     separator = ctx.attrs["separator"].encode()
 
-    def joined(*values: Any) -> Any:
+    def join(*values: Any) -> Any:
         arrays = boxed_all(values)
         shapes = {array.shape for array in arrays if array.shape}
         if len(shapes) > 1:
@@ -88,9 +88,9 @@ def _join_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(f"StringJoin takes scalars and one shape; got {found}")
         wide = np.broadcast_arrays(*arrays)
         rows = zip(*[array.flat for array in wide], strict=True)
-        return string_array([separator.join(row) for row in rows], wide[0].shape)
+        return string_array(joined(separator, rows, "StringJoin"), wide[0].shape)
 
-    return joined
+    return join
 
 
 register(
@@ -174,7 +174,7 @@ def _normal_axes(axes: Ints, rank: int) -> list[int]:
 def _reduce_join_kernel(ctx: KernelContext) -> Kernel:
     separator, keep = ctx.attrs["separator"].encode(), ctx.attrs["keep_dims"]
 
-    def joined(value: Any, axes: Any) -> Any:
+    def join(value: Any, axes: Any) -> Any:
         array = boxed(value)
         gone = _normal_axes(ints(axes), array.ndim)
         kept = [i for i in range(array.ndim) if i not in gone]
@@ -183,9 +183,9 @@ def _reduce_join_kernel(ctx: KernelContext) -> Kernel:
             int(np.prod(dims)), -1 if array.size else 0
         )
         shape = [1 if i in gone else d for i, d in enumerate(array.shape)] if keep else dims
-        return string_array([separator.join(row) for row in rows], tuple(shape))
+        return string_array(joined(separator, rows, "ReduceJoin"), tuple(shape))
 
-    return joined
+    return join
 
 
 register(
@@ -245,7 +245,7 @@ def _infer_segment_join(ctx: InferContext) -> list[TensorSpec]:
 def _segment_join_kernel(ctx: KernelContext) -> Kernel:
     separator = ctx.attrs["separator"].encode()
 
-    def joined(value: Any, ids: Any, count: Any) -> Any:
+    def join(value: Any, ids: Any, count: Any) -> Any:
         array, where, total = boxed(value), np.asarray(ids), int(count)
         if array.shape[: where.ndim] != where.shape:
             raise InvalidArgumentError(
@@ -263,9 +263,9 @@ def _segment_join_kernel(ctx: KernelContext) -> Kernel:
         for segment, row in zip(where.flat, rows, strict=True):
             for column, text in enumerate(row):
                 found[int(segment) * width + column].append(text)
-        return string_array([separator.join(texts) for texts in found], (total, *rest))
+        return string_array(joined(separator, found, "UnsortedSegmentJoin"), (total, *rest))
 
-    return joined
+    return join
 
 
 register(
@@ -275,6 +275,7 @@ register(
         kernel=_segment_join_kernel,
         gradient=NOT_DIFFERENTIABLE,
         attrs={"separator": ""},
+        sized_by=(2,),
     )
 )
 

@@ -7,11 +7,12 @@ UTF-8 where an op asks for characters. Called by the other ``string_`` files; im
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
 from actorsession.graph.dtypes import DType, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
@@ -25,12 +26,17 @@ from actorsession.graph.registry import (
 )
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make_one
+from actorsession.ops.memory import memory_limit
 from actorsession.ops.shape_operands import boxed
 
 __all__ = [
-    "boxed_all", "each", "each_number", "number_reader", "one_string", "register_each",
+    "LONGEST", "boxed_all", "each", "each_number", "joined", "number_reader", "one_string", "register_each",
     "require_string", "string_array", "string_unary", "text_of",
 ]  # fmt: skip
+
+
+LONGEST = 2**31 - 1
+"""The most bytes of one string: what Protocol Buffers, and so TensorFlow's graphs and examples, can hold."""
 
 
 def text_of(value: Any) -> str:
@@ -69,6 +75,26 @@ def each_number(function: Callable[[bytes], Any], value: Any, dtype: np.dtype[An
     array = boxed(value)
     out = np.fromiter((function(v) for v in array.flat), dtype, array.size).reshape(array.shape)
     return out[()]
+
+
+def joined(separator: bytes, rows: Iterable[Sequence[bytes]], op: str) -> list[bytes]:
+    """The strings of each row as one, with a separator between them; looks at lengths first.
+
+    Raises:
+        InvalidArgumentError: if one would be longer than a string may be.
+        ResourceExhaustedError: if all of them would be more than there is memory for.
+    """
+    parts = list(rows)
+    lengths = [sum(map(len, row)) + len(separator) * max(len(row) - 1, 0) for row in parts]
+    if max(lengths, default=0) > LONGEST:
+        raise InvalidArgumentError(
+            f"{op}: a string has {LONGEST} bytes at most, the result would have {max(lengths)}"
+        )
+    if sum(lengths) > memory_limit():
+        raise ResourceExhaustedError(
+            f"{op}: the strings would take {sum(lengths)} bytes; this process can have {memory_limit()}"
+        )
+    return [separator.join(row) for row in parts]
 
 
 def one_string(value: Any) -> bytes:
@@ -140,6 +166,7 @@ def register_each(
     dtype: DType = string,
     attrs: Mapping[str, Any] | None = None,
     check: Callable[[InferContext], None] | None = None,
+    sized_by: Container[int] = (),
 ) -> None:
     """Registers an op of one string tensor whose result has its shape.
 
@@ -149,6 +176,7 @@ def register_each(
         dtype: of the result.
         attrs: attributes with defaults.
         check: looks at attributes while the node is built.
+        sized_by: see ``OpDef``.
     """
 
     def infer(ctx: InferContext) -> list[TensorSpec]:
@@ -165,6 +193,7 @@ def register_each(
 
     register(
         OpDef(
-            name=name, infer=infer, kernel=kernel, gradient=NOT_DIFFERENTIABLE, attrs=attrs or {}
+            name=name, infer=infer, kernel=kernel, gradient=NOT_DIFFERENTIABLE, attrs=attrs or {},
+            sized_by=sized_by,
         )
     )  # fmt: skip

@@ -6,7 +6,7 @@ older ones are in ``hash_buckets``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,18 @@ def as_string(
     return make_of("AsString", {"input": input}, attrs, name)
 
 
+# Characters of one number: the C standard promises so many, and more would only fill memory.
+_WIDEST = 4095
+
+
+def _check_width(attrs: Mapping[str, Any]) -> None:
+    for name in ("width", "precision"):
+        if attrs[name] > _WIDEST:
+            raise InvalidArgumentError(
+                f"AsString: {name} is {_WIDEST} at most, as for printf in C, got {attrs[name]}"
+            )
+
+
 def _infer_as_string(ctx: InferContext) -> list[TensorSpec]:
     dtype, attrs = ctx.inputs[0].dtype, ctx.attrs
     if dtype.kind == "r":
@@ -86,6 +98,7 @@ def _infer_as_string(ctx: InferContext) -> list[TensorSpec]:
             "AsString: scientific, shortest and precision are for floating-point numbers, got "
             f"{dtype.name}"
         )
+    _check_width(attrs)
     if attrs["fill"] not in ("", " ", "+", "-", "0"):
         raise ValueError(
             f"AsString: fill is empty, ' ', '+', '-' or '0', got {attrs['fill']!r:.100}"
@@ -94,6 +107,7 @@ def _infer_as_string(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _as_string_kernel(ctx: KernelContext) -> Kernel:
+    _check_width(ctx.attrs)
     one = _writer(ctx.inputs[0].dtype, ctx)
 
     def written(value: Any) -> Any:

@@ -1,12 +1,11 @@
 """Regular expressions on strings: ``regex_replace`` and ``regex_full_match``.
 
-Patterns are RE2's, run by Python's ``re``; ``regex_patterns`` translates them, and refuses what could run for
-ever. A pattern that is a plain string becomes an attribute of the node, as in TensorFlow.
+Patterns are RE2's: ``regex_patterns`` reads them and ``regex_programs`` runs them, in time linear in the
+text. A pattern that is a plain string becomes an attribute of the node, as in TensorFlow.
 """
 
 from __future__ import annotations
 
-import functools
 import re
 from typing import Any
 
@@ -17,6 +16,7 @@ from actorsession.graph.dtypes import bool_, string
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import (
+    ANY_INPUT,
     NOT_DIFFERENTIABLE,
     REQUIRED,
     InferContext,
@@ -29,12 +29,13 @@ from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.text.kernels import (
     each,
     each_number,
+    joined,
     one_string,
     require_string,
     string_unary,
     text_of,
 )
-from actorsession.ops.text.regex_patterns import compiled
+from actorsession.ops.text.regex_programs import Expression, compiled
 
 __all__ = ["regex_full_match", "regex_replace"]
 
@@ -52,8 +53,7 @@ def regex_replace(
         name: wanted name.
 
     Returns:
-        The strings. InvalidArgumentError at run time for a pattern that is none, or that could take time
-        exponential in the text: one with a repetition inside a repeated group.
+        The strings. InvalidArgumentError at run time for a pattern that is none.
     """
     attrs = {"replace_global": bool(replace_global)}
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
@@ -82,45 +82,40 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
 
 # -- one string ------------------------------------------------------------------------------------
 
-_pattern = functools.lru_cache(maxsize=64)(compiled)
-
 
 def _replaced(
-    pattern: re.Pattern[str], rewrite: list[str | int], once: bool, value: bytes
+    expression: Expression, rewrite: list[bytes | int], once: bool, value: bytes
 ) -> bytes:
-    text = value.decode("utf-8", "surrogateescape")
-    out: list[str] = []
+    out: list[bytes] = []
     end = 0
-    for found in pattern.finditer(text):
-        if found.end() == found.start() == end and out:
-            continue  # nothing right after a match is no match in RE2
-        out.append(text[end : found.start()])
-        out.extend((found[p] or "") if isinstance(p, int) else p for p in rewrite)
-        end = found.end()
+    for found in expression.search(value):
+        out.append(value[end : found[0]])
+        # A group without text begins and ends at -1, between which there is nothing.
+        out.extend(
+            [value[found[2 * p] : found[2 * p + 1]] if isinstance(p, int) else p for p in rewrite]
+        )
+        end = found[1]
         if once:
             break
-    return "".join([*out, text[end:]]).encode("utf-8", "surrogateescape")
+    return joined(b"", [[*out, value[end:]]], "RegexReplace")[0] if out else value
 
 
-def _parts(rewrite: bytes, pattern: re.Pattern[str]) -> list[str | int]:
+def _parts(rewrite: bytes, groups: int) -> list[bytes | int]:
     """A rewrite taken apart: text, and numbers of groups."""
-    parts: list[str | int] = []
-    for piece in re.findall(r"\\.?|[^\\]+", rewrite.decode("utf-8", "surrogateescape"), re.DOTALL):
-        if not piece.startswith("\\"):
+    parts: list[bytes | int] = []
+    for piece in re.findall(rb"\\.?|[^\\]+", rewrite, re.DOTALL):
+        if not piece.startswith(b"\\"):
             parts.append(piece)
-        elif piece == "\\\\":
-            parts.append("\\")
-        elif piece[1:].isdecimal() and int(piece[1:]) <= pattern.groups:
+        elif piece == b"\\\\":
+            parts.append(b"\\")
+        elif piece[1:].isdigit() and int(piece[1:]) <= groups:
             parts.append(int(piece[1:]))
         else:
             raise InvalidArgumentError(
-                f"Invalid rewrite: {rewrite!r:.200}: {piece} is no group; the pattern has {pattern.groups}"
+                f"Invalid rewrite: {rewrite!r:.200}: {piece.decode(errors='replace')} is no group; the "
+                f"pattern has {groups}"
             )
     return parts
-
-
-def _matches(pattern: re.Pattern[str], value: bytes) -> bool:
-    return pattern.fullmatch(value.decode("utf-8", "surrogateescape")) is not None
 
 
 # -- op types --------------------------------------------------------------------------------------
@@ -138,14 +133,13 @@ def _infer_match(ctx: InferContext) -> list[TensorSpec]:
 
 
 def _replace_all(value: Any, pattern: bytes, rewrite: bytes, once: bool) -> Any:
-    expression = _pattern(pattern)
-    parts = _parts(rewrite, expression)
+    expression = compiled(pattern)
+    parts = _parts(rewrite, expression.groups)
     return each(lambda v: _replaced(expression, parts, once, v), value)
 
 
 def _match_all(value: Any, pattern: bytes) -> Any:
-    expression = _pattern(pattern)
-    return each_number(lambda v: _matches(expression, v), value, np.dtype(np.bool_))
+    return each_number(compiled(pattern).matches, value, np.dtype(np.bool_))
 
 
 def _replace_kernel(ctx: KernelContext) -> Kernel:
@@ -174,6 +168,7 @@ for _name, _infer, _kernel, _attrs in (
 ):  # fmt: skip
     register(
         OpDef(
-            name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE, attrs=_attrs
+            name=_name, infer=_infer, kernel=_kernel, gradient=NOT_DIFFERENTIABLE, attrs=_attrs,
+            sized_by=ANY_INPUT,
         )
     )  # fmt: skip

@@ -1,254 +1,520 @@
-"""Patterns of RE2 as patterns of Python's ``re``, without those that could run for ever.
+"""Patterns of RE2, read: a syntax tree of byte sets, sequences, alternatives and repetitions.
 
-Owns ``translated``, which goes through a pattern once. RE2, which TensorFlow uses, takes linear time;
-Python's engine goes back and tries again, which for some patterns takes time exponential in the text, and
-cannot be stopped. So a repeated group must hold no repetition of its own, and alternatives in it must begin
-with different characters. That is stricter than RE2. Repetitions side by side can still be slow, but never
-more than a power of the text's length.
-
-Invariant: what is translated means the same in both, on text in which a byte that is no UTF-8 stands as a
-lone surrogate.
+Owns ``parse``. The syntax, its limits and the words of its errors are those of RE2 as TensorFlow calls it:
+UTF-8, Perl's classes and groups, no look-around and no back-references, which no linear-time engine can have.
+Of ``\\p{...}`` the general categories are known and ``Any``; scripts are refused, for Python has no table of
+them. Called by ``regex_programs``, which compiles the tree.
 """
 
 from __future__ import annotations
 
+import functools
 import re
-from dataclasses import dataclass, field
+import sys
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from actorsession.errors import InvalidArgumentError
+__all__ = [
+    "BEGIN_LINE", "BEGIN_TEXT", "END_LINE", "END_TEXT", "NOT_WORD", "WORD", "Alternatives", "Bytes",
+    "Characters", "Group", "Look", "Node", "PatternError", "Repeat", "Sequence", "parse",
+]  # fmt: skip
 
-__all__ = ["compiled", "translated"]
+_Ranges: TypeAlias = "list[tuple[int, int]]"
 
-_BROKEN = "\\udc80-\\udcff"
+# What stands at a place between two bytes, as bits of one number.
+BEGIN_TEXT, END_TEXT, BEGIN_LINE, END_LINE, WORD, NOT_WORD = 1, 2, 4, 8, 16, 32
+_ASSERTIONS = {"A": BEGIN_TEXT, "z": END_TEXT, "b": WORD, "B": NOT_WORD}
+
+_LAST = sys.maxunicode
+# RE2's limits: repetitions that are counted, nested ones multiplied, and groups in groups.
+_MOST_REPEATED = 1000
+_DEEPEST = 1000
+# Bytes of a pattern; one that is much longer is refused for its program anyway.
+_LONGEST = 100_000
+_ALL = (1 << 256) - 1
+
+_PERL = {
+    "d": [(48, 57)], "s": [(9, 10), (12, 13), (32, 32)], "w": [(48, 57), (65, 90), (95, 95), (97, 122)],
+}  # fmt: skip
 _POSIX = {
-    "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": "\\x00-\\x7f", "blank": "\\t ",
-    "cntrl": "\\x00-\\x1f\\x7f", "digit": "0-9", "graph": "!-~", "lower": "a-z", "print": " -~",
-    "punct": "!-/:-@\\[-`{-~", "space": "\\t\\n\\v\\f\\r ", "upper": "A-Z", "word": "0-9A-Za-z_",
-    "xdigit": "0-9A-Fa-f",
+    "alnum": [(48, 57), (65, 90), (97, 122)], "alpha": [(65, 90), (97, 122)], "ascii": [(0, 127)],
+    "blank": [(9, 9), (32, 32)], "cntrl": [(0, 31), (127, 127)], "digit": [(48, 57)],
+    "graph": [(33, 126)], "lower": [(97, 122)], "print": [(32, 126)],
+    "punct": [(33, 47), (58, 64), (91, 96), (123, 126)], "space": [(9, 13), (32, 32)],
+    "upper": [(65, 90)], "word": _PERL["w"], "xdigit": [(48, 57), (65, 70), (97, 102)],
 }  # fmt: skip
-_SPACES = "\\t\\n\\f\\r "
-# What stands for a letter after a backslash, to be put in brackets.
-_LETTERS = {
-    "d": "0-9", "D": f"^0-9{_BROKEN}", "s": _SPACES, "S": f"^{_SPACES}{_BROKEN}",
-    "w": "0-9A-Za-z_", "W": f"^0-9A-Za-z_{_BROKEN}",
-}  # fmt: skip
-_GROUP = re.compile(r"\(\?(?:P?<([A-Za-z_]\w*)>|(i?):)")
-_FLAGS = re.compile(r"\(\?([is]+)\)")
-_COUNTED = re.compile(r"\{(\d+)(,?)(\d*)\}")
-# The most repetitions that RE2 counts.
-_MOST = 1000
+_SINGLE = {"n": 10, "r": 13, "t": 9, "a": 7, "f": 12, "v": 11}
+_COUNTED = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
+_NAMED_CLASS = re.compile(r"\[:(\^?)(.*?):\]", re.DOTALL)
+_NAMED_GROUP = re.compile(r"\(\?P<(\w+)>")
+_HEX = re.compile(r"[0-9A-Fa-f]*")
 
 
-@dataclass(slots=True)
-class _Group:
-    """What is known of a group that is still open, or of the pattern as a whole.
+class PatternError(ValueError):
+    """What is wrong with a pattern, in RE2's words."""
 
-    Attributes:
-        repeats: whether something in it is repeated.
-        heads: with what each alternative begins; ``None`` where that is not one plain character.
-        begun: whether the current alternative has begun.
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """One byte of a set: bit ``b`` of ``mask`` stands for byte ``b``."""
+
+    mask: int
+
+
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """One character in UTF-8, of ranges in order that neither touch nor overlap."""
+
+    ranges: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """An empty string where an assertion holds."""
+
+    assertion: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """Parts one after the other."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternatives:
+    """One of several, the first that leads to a match."""
+
+    choices: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A part whose text is captured under a number."""
+
+    number: int
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A part ``least`` to ``most`` times (no limit: -1), as often as possible or as rarely."""
+
+    body: Node
+    least: int
+    most: int
+    greedy: bool
+
+
+Node: TypeAlias = "Bytes | Characters | Look | Sequence | Alternatives | Group | Repeat"
+
+
+def parse(pattern: bytes) -> tuple[Node, int]:
+    """Reads a pattern.
+
+    Returns:
+        Its tree, and how many groups it captures.
+
+    Raises:
+        PatternError: for what RE2 refuses, and for scripts of Unicode.
     """
-
-    repeats: bool = False
-    heads: list[str | None] = field(default_factory=list)
-    begun: bool = False
-
-    def atom(self, head: str | None) -> None:
-        """Notes a part of the current alternative."""
-        if not self.begun:
-            self.heads.append(head and head.casefold())
-            self.begun = True
-
-    def alternative(self) -> None:
-        """Ends the current alternative."""
-        self.atom(None)
-        self.begun = False
-
-    @property
-    def risky(self) -> bool:
-        """Whether repeating it could try one text in several ways."""
-        several = len(self.heads) > 1 and (
-            None in self.heads or len(set(self.heads)) < len(self.heads)
-        )
-        return self.repeats or several or not self.heads
+    if len(pattern) > _LONGEST:
+        raise PatternError("pattern too large - compile failed")
+    try:
+        text = pattern.decode()
+    except UnicodeDecodeError:
+        raise PatternError("invalid UTF-8") from None
+    return _Parser(text).run()
 
 
-class _Translation:
+@dataclass(frozen=True, slots=True)
+class _Flags:
+    """Flags of a part of a pattern: ``i``, ``m``, ``s`` and ``U``."""
+
+    fold: bool = False
+    lines: bool = False
+    dot_all: bool = False
+    swap_greed: bool = False
+
+
+class _Open:
+    """A group that is still open: what it has, and the flags that hold again after it."""
+
+    __slots__ = ("choices", "flags", "number", "parts")
+
+    def __init__(self, number: int | None, flags: _Flags) -> None:
+        self.number = number
+        self.flags = flags
+        self.choices: list[Node] = []
+        self.parts: list[Node] = []
+
+    def close(self) -> Node:
+        self.end_choice()
+        inside = self.choices[0] if len(self.choices) == 1 else Alternatives(tuple(self.choices))
+        return inside if self.number is None else Group(self.number, inside)
+
+    def end_choice(self) -> None:
+        self.choices.append(
+            self.parts[0] if len(self.parts) == 1 else Sequence(tuple(self.parts))
+        )  # fmt: skip
+        self.parts = []
+
+
+class _Parser:
     """One pass over a pattern."""
 
-    def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
+    def __init__(self, text: str) -> None:
+        self.text = text
         self.at = 0
-        self.out: list[str] = []
-        self.open = [_Group()]
-        # The group that the last part was, if it was one.
-        self.closed: _Group | None = None
-        self.repeatable = False
-        self.dot_all = False
+        self.flags = _Flags()
+        self.open = [_Open(None, self.flags)]
+        self.groups = 0
+        self.repeated = -1  # where the repetition began that ends here
 
-    def run(self) -> str:
-        flags = _FLAGS.match(self.pattern)
-        if flags is not None:
-            self.out.append(flags[0])
-            self.dot_all = "s" in flags[1]
-            self.at = flags.end()
-        while self.at < len(self.pattern):
-            self._step(self.pattern[self.at])
+    def run(self) -> tuple[Node, int]:
+        while self.at < len(self.text):
+            self._step(self.text[self.at])
         if len(self.open) > 1:
-            raise self._refused("a group is not closed")
-        return "".join(self.out)
+            raise PatternError(f"missing ): {self.text}")
+        return self.open[0].close(), self.groups
 
-    def _refused(self, why: str) -> InvalidArgumentError:
-        return InvalidArgumentError(f"Invalid pattern: {self.pattern!r:.200}, error: {why}")
-
-    def _put(self, text: str, taken: int, head: str | None = None) -> None:
-        """Adds a part that may be repeated."""
-        self.out.append(text)
+    def _put(self, node: Node, taken: int) -> None:
+        self.open[-1].parts.append(node)
         self.at += taken
-        self.open[-1].atom(head)
-        self.closed, self.repeatable = None, True
 
     def _step(self, character: str) -> None:
+        if character in "*+?" or (
+            character == "{" and _COUNTED.match(self.text, self.at) is not None
+        ):
+            self._repeat()
+            return
+        self.repeated = -1
         if character == "(":
             self._group()
         elif character == ")":
             self._end()
         elif character == "|":
-            self.out.append("|")
+            self.open[-1].end_choice()
             self.at += 1
-            self.open[-1].alternative()
-            self.repeatable = False
-        elif character in "*+?" or _COUNTED.match(self.pattern, self.at):
-            self._repeat()
         elif character == "[":
             self._class()
         elif character == "\\":
             self._escape()
         elif character == ".":
-            self._put(f"[^{_BROKEN}]" if self.dot_all else f"[^\\n{_BROKEN}]", 1)
-        elif character in "^$":
-            self.out.append("\\Z" if character == "$" else "^")
-            self.at += 1
-            self.open[-1].atom(None)
-            self.repeatable = False
+            apart = [] if self.flags.dot_all else [(10, 10)]
+            self._put(_characters(_negated(apart)), 1)
+        elif character == "^":
+            self._put(Look(BEGIN_LINE if self.flags.lines else BEGIN_TEXT), 1)
+        elif character == "$":
+            self._put(Look(END_LINE if self.flags.lines else END_TEXT), 1)
         else:
-            self._put(re.escape(character), 1, character)
+            self._put(self._literal(ord(character)), 1)
+
+    def _literal(self, code: int) -> Node:
+        return _characters(self._folded([(code, code)]))
+
+    def _folded(self, ranges: _Ranges) -> _Ranges:
+        return _with_other_cases(ranges) if self.flags.fold else ranges
+
+    # -- groups ------------------------------------------------------------------------------------
 
     def _group(self) -> None:
-        start = "("
-        if self.pattern.startswith("(?", self.at):
-            found = _GROUP.match(self.pattern, self.at)
+        if len(self.open) > _DEEPEST:
+            raise PatternError("expression nests too deeply")
+        if self.text.startswith("(?", self.at):
+            self._perl_group()
+            return
+        self._begin_group(1)
+
+    def _begin_group(self, taken: int) -> None:
+        self.groups += 1
+        self.open.append(_Open(self.groups, self.flags))
+        self.at += taken
+
+    def _perl_group(self) -> None:
+        if self.text.startswith("(?P<", self.at):
+            found = _NAMED_GROUP.match(self.text, self.at)
             if found is None:
-                raise self._refused(
-                    "look-around, conditions and flags but i, or i and s at the start, are not known here"
-                )
-            start = f"(?P<{found[1]}>" if found[1] else found[0]
-            self.at = found.end()
-        else:
-            self.at += 1
-        self.out.append(start)
-        self.open.append(_Group())
-        self.repeatable = False
+                end = self.text.find(">", self.at) + 1 or len(self.text)
+                raise PatternError(f"invalid named capture group: {self.text[self.at : end]}")
+            self._begin_group(found.end() - self.at)
+            return
+        flags, end = self._flags_from(self.at + 2)
+        if self.text[end] == ":":
+            self.open.append(_Open(None, self.flags))
+        self.flags = flags
+        self.at = end + 1
+
+    def _flags_from(self, at: int) -> tuple[_Flags, int]:
+        """The flags that stand there, and where the ``:`` or ``)`` after them is."""
+        names = {"i": "fold", "m": "lines", "s": "dot_all", "U": "swap_greed"}
+        found = {name: getattr(self.flags, name) for name in names.values()}
+        on, any_since_minus = True, True
+        while at < len(self.text) and self.text[at] not in ":)":
+            character = self.text[at]
+            if character in names:
+                found[names[character]] = on
+                any_since_minus = True
+            elif character == "-" and on:
+                on = any_since_minus = False
+            else:
+                raise PatternError(f"invalid perl operator: {self.text[self.at : at + 1]}")
+            at += 1
+        if at >= len(self.text) or not any_since_minus:
+            raise PatternError(f"invalid perl operator: {self.text[self.at : at + 1]}")
+        return _Flags(**found), at
 
     def _end(self) -> None:
         if len(self.open) == 1:
-            raise self._refused("a ) without a (")
+            raise PatternError(f"unexpected ): {self.text}")
         group = self.open.pop()
-        if not group.begun:
-            group.atom(None)
-        self._put(")", 1)
-        self.closed = group
-        self.open[-1].repeats |= group.risky
+        self.flags = group.flags
+        self._put(group.close(), 1)
+
+    # -- repetitions -------------------------------------------------------------------------------
 
     def _repeat(self) -> None:
-        if not self.repeatable:
-            raise self._refused("nothing to repeat")
-        counted = _COUNTED.match(self.pattern, self.at)
-        text = counted[0] if counted else self.pattern[self.at]
-        if counted and max(int(n or 0) for n in (counted[1], counted[3])) > _MOST:
-            raise self._refused(f"a repetition of more than {_MOST}")
-        if self.closed is not None and self.closed.risky and text != "?":
-            raise self._refused(
-                "a repeated group must hold no repetition, and alternatives that begin with different "
-                "characters: others could take time exponential in the text"
-            )
-        self.at += len(text)
-        if self.pattern.startswith("?", self.at):
-            text += "?"
-            self.at += 1
-        self.out.append(text)
-        self.open[-1].repeats = True
-        self.repeatable, self.closed = False, None
+        counted = _COUNTED.match(self.text, self.at)
+        sign = counted[0] if counted else self.text[self.at]
+        end = self.at + len(sign)
+        lazy = self.text.startswith("?", end)
+        end += lazy
+        if self.repeated >= 0:
+            raise PatternError(f"bad repetition operator: {self.text[self.repeated : end]}")
+        if not self.open[-1].parts:
+            raise PatternError(f"no argument for repetition operator: {self.text[self.at : end]}")
+        if counted:
+            least = int(counted[1][:9])
+            most = least if not counted[2] else int(counted[3][:9]) if counted[3] else -1
+        else:
+            least, most = {"*": (0, -1), "+": (1, -1), "?": (0, 1)}[sign]
+        body = self.open[-1].parts.pop()
+        made = Repeat(body, least, most, lazy == self.flags.swap_greed)
+        wrong = max(least, most) > _MOST_REPEATED or 0 <= most < least
+        if wrong or (max(least, most) > 1 and _copies(made) > _MOST_REPEATED):
+            raise PatternError(f"invalid repetition size: {sign}")
+        self.repeated = self.at
+        self._put(made, end - self.at)
+
+    # -- classes and escapes -----------------------------------------------------------------------
 
     def _class(self) -> None:
-        """A class in brackets, with the classes of POSIX written out."""
-        at = self.at + 1
-        negated = self.pattern.startswith("^", at)
-        at += negated
-        parts = [f"[^{_BROKEN}" if negated else "["]
+        """A class in brackets."""
+        begin = self.at
+        self.at += 1
+        negative = self.text.startswith("^", self.at)
+        self.at += negative
+        ranges: _Ranges = []
         first = True
-        while first or not self.pattern.startswith("]", at):
-            if at >= len(self.pattern):
-                raise self._refused("missing ]")
-            named = re.compile(r"\[:(\w+):\]").match(self.pattern, at)
-            if named is not None:
-                if named[1] not in _POSIX:
-                    raise self._refused(f"no class {named[1]}")
-                parts.append(_POSIX[named[1]])
-                at = named.end()
-            elif self.pattern[at] == "\\":
-                parts.append(self._escaped(at, "afnrtvdswx", True))
-                at += 2
-            else:
-                parts.append(
-                    "\\" + self.pattern[at] if self.pattern[at] in "[]&~|^" else self.pattern[at]
-                )
-                at += 1
+        while first or not self.text.startswith("]", self.at):
+            if self.at >= len(self.text):
+                raise PatternError(f"missing ]: {self.text[begin:]}")
             first = False
-        self._put("".join(parts) + "]", at + 1 - self.at)
+            ranges += self._class_item(begin)
+        made = _joined(ranges)
+        self._put(_characters(_negated(made) if negative else made), 1)
+
+    def _class_item(self, begin: int) -> _Ranges:
+        """What the next item of a class stands for."""
+        named = _NAMED_CLASS.match(self.text, self.at)
+        if named is not None:
+            if named[2] not in _POSIX:
+                raise PatternError(f"invalid character class range: {named[0]}")
+            self.at = named.end()
+            return self._signed(_POSIX[named[2]], negative=bool(named[1]))
+        known = self._letter_class()
+        if known is not None:
+            return known
+        first = self.at
+        low = high = self._class_character(begin)
+        following = self.text[self.at : self.at + 2]
+        if len(following) == 2 and following[0] == "-" and following[1] != "]":
+            self.at += 1
+            high = self._class_character(begin)
+            if high < low:
+                raise PatternError(
+                    f"invalid character class range: {self.text[first : self.at]}"
+                )  # fmt: skip
+        return self._folded([(low, high)])
+
+    def _class_character(self, begin: int) -> int:
+        if self.at >= len(self.text):
+            raise PatternError(f"missing ]: {self.text[begin:]}")
+        if self.text[self.at] == "\\":
+            return self._escaped()
+        self.at += 1
+        return ord(self.text[self.at - 1])
+
+    def _signed(self, ranges: _Ranges, *, negative: bool) -> _Ranges:
+        """A known class with all cases, or what it leaves."""
+        found = _joined(self._folded(ranges))
+        return _negated(found) if negative else found
+
+    def _letter_class(self) -> _Ranges | None:
+        """The class of a letter after a backslash, such as ``\\d`` or ``\\pL``, if that is here."""
+        letter = self.text[self.at + 1 : self.at + 2]
+        if self.text[self.at] != "\\" or not letter:
+            return None
+        if letter.lower() in _PERL:
+            self.at += 2
+            return self._signed(_PERL[letter.lower()], negative=letter.isupper())
+        if letter not in "pP" or self.at + 2 >= len(self.text):
+            return None
+        found = re.compile(r"\{(\^?)(.*?)\}|()([^{])", re.DOTALL).match(self.text, self.at + 2)
+        if found is None:
+            raise PatternError(f"invalid character class range: {self.text[self.at :]}")
+        whole, name = self.text[self.at : found.end()], found[2] or found[4] or ""
+        ranges = [(0, _LAST)] if name == "Any" else _category(name)
+        if not ranges:
+            raise PatternError(f"invalid character class range: {whole}")
+        self.at = found.end()
+        return self._signed(ranges, negative=(letter == "P") != bool(found[1]))
 
     def _escape(self) -> None:
-        text = self._escaped(self.at, "afnrtvdDsSwWxABbz", False)
-        following = self.pattern[self.at + 1]
-        if following in "ABbz":
-            self.out.append("\\Z" if following == "z" else text)
-            self.at += 2
-            self.open[-1].atom(None)
-            self.repeatable = False
-            return
-        self._put(text, 2, None if following.isalnum() else following)
+        """A backslash outside of brackets."""
+        letter = self.text[self.at + 1 : self.at + 2]
+        if letter and letter in _ASSERTIONS:
+            self._put(Look(_ASSERTIONS[letter]), 2)
+        elif letter == "C":
+            self._put(Bytes(_ALL), 2)
+        elif letter == "Q":
+            end = self.text.find("\\E", self.at + 2)
+            last = len(self.text) if end < 0 else end
+            for character in self.text[self.at + 2 : last]:
+                self._put(self._literal(ord(character)), 0)
+            self.at = last if end < 0 else last + 2
+        else:
+            ranges = self._letter_class()
+            if ranges is None:
+                code = self._escaped()
+                ranges = self._folded([(code, code)])
+            self._put(_characters(ranges), 0)
 
-    def _escaped(self, at: int, letters: str, inside: bool) -> str:
-        following = self.pattern[at + 1 : at + 2]
-        if not following:
-            raise self._refused("a trailing \\")
-        if following.isalnum() and following not in letters:
-            raise self._refused(f"the escape \\{following} is not known here")
-        known = _LETTERS.get(following, "\\" + following)
-        return known if inside or following not in _LETTERS else f"[{known}]"
+    def _escaped(self) -> int:
+        """The character that an escape stands for, which is passed over."""
+        begin, text = self.at, self.text
+        letter = text[begin + 1 : begin + 2]
+        if not letter:
+            raise PatternError("trailing \\")
+        end = begin + 2
+        code = -1
+        if letter in _SINGLE:
+            code = _SINGLE[letter]
+        elif letter == "0" or (letter in "1234567" and text[end : end + 1] in tuple("01234567")):
+            while end < begin + 4 and text[end : end + 1] in tuple("01234567"):
+                end += 1
+            code = int(text[begin + 1 : end], 8)
+        elif letter == "x":
+            code, end = self._hexadecimal(end)
+        elif letter.isascii() and not letter.isalnum():
+            code = ord(letter)
+        if code < 0:
+            raise PatternError(f"invalid escape sequence: {text[begin:end]}")
+        self.at = end
+        return code
+
+    def _hexadecimal(self, at: int) -> tuple[int, int]:
+        """The number after ``\\x``, or -1; and where it ends."""
+        braces = self.text.startswith("{", at)
+        found = _HEX.match(self.text, at + braces)
+        assert found is not None
+        digits = found[0] if braces else found[0][:2]
+        if not braces:
+            end = min(at + 2, len(self.text))
+            return (int(digits, 16) if len(digits) == 2 else -1), end
+        for count in range(1, len(digits) + 1):
+            if int(digits[:count], 16) > _LAST:
+                return -1, at + 1 + count
+        end = min(found.end() + 1, len(self.text))
+        closed = self.text.startswith("}", found.end())
+        return (int(digits, 16) if digits and closed else -1), end
 
 
-def translated(pattern: bytes) -> str:
-    """A pattern of RE2 as one of Python's.
+def _copies(node: Node) -> int:
+    """How often the most repeated part of a tree stands in it when counts are written out."""
+    if isinstance(node, Repeat):
+        times = node.most if node.most >= 0 else node.least
+        return max(times, 1) * _copies(node.body)
+    if isinstance(node, Group):
+        return _copies(node.body)
+    inner: Iterable[Node] = ()
+    if isinstance(node, Sequence):
+        inner = node.parts
+    elif isinstance(node, Alternatives):
+        inner = node.choices
+    return max(map(_copies, inner), default=1)
 
-    Raises:
-        InvalidArgumentError: for what is no pattern, or none that is safe here.
-    """
-    try:
-        text = pattern.decode()
-    except UnicodeDecodeError:
-        raise InvalidArgumentError(f"Invalid pattern: {pattern!r:.200} is no UTF-8") from None
-    return _Translation(text).run()
+
+# -- sets of characters ----------------------------------------------------------------------------
 
 
-def compiled(pattern: bytes) -> re.Pattern[str]:
-    """The pattern ready for text that was decoded with ``surrogateescape``.
+def _characters(ranges: _Ranges) -> Node:
+    return Characters(tuple(_joined(ranges)))
 
-    Raises:
-        InvalidArgumentError: as ``translated``.
-    """
-    text = translated(pattern)
-    try:
-        return re.compile(text, re.ASCII)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise InvalidArgumentError(f"Invalid pattern: {pattern!r:.200}, error: {error}") from None
+
+def _joined(ranges: _Ranges) -> _Ranges:
+    """_Ranges in order, those that touch or overlap made one."""
+    found: _Ranges = []
+    for low, high in sorted(ranges):
+        if found and low <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(found[-1][1], high))
+        else:
+            found.append((low, high))
+    return found
+
+
+def _negated(ranges: _Ranges) -> _Ranges:
+    """All characters that are not in ranges, which are in order."""
+    edges = [-1, *[edge for low, high in ranges for edge in (low - 1, high)], _LAST]
+    return [(a + 1, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
+
+
+def _with_other_cases(ranges: _Ranges) -> _Ranges:
+    """_Ranges, and the other cases of what is in them."""
+    more = [
+        (other, other)
+        for code, others in _cases().items()
+        if any(low <= code <= high for low, high in ranges)
+        for other in others
+    ]
+    return _joined([*ranges, *more])
+
+
+@functools.cache
+def _cases() -> dict[int, tuple[int, ...]]:
+    """For each character that has other cases all of them, as Unicode folds single characters."""
+    same: dict[int, set[int]] = {}
+    for code in range(0x1F000):  # no scripts with cases lie beyond
+        character = chr(code)
+        # The dotted and the dotless i fold to no other in any language but Turkish.
+        if code in (0x130, 0x131):
+            continue
+        for other in (character.lower(), character.upper(), character.casefold()):
+            if len(other) == 1 and other != character:
+                both = same.get(code, {code}) | same.get(ord(other), {ord(other)})
+                same.update(dict.fromkeys(both, both))
+    return {code: tuple(sorted(codes)) for code, codes in same.items()}
+
+
+@functools.cache
+def _categories() -> dict[str, _Ranges]:
+    """The ranges of each general category of Unicode."""
+    found: dict[str, _Ranges] = {}
+    begin, name = 0, unicodedata.category("\0")
+    for code in range(1, _LAST + 2):
+        now = unicodedata.category(chr(code)) if code <= _LAST else ""
+        if now != name:
+            found.setdefault(name, []).append((begin, code - 1))
+            begin, name = code, now
+    found.pop("Cn", None)  # RE2 has no name for what is not assigned
+    return found
+
+
+def _category(name: str) -> _Ranges:
+    """The ranges of a category, or of all that begin with one letter; none for an unknown name."""
+    found = _categories()
+    names = [name] if len(name) == 2 else [n for n in found if len(name) == 1 and n[0] == name]
+    return _joined([r for n in names for r in found.get(n, [])])

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import zlib
 from typing import Any
 
 import pytest
 
 import actorsession as acts
 from actorsession import ops
-from actorsession.errors import InvalidArgumentError
+from actorsession.errors import InvalidArgumentError, ResourceExhaustedError
 from actorsession.graph.graph import Graph
-from actorsession.graph.shape import TensorShape
 from actorsession.ops import strings
-from actorsession.ops.text.regex_patterns import compiled, translated
+from actorsession.ops.parsing import serialized
+from actorsession.ops.text import kernels
 from tests.ops.interpreter import evaluate, source
 
 
@@ -98,70 +99,52 @@ def test_what_cannot_be_is_refused_by_the_line_that_builds(
         build(source("string", [2]))
 
 
+@pytest.mark.parametrize("name", ["width", "precision"])
+def test_a_number_is_no_wider_than_c_promises(name: str) -> None:
+    with Graph().as_default():
+        widest: dict[str, Any] = {name: 4095}
+        assert len(evaluate([strings.as_string(0.5, **widest)])[0]) >= 4095
+        wider: dict[str, Any] = {name: 4096}
+        with pytest.raises(InvalidArgumentError, match=f"{name} is 4095 at most"):
+            strings.as_string(0.5, **wider)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: strings.join([x, x], "-"),
+        lambda x: strings.reduce_join(ops.stack([x, x, x])),
+        lambda x: strings.unsorted_segment_join(ops.stack([x, x, x]), [0, 0, 0], 1),
+        lambda x: strings.regex_replace(x, "", "xx"),
+        lambda x: ops.decode_compressed(
+            ops.constant(zlib.compress(bytes(1000))), compression_type="ZLIB"
+        ),
+    ],
+    ids=["join", "reduce", "segment", "replace", "inflate"],
+)
+def test_a_string_has_a_longest_length(build: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (kernels, serialized):
+        monkeypatch.setattr(module, "LONGEST", 20)
+    with Graph().as_default():
+        x = source("string", [])
+        made = build(x)
+        if made.op.inputs[0] is x or made.op.inputs[0].op.type == "Pack":
+            assert len(str(evaluate([made], {x: b"12345"})[0])) > 5
+        with pytest.raises(InvalidArgumentError, match="a string has 20 bytes at most"):
+            evaluate([made], {x: b"1234567890"})
+
+
+def test_strings_for_which_there_is_no_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "memory_limit", lambda: 100)
+    with Graph().as_default():
+        x = ops.fill([11], source("string", []))
+        made = strings.join([x, x])
+        with pytest.raises(ResourceExhaustedError, match=r"would take 110 bytes; .* have 100"):
+            evaluate([made], {x.op.inputs[1]: b"12345"})
+
+
 def test_one_axis_is_not_joined_twice() -> None:
     with Graph().as_default():
         joined = strings.reduce_join([["a", "b"]], [1, -1])
         with pytest.raises(InvalidArgumentError, match="name one twice"):
             evaluate([joined])
-
-
-# -- regular expressions ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("pattern", "match"),
-    [
-        ("(", "not closed"), ("a)", r"without a \("), ("*a", "nothing to repeat"),
-        ("a**", "nothing to repeat"), ("a{1001}", "more than 1000"), ("[a", r"missing \]"),
-        ("[[:word", "Invalid pattern"), ("[[:no:]]", "no class no"), (r"(a)\1", "is not known"),
-        (r"\pL", "is not known"), ("a(?=b)", "look-around"), ("(?<!a)b", "look-around"),
-        ("(?P<n>a)(?P=n)", "look-around"), ("(?m)^a", "look-around"), ("a\\", "trailing"),
-        ("(a+)+", "exponential"), ("(a|a)*b", "exponential"), ("(a|A)*b", "exponential"),
-        ("((a|ab)c)*", "exponential"), ("(a*)*", "exponential"), ("(.|a)*", "exponential"),
-        ("(a?){9}", "exponential"), (r"([a-z]|\d)+", "exponential"), ("[b-a]", "bad character range"),
-    ],
-)  # fmt: skip
-def test_patterns_that_are_none_or_could_run_for_ever_are_refused(pattern: str, match: str) -> None:
-    with pytest.raises(InvalidArgumentError, match=match):
-        compiled(pattern.encode())
-
-
-@pytest.mark.parametrize(
-    ("pattern", "text", "found"),
-    [
-        ("a{2,3}", "aaaa", "aaa"), ("a{,2}", "a{,2}", "a{,2}"), ("(?:ab)+", "xababy", "abab"),
-        ("(a|b)*c", "abac", "abac"), (r"\s+", "a\t\v", "\t"), (r"\d[^\d]", "12x", "2x"),
-        ("[]a]+", "x]a]", "]a]"), ("[^[:digit:]]", "1a", "a"), ("(?P<n>b)", "ab", "b"),
-        ("(?i)AB", "xab", "ab"), ("(?s)a.b", "a\nb", "a\nb"), (r"b\z", "bab", "b"),
-        (r"\bb", "ab b", "b"), (r"\x41", "BA", "A"), (r"a+?", "aaa", "a"), ("a||b", "b", ""),
-        (r"[\w-]+", "é a-b", "a-b"), ("(?:)*", "x", ""), (r"\.\*", "a.*", ".*"), (r"\W", "aé", "é"),
-        (r"\D\S", "1ab", "ab"), ("(a(?i:b))?c", "aBc", "aBc"),
-    ],
-)  # fmt: skip
-def test_patterns_mean_what_they_mean_to_re2(pattern: str, text: str, found: str) -> None:
-    matched = compiled(pattern.encode()).search(text)
-    assert matched is not None
-    assert matched[0] == found
-
-
-def test_a_pattern_is_text() -> None:
-    with pytest.raises(InvalidArgumentError, match="is no UTF-8"):
-        translated(b"\xff")
-
-
-@pytest.mark.parametrize("rewrite", [r"\1", r"\q", "\\"])
-def test_a_rewrite_names_groups_that_are_there(rewrite: str) -> None:
-    with Graph().as_default():
-        replaced = strings.regex_replace("aa", "a", rewrite)
-        with pytest.raises(InvalidArgumentError, match="is no group"):
-            evaluate([replaced])
-
-
-def test_a_pattern_that_is_a_tensor_is_read_in_each_step() -> None:
-    with Graph().as_default():
-        pattern = source("string", [])
-        replaced = strings.regex_replace(["ab"], pattern, "x")
-        assert replaced.op.type == "RegexReplace"
-        assert replaced.shape == TensorShape([1])
-        assert evaluate([replaced], {pattern: b"a"})[0].tolist() == [b"xb"]
-        assert evaluate([replaced], {pattern: b"b"})[0].tolist() == [b"ax"]

@@ -1,0 +1,101 @@
+"""Results that a value asks for and that the machine has no room for: refused before they are made.
+
+Linux hands out more memory than there is and kills who uses it, with everything else in the process. ``link``
+has the kernels checked whose results are as large as a value says (``OpDef.sized_by``).
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import ResourceExhaustedError
+from actorsession.graph.node import TensorSpec
+from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef
+
+__all__ = ["memory_limit", "within_memory"]
+
+# Elements below which nobody asks: they have room wherever Python has, and asking takes longer than most.
+_FEW = 1 << 22
+
+
+@functools.cache
+def memory_limit() -> int:
+    """The bytes of memory that this process can have at most: of the machine, or of its control group."""
+    try:
+        known = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    except (AttributeError, OSError, ValueError):  # not a system that says
+        return 1 << 62
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):
+        try:
+            said = Path("/sys/fs/cgroup", name).read_text(encoding="ascii").strip()
+        except OSError:
+            continue
+        known += [int(said)] if said.isdigit() else []
+    return min(known)
+
+
+def within_memory(context: KernelContext, definition: OpDef, kernel: Kernel) -> Kernel:
+    """A kernel that refuses to make more than there is memory for.
+
+    Args:
+        context: of its node.
+        definition: of its type.
+        kernel: the kernel.
+
+    Returns:
+        A kernel that raises ResourceExhaustedError instead; the one that was given where it always fits.
+    """
+    if not definition.sized_by:
+        return kernel
+    known = all(spec.shape.is_fully_defined() for spec in context.outputs)
+    if known and all(map(_has_room, context.outputs)):
+        return kernel
+    sizing = [k for k in range(len(context.inputs)) if k in definition.sized_by]
+
+    def checked(*values: Any) -> Any:
+        if known or _asks_for_much([values[k] for k in sizing]):
+            given = [np.asarray(v) if k in sizing else None for k, v in enumerate(values)]
+            inputs = tuple(context.inputs)
+            try:
+                outputs = definition.infer(
+                    InferContext(context.op, inputs, context.attrs, tuple(given))
+                )
+            except (TypeError, ValueError):
+                outputs = ()  # the kernel knows better what is wrong
+            for spec in outputs:
+                if not _has_room(spec):
+                    raise ResourceExhaustedError(
+                        f"{context.op}: a result of shape {spec.shape} and type {spec.dtype.name} takes "
+                        f"{_bytes(spec)} bytes; this process can have {memory_limit()}"
+                    )
+        return kernel(*values)
+
+    return checked
+
+
+def _asks_for_much(values: Sequence[Any]) -> bool:
+    """Whether numbers could stand for a large size; text and files do not say."""
+    total = 1.0
+    for array in map(np.asarray, values):
+        if array.dtype.kind == "f":
+            return True
+        if array.dtype.kind in "iu" and array.size:
+            few = array.ravel().tolist() if array.size < 16 else [int(array.max())]
+            total *= prod(max(abs(float(n)), 1.0) for n in few)
+    return total >= _FEW
+
+
+def _bytes(spec: TensorSpec) -> int:
+    """The bytes of a tensor, as far as its type says."""
+    return (spec.shape.num_elements() or 0) * spec.dtype.itemsize
+
+
+def _has_room(spec: TensorSpec) -> bool:
+    return _bytes(spec) <= memory_limit()
