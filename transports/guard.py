@@ -48,7 +48,8 @@ async def check_place(
         BindError: It must not be listened on; the message says what would be valid.
     """
     host, near = address.host, await _is_near(address, unresolved=not bound)
-    if sock is not None and isinstance(name := sock.getsockname(), tuple):
+    name = sock.getsockname() if sock is not None else None
+    if isinstance(name, tuple) and name[1]:  # one without a port is not bound yet
         host, near = str(name[0]), sockets.is_near(name)
     known = getattr(transport, "authenticates", False)
     if not near and token is not None and len(token) < MIN_TOKEN:

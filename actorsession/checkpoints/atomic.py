@@ -12,7 +12,7 @@ import errno
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 from actorsession.errors import (
     FailedPreconditionError,
@@ -23,7 +23,10 @@ from actorsession.errors import (
     UnknownError,
 )
 
-__all__ = ["UNFINISHED", "file_errors", "replace_file", "sync_folder", "write_whole"]
+__all__ = ["UNFINISHED", "Opener", "file_errors", "replace_file", "sync_folder", "write_whole"]
+
+Opener: TypeAlias = Callable[[str, int], int]
+"""Opens a file by its path and flags, as the ``opener`` of ``open``."""
 
 # What the name of a file that is being written ends in, behind a dot and its future name.
 UNFINISHED = r"\.[0-9a-f]{12}\.tmp"

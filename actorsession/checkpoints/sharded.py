@@ -21,7 +21,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actorsession.checkpoints.atomic import UNFINISHED, file_errors, replace_file, write_whole
+from actorsession.checkpoints.atomic import (
+    UNFINISHED,
+    Opener,
+    file_errors,
+    replace_file,
+    write_whole,
+)
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
 from actorsession.checkpoints.safetensors import SUFFIX, SafetensorsFile, Stored, write_file
 from actorsession.checkpoints.slices import Extent, parse_spec
@@ -96,7 +102,12 @@ def check_prefix(prefix: str) -> None:
         )
 
 
-def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = True) -> None:
+def merge(
+    prefixes: Sequence[str],
+    destination: str,
+    delete_old_dirs: bool = True,
+    opener: Opener | None = None,
+) -> None:
     """Makes one checkpoint of shards that were saved under prefixes of their own.
 
     The files are moved to the names that shards of the destination have; the tensors are not read.
@@ -105,6 +116,7 @@ def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = Tru
         prefixes: of the shards.
         destination: prefix of the whole.
         delete_old_dirs: whether folders that the shards leave empty are removed.
+        opener: opens the shards, as that of ``open``.
 
     Raises:
         InvalidArgumentError: if there is no shard, or two have the same tensor.
@@ -120,7 +132,7 @@ def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = Tru
     moves: list[tuple[str, str]] = []
     total = 0
     for number, prefix in enumerate(prefixes):
-        file = SafetensorsFile(prefix + SUFFIX)
+        file = SafetensorsFile(prefix + SUFFIX, opener)
         file.close()
         target = sharded_name(destination, number, len(prefixes)) + SUFFIX
         for name, stored in file.header.tensors.items():
@@ -165,21 +177,23 @@ class NativeCheckpoint:
 
     Args:
         path: a safetensors file, or the index of several.
+        opener: opens each of them, as that of ``open``.
 
     Raises:
         DataLossError: if a file is damaged, missing from the index or of another checkpoint.
         NotFoundError: if ``path`` does not exist.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, opener: Opener | None = None) -> None:
         self.path = path
+        self._opener = opener
         self.entries: dict[str, Entry] = {}
         self._files: list[SafetensorsFile] = []
         try:
             if path.endswith(INDEX_SUFFIX):
                 self._open_index(path)
             else:
-                self._add_file(SafetensorsFile(path))
+                self._add_file(SafetensorsFile(path, opener))
         except BaseException:
             self.close()
             raise
@@ -195,10 +209,11 @@ class NativeCheckpoint:
             _add(self.entries, name, stored, file)
 
     def _open_index(self, path: str) -> None:
-        weights, headers = _read_index(path)
+        weights, headers = _read_index(path, self._opener)
         for name in sorted(set(weights.values())):
             try:
-                file = SafetensorsFile(os.path.join(os.path.dirname(path), name))
+                beside = os.path.join(os.path.dirname(path), name)
+                file = SafetensorsFile(beside, self._opener)
             except NotFoundError as exc:
                 raise DataLossError(f"{path!r} names the file {name!r}, which is missing") from exc
             wanted = headers.get(name)
@@ -236,9 +251,9 @@ def _add(entries: dict[str, Entry], name: str, stored: Stored, file: Safetensors
     add_piece(entries, name_of_whole, Entry(stored.dtype, kind, shape, [piece]), file.path)
 
 
-def _read_index(path: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+def _read_index(path: str, opener: Opener | None) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """From tensor to file, and from file to the checksum of its header."""
-    with file_errors(f"cannot read {path!r}"), open(path, "rb") as file:
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
         text = file.read()
     try:
         index = json.loads(text)

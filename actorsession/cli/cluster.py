@@ -7,7 +7,17 @@ import asyncio
 import signal
 from typing import TYPE_CHECKING, Any
 
-from actorsession.cli.words import DONE, FAILED, fail, positive, raw, say, say_json, seconds
+from actorsession.cli.words import (
+    DONE,
+    FAILED,
+    add_file_roots,
+    fail,
+    positive,
+    raw,
+    say,
+    say_json,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from actorsession.cluster import LocalCluster
@@ -38,6 +48,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--devices", type=positive, default=1, help="CPU devices of each task (default %(default)s)"
     )
+    add_file_roots(parser)
     parser.add_argument(
         "--timeout", type=seconds, default=30.0, metavar="SECONDS",
         help="until when all processes must be up (default %(default)g)",
@@ -63,7 +74,10 @@ def _run(options: argparse.Namespace) -> int:
     from actorsession.cluster import LocalCluster
 
     try:
-        cluster = LocalCluster(options.jobs, devices=options.devices, start_timeout=options.timeout)
+        cluster = LocalCluster(
+            options.jobs, devices=options.devices, start_timeout=options.timeout,
+            file_roots=options.file_roots or (),
+        )  # fmt: skip
         return run(_keep(cluster, as_json=options.json))
     except KeyboardInterrupt:  # before our own handler stood
         return DONE

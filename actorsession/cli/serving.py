@@ -12,7 +12,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from actorsession.cli.words import DONE, WRONG, fail, raw, seconds
+from actorsession.cli.words import DONE, WRONG, add_file_roots, fail, raw, seconds
 
 if TYPE_CHECKING:
     from actorsession.cluster import SecurityConfig
@@ -98,6 +98,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--snapshot-every", type=seconds, default=60.0, metavar="SECONDS",
         help="between two snapshots (default %(default)g)",
     )  # fmt: skip
+    add_file_roots(parser)
     parser.add_argument(
         "--lease", type=seconds, default=5.0, metavar="SECONDS",
         help="a peer that says nothing for so long and is not just busy is lost (default %(default)g)",
@@ -159,6 +160,7 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
         json=options.json, port_file=options.port_file, security=_security(options),
         snapshot_dir=options.snapshot_dir, snapshot_every=options.snapshot_every,
         lease=options.lease, beat=options.beat, companion=options.companion,
+        file_roots=options.file_roots,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,7 @@ class WorkerOptions:
         security: its TLS files; those of the environment if left out.
         snapshot_dir: where it keeps snapshots of its variables, if it does.
         snapshot_every: seconds between two of them.
+        file_roots: folders in which operations may open files; see ``Server``.
         lease: seconds of silence after which it takes a peer for lost.
         beat: seconds between signs of life.
         companion: whether it has a companion on loopback too.
@@ -70,6 +71,7 @@ class WorkerOptions:
     security: SecurityConfig | None = None
     snapshot_dir: str | None = None
     snapshot_every: float = 60.0
+    file_roots: Sequence[str] | None = None
     lease: float = LEASE_SECONDS
     beat: float = BEAT_SECONDS
     companion: bool = False
@@ -90,7 +92,7 @@ async def serve(options: WorkerOptions) -> None:
         config=ConfigProto(device_count=options.device_count), cluster_id=options.cluster_id,
         security=options.security, snapshot_dir=options.snapshot_dir,
         snapshot_every=options.snapshot_every, lease=options.lease, beat=options.beat,
-        companion=options.companion,
+        companion=options.companion, file_roots=options.file_roots,
     )  # fmt: skip
     ended = asyncio.Event()
     parent = _Parent(loop, server, ended.set)

@@ -12,7 +12,7 @@ import asyncio
 import functools
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -44,6 +44,7 @@ class LocalCluster:
         snapshot_dir: where all tasks keep snapshots of their variables, which a task that is started again
             begins with; ``None`` for no snapshots.
         snapshot_every: seconds between two of them.
+        file_roots: folders in which operations may open files; all that the user may open if left out.
 
     Raises:
         ValueError: for no task at all, or a number below 0.
@@ -58,6 +59,7 @@ class LocalCluster:
         security: SecurityConfig | None = None,
         snapshot_dir: str | os.PathLike[str] | None = None,
         snapshot_every: float = 60.0,
+        file_roots: Sequence[str | os.PathLike[str]] = (),
     ) -> None:
         if not jobs or min(jobs.values()) < 0 or not sum(jobs.values()):
             raise ValueError(f"a cluster has at least one task, got {dict(jobs)}")
@@ -69,6 +71,8 @@ class LocalCluster:
         if snapshot_dir is not None:
             every = str(snapshot_every)
             self._more = ("--snapshot-dir", os.fspath(snapshot_dir), "--snapshot-every", every)
+        for root in file_roots:
+            self._more += ("--file-root", os.path.abspath(root))
         self._cluster_id = secrets.token_hex(8)
         self._stopped = False
         self.processes: dict[str, WorkerProcess] = {}
