@@ -13,7 +13,9 @@ machine's.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import socket
+from contextlib import suppress
 
 from transports import sockets, users
 from transports.address import Address
@@ -47,10 +49,13 @@ async def check_place(
     Raises:
         BindError: It must not be listened on; the message says what would be valid.
     """
-    host, near = address.host, await _is_near(address, unresolved=not bound)
     name = sock.getsockname() if sock is not None else None
     if isinstance(name, tuple) and name[1]:  # one without a port is not bound yet
-        host, near = str(name[0]), sockets.is_near(name)
+        hosts = [str(name[0])]
+    else:
+        hosts = await _resolved(address) or ([address.host] if bound and address.host else [])
+    host = next((host for host in hosts if not _is_loopback(host)), "")
+    near = not host
     known = getattr(transport, "authenticates", False)
     if not near and token is not None and len(token) < MIN_TOKEN:
         reason = (
@@ -76,16 +81,23 @@ async def check_place(
     raise BindError(reason, address=str(address))
 
 
-async def _is_near(address: Address, *, unresolved: bool) -> bool:
-    """Whether only this machine can reach an address, and what to say if its host does not resolve."""
+async def _resolved(address: Address) -> list[str]:
+    """The numeric hosts of an address; none if it has no host, or one that does not resolve."""
     if address.port is None:
-        return True
-    try:
-        return sockets.is_loopback(address.host)
-    except ValueError:  # a name
-        loop = asyncio.get_running_loop()
+        return []
+    with suppress(ValueError):
+        return [str(ipaddress.ip_address(address.host.partition("%")[0]))]
+    loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except OSError:
-        return unresolved
-    return all(sockets.is_loopback(str(name[0])) for _, _, _, _, name in found)
+        return []
+    return [str(name[0]) for _, _, _, _, name in found]
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether a host is a loopback address; a name that does not resolve is none."""
+    try:
+        return sockets.is_loopback(host)
+    except ValueError:
+        return False

@@ -24,6 +24,7 @@ from typing import Any
 from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server import Server
+from actorsession.cluster.socket_folder import remove_orphaned_folder
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
 from transports import SecurityConfig
@@ -98,7 +99,8 @@ async def serve(options: WorkerOptions) -> None:
     parent = _Parent(loop, server, ended.set)
     with _ended_by_signals(loop, ended.set):
         async with server:
-            with _port_file(options.port_file, server.target):
+            server_address = server.target
+            with _port_file(options.port_file, server_address):
                 if options.announce:
                     _say_json({"address": server.target, "pid": os.getpid()})
                     parent.start()
@@ -106,6 +108,8 @@ async def serve(options: WorkerOptions) -> None:
                     _introduce(server, options)
                 await _until_ended(server, ended)
             _end_in(_LAST_GRACE)
+    if options.announce and parent.is_gone:
+        remove_orphaned_folder(server_address)
     if parent.nonsense:
         raise ValueError(f"the parent should tell the cluster as JSON; {parent.nonsense}")
 
@@ -191,6 +195,11 @@ class _Parent:
         self._pid = os.getppid()
         self.nonsense = ""  # what was wrong with what it said
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether it has ended."""
+        return os.getppid() != self._pid
+
     def start(self) -> None:
         """Begins to listen."""
         threading.Thread(target=self._listen, name="actorsession-parent", daemon=True).start()
@@ -223,7 +232,7 @@ class _Parent:
         A process that the parent forked holds the pipe open beyond the parent's death; so it is looked
         whether we are an orphan, too.
         """
-        while os.getppid() == self._pid:
+        while not self.is_gone:
             readable, _, _ = select.select([pipe], [], [], _LOOK)
             if readable and not os.read(pipe, 4096):
                 return
