@@ -102,12 +102,7 @@ def check_prefix(prefix: str) -> None:
         )
 
 
-def merge(
-    prefixes: Sequence[str],
-    destination: str,
-    delete_old_dirs: bool = True,
-    opener: Opener | None = None,
-) -> None:
+def merge(prefixes: Sequence[str], destination: str, delete_old_dirs: bool = True) -> None:
     """Makes one checkpoint of shards that were saved under prefixes of their own.
 
     The files are moved to the names that shards of the destination have; the tensors are not read.
@@ -116,7 +111,6 @@ def merge(
         prefixes: of the shards.
         destination: prefix of the whole.
         delete_old_dirs: whether folders that the shards leave empty are removed.
-        opener: opens the shards, as that of ``open``.
 
     Raises:
         InvalidArgumentError: if there is no shard, or two have the same tensor.
@@ -132,7 +126,7 @@ def merge(
     moves: list[tuple[str, str]] = []
     total = 0
     for number, prefix in enumerate(prefixes):
-        file = SafetensorsFile(prefix + SUFFIX, opener)
+        file = SafetensorsFile(prefix + SUFFIX)
         file.close()
         target = sharded_name(destination, number, len(prefixes)) + SUFFIX
         for name, stored in file.header.tensors.items():

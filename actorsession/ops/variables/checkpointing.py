@@ -298,7 +298,9 @@ def _merge_kernel(ctx: KernelContext) -> Kernel:
         files = host.files
         sources = [files.prefix(text) for text in _texts(op, prefixes)]
         target = files.prefix(_text(op, destination))
-        checkpoints.merge(sources, target, delete_old_dirs, files.opener)
+        for source in sources:
+            files.real(source + checkpoints.SUFFIX)  # which may be a link out
+        checkpoints.merge(sources, target, delete_old_dirs)
 
     return merge
 
