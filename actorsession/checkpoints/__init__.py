@@ -15,11 +15,10 @@ from actorsession.checkpoints.reader import (
     main_file,
     remove_files,
 )
-from actorsession.checkpoints.safetensors import SUFFIX
 from actorsession.checkpoints.sharded import merge, save, sharded_name
 from actorsession.checkpoints.slices import parse_spec, write_spec
 
 __all__ = [
-    "MISSING", "SUFFIX", "CheckpointReader", "checkpoint_exists", "file_errors", "main_file", "merge",
+    "MISSING", "CheckpointReader", "checkpoint_exists", "file_errors", "main_file", "merge",
     "parse_spec", "remove_files", "save", "sharded_name", "write_spec", "write_whole",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ import errno
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO
 
 from actorsession.errors import (
     FailedPreconditionError,
@@ -23,10 +23,7 @@ from actorsession.errors import (
     UnknownError,
 )
 
-__all__ = ["UNFINISHED", "Opener", "file_errors", "replace_file", "sync_folder", "write_whole"]
-
-Opener: TypeAlias = Callable[[str, int], int]
-"""Opens a file by its path and flags, as the ``opener`` of ``open``."""
+__all__ = ["UNFINISHED", "file_errors", "replace_file", "sync_folder", "write_whole"]
 
 # What the name of a file that is being written ends in, behind a dot and its future name.
 UNFINISHED = r"\.[0-9a-f]{12}\.tmp"

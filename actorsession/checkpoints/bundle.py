@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import Opener, file_errors
+from actorsession.checkpoints.atomic import file_errors
 from actorsession.checkpoints.crc32c import crc32c, masked
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
 from actorsession.checkpoints.protobuf import Field, fields, read_varint, signed
 from actorsession.checkpoints.slices import Array, Extent, Shape, slice_key
 from actorsession.checkpoints.sorted_table import read_table
+from actorsession.config.file_roots import Opener
 from actorsession.errors import DataLossError, NotFoundError, UnimplementedError
 from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
 

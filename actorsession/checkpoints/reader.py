@@ -15,11 +15,12 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-from actorsession.checkpoints.atomic import Opener, file_errors
+from actorsession.checkpoints.atomic import file_errors
 from actorsession.checkpoints.entry import Entry, Source
 from actorsession.checkpoints.safetensors import SUFFIX
 from actorsession.checkpoints.sharded import INDEX_SUFFIX, NativeCheckpoint, files_of
 from actorsession.checkpoints.slices import Extent
+from actorsession.config.file_roots import Opener
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import DType
 

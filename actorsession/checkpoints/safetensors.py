@@ -28,9 +28,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from actorsession.checkpoints.atomic import Opener, file_errors, write_whole
+from actorsession.checkpoints.atomic import file_errors, write_whole
 from actorsession.checkpoints.slices import Array, Shape
 from actorsession.checkpoints.strings import pack_strings, unpack_strings
+from actorsession.config.file_roots import Opener
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, complex128, string
 

@@ -21,16 +21,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from actorsession.checkpoints.atomic import (
-    UNFINISHED,
-    Opener,
-    file_errors,
-    replace_file,
-    write_whole,
-)
+from actorsession.checkpoints.atomic import UNFINISHED, file_errors, replace_file, write_whole
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
 from actorsession.checkpoints.safetensors import SUFFIX, SafetensorsFile, Stored, write_file
 from actorsession.checkpoints.slices import Extent, parse_spec
+from actorsession.config.file_roots import Opener
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError
 
 __all__ = [

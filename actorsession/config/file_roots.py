@@ -9,11 +9,15 @@ somebody puts there meanwhile leads nowhere. Files under other names of theirs (
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 from actorsession.errors import InvalidArgumentError, PermissionDeniedError
 
-__all__ = ["ANYWHERE", "FileRoots"]
+__all__ = ["ANYWHERE", "FileRoots", "Opener"]
+
+Opener: TypeAlias = Callable[[str, int], int]
+"""Opens a file by its path and flags, as the ``opener`` of ``open``."""
 
 # Enough to look a name up in a folder; reading the folder is another right.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC

@@ -16,6 +16,7 @@ import numpy as np
 
 from actorsession import checkpoints
 from actorsession.checkpoints import CheckpointReader
+from actorsession.checkpoints.safetensors import SUFFIX
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, int32, string
 from actorsession.graph.node import TensorSpec
@@ -299,7 +300,7 @@ def _merge_kernel(ctx: KernelContext) -> Kernel:
         sources = [files.prefix(text) for text in _texts(op, prefixes)]
         target = files.prefix(_text(op, destination))
         for source in sources:
-            files.real(source + checkpoints.SUFFIX)  # which may be a link out
+            files.real(source + SUFFIX)  # which may be a link out
         checkpoints.merge(sources, target, delete_old_dirs)
 
     return merge
