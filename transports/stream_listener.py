@@ -26,7 +26,7 @@ from errno import ETIMEDOUT
 from typing import TypeAlias
 
 from transports import sockets
-from transports.address import Address
+from transports.address import Address, parse_address
 from transports.bytestream import ByteReader, ByteStreams, ByteWriter
 from transports.errors import ProtocolError, TransportError
 from transports.handshake import NONCE_SIZE, Handshake, Role
@@ -180,7 +180,10 @@ class StreamListener(Listener):
                     *streams, core, peer, shares=shares, check=check
                 )
         except TransportError as error:
-            logger.warning("%s refused a connection from %s: %s", self.address, peer, error)
+            known_as = {"peer": parse_address(peer).host or peer}  # a port is of one attempt alone
+            logger.warning(
+                "%s refused a connection from %s: %s", self.address, peer, error, extra=known_as
+            )
         except (OSError, EOFError) as error:
             # A port scanner, a health check, a dialler that gave up: nothing to warn of.
             reason, _ = explain(error, self._handshake_timeout, "hello")

@@ -209,6 +209,7 @@ class Server:
         self._open_files(near=self._listener.near)
         self._known.begin(self._cache, self.target)
         registry.publish(self.target, self._serves[MASTER])
+        _log.info("%s serves at %s", self.task, self.target)
         if self._snapshots is not None:
             _ = self._children.start(self._snapshots.run(), name=f"snapshots of {self.task}")
 

@@ -138,6 +138,7 @@ class SnapshotStore:
         partial.replace(path)
         for old in self._files()[_KEPT:]:
             old.unlink(missing_ok=True)
+        _log.info("%d variables are in the snapshot %s", len(saved), path)
         return path
 
     def latest(self) -> Snapshot | None:

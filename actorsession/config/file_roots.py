@@ -8,6 +8,7 @@ somebody puts there meanwhile leads nowhere. Files under other names of theirs (
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
@@ -19,6 +20,7 @@ __all__ = ["ANYWHERE", "FileRoots", "Opener"]
 Opener: TypeAlias = Callable[[str, int], int]
 """Opens a file by its path and flags, as the ``opener`` of ``open``."""
 
+_log = logging.getLogger("actorsession.config")
 # Enough to look a name up in a folder; reading the folder is another right.
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _HINT = (
@@ -98,6 +100,7 @@ class FileRoots:
                 f"cannot be opened at {self._owner}, which has no file roots; there are none by default "
                 "where other machines reach a server"
             )
+        _log.warning("%s %s", where, has, extra={"peer": self._owner})
         raise PermissionDeniedError(f"{where} {has}. {_HINT}")
 
     def __repr__(self) -> str:
