@@ -25,9 +25,9 @@ _NAMES = ("worker", "master", "cluster", "status", "why", "stop", "token", "cert
 _EPILOG = """\
 exit status: 0 done, 1 failed, 2 called wrongly.
 environment: warnings go to standard error, with ACTORSESSION_LOG=info sessions and peers too;
-ACTORSESSION_TOKEN is the secret that servers and clients share; ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY are
-the files of TLS; ACTORSESSION_SHARED_MEMORY=0 has large arrays sent over the socket on one host too;
-TF_CONFIG says which cluster and task a worker is.
+ACTORSESSION_TOKEN is the secret that servers and clients share; ACTORSESSION_TLS_CA,
+ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY are the files of TLS; ACTORSESSION_SHARED_MEMORY=0 has
+large arrays sent over the socket on one host too; TF_CONFIG says which cluster and task a worker is.
 """
 
 

@@ -34,9 +34,10 @@ TF_CONFIG. --config and TF_CONFIG have the same form, JSON or (in FILE.toml) TOM
 exit status: 0 ended by a signal, by `actorsession stop` or by its parent; 1 it could not serve;
 2 called wrongly.
 environment: ACTORSESSION_TOKEN is the secret that servers and clients share, needed to listen on
-anything but loopback without TLS (without it loopback lets in your own user alone); ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and
-ACTORSESSION_TLS_KEY stand in for --tls-ca, --tls-cert and --tls-key; ACTORSESSION_CONFIG stands in
-for --config. With TLS files host:port means tls://host:port.
+anything but loopback without TLS (without it loopback lets in your own user alone);
+ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY stand in for --tls-ca, --tls-cert
+and --tls-key; ACTORSESSION_CONFIG stands in for --config. With TLS files host:port means
+tls://host:port.
 """
 # Option, field of SecurityConfig, help.
 _TLS = (
