@@ -7,8 +7,9 @@ each other with a reason.
 
 The rooms, ground floor first: `errors`, `address`, `frame`, `decoder`, `hello`, `handshake` (no
 input or output in any of them), `security` (what TLS takes), `connection` and `listener` (what
-every transport promises), `inproc`, `sockets`, `arena`, `shared`, `stream`, `stream_handshake`, `tls`,
-`stream_transport`, `tls_transport`, and `registry`, which chooses. Nothing here imports `actorsession`.
+every transport promises), `inproc`, `sockets`, `users`, `guard`, `arena`, `shared`, `stream`,
+`stream_handshake`, `tls`, `stream_transport`, `tls_transport`, and `registry`, which chooses.
+Nothing here imports `actorsession`.
 """
 
 from __future__ import annotations

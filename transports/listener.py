@@ -30,7 +30,10 @@ class Listener(ABC):
 
     Attributes:
         address: Where to dial; the port is the real one.
+        near: Whether only this machine can reach it; `listen` finds out.
     """
+
+    near = False
 
     def __init__(self, address: str, on_connection: OnConnection) -> None:
         """Make a listener that has no children yet.

@@ -3,7 +3,7 @@ and `listen`.
 
 Callers name an address and never a transport. `transports/__init__` registers the built-in schemes;
 a project that has another lane registers its own. Imports `address`, `connection`, `listener`,
-`hello` and `handshake`.
+`hello`, `handshake` and `guard`.
 
 Invariant: one scheme, one transport; replacing one has to be asked for.
 """
@@ -15,6 +15,7 @@ from typing import Protocol
 
 from transports.address import Address, check_scheme, parse_address
 from transports.connection import Connection
+from transports.guard import check_place
 from transports.handshake import check_token
 from transports.hello import Hello
 from transports.listener import Listener, OnConnection
@@ -22,7 +23,15 @@ from transports.security import SecurityConfig
 
 
 class Transport(Protocol):
-    """What carries connections of a scheme; arguments are those of `connect` and `listen`."""
+    """What carries connections of a scheme; arguments are those of `connect` and `listen`.
+
+    Two attributes say what a listener of it knows of who dials; each counts as False where it is
+    absent. Where neither holds, `listen` demands a token for every address with a port.
+
+        authenticates: Peers prove who they are without a token, as by the certificates of TLS.
+        checks_user: Without a token it refuses the other users of this machine, at both ends; what
+            derives from `TcpTransport` does.
+    """
 
     async def connect(
         self,
@@ -145,7 +154,8 @@ async def listen(
         on_connection: Serves one connection, as a child of the listener; the connection is closed
             when it returns. Its exceptions are logged by the logger "transports".
         token: The secret that every dialler must have, or None to ask for none; without one only
-            this machine's own addresses can be listened on, except by `tls://`.
+            this machine's own addresses can be listened on, for its own user alone, except by
+            `tls://`. See `guard`.
         handshake_timeout: Seconds after which a stranger who has not shaken hands is dropped.
         sock: A bound socket to take over in place of binding one; the listener closes it.
         security: Our CA, certificate and key, for `tls://`; other schemes do not look at it.
@@ -154,13 +164,20 @@ async def listen(
         The listener, the caller's to close.
 
     Raises:
-        BindError: The address is taken or not ours, or must not be listened on without a token; or
-            our TLS files do not do.
+        BindError: The address is taken or not ours, or must not be listened on without a token or
+            with one so short; or our TLS files do not do.
         ValueError: The address is malformed, its scheme not registered, or the token empty.
     """
     check_token(token)
     parsed = parse_address(address)
-    return await _transport(parsed).listen(
+    transport = _transport(parsed)
+    try:
+        await check_place(parsed, transport, token, sock, bound=False)
+    except BaseException:
+        if sock is not None:
+            sock.close()
+        raise
+    listener = await transport.listen(
         parsed,
         hello,
         on_connection,
@@ -169,6 +186,13 @@ async def listen(
         sock=sock,
         security=security,
     )
+    try:
+        found = parse_address(listener.address)
+        listener.near = await check_place(found, transport, token, bound=True)
+    except BaseException:
+        await listener.aclose()
+        raise
+    return listener
 
 
 def _transport(address: Address) -> Transport:

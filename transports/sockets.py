@@ -72,28 +72,23 @@ def bind_unix(address: Address) -> socket.socket:
     return sock
 
 
-def require_loopback(address: Address, sock: socket.socket) -> None:
-    """Refuse a tcp socket that other machines can reach; called where there is no token.
+def is_near(name: object) -> bool:
+    """Whether only this machine can reach one end of a socket.
 
     Args:
-        address: As asked for, for error messages.
-        sock: A bound socket.
+        name: As `getsockname` and `getpeername` give it: host and port, or the path of a unix socket.
+    """
+    return not isinstance(name, tuple) or is_loopback(str(name[0]))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a numeric host is a loopback address.
 
     Raises:
-        BindError: It is bound to something other than a loopback address.
+        ValueError: It is a name.
     """
-    if sock.family not in (socket.AF_INET, socket.AF_INET6):
-        return
-    host = sock.getsockname()[0].partition("%")[0]
-    found = ipaddress.ip_address(host)
-    mapped = getattr(found, "ipv4_mapped", None)
-    if not (mapped or found).is_loopback:
-        raise BindError(
-            f"{host} is not a loopback address and there is no token: whoever reaches it would be "
-            "served; set a token (ACTORSESSION_TOKEN, the same for all), or use tls://, or listen on "
-            "127.0.0.1",
-            address=str(address),
-        )
+    found = ipaddress.ip_address(host.partition("%")[0])
+    return (getattr(found, "ipv4_mapped", None) or found).is_loopback
 
 
 def check_family(address: Address, sock: socket.socket) -> None:

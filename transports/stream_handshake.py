@@ -9,6 +9,7 @@ Invariant: not one byte beyond the handshake is taken from the stream.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 
 from transports.bytestream import ByteReader, ByteWriter
@@ -21,7 +22,12 @@ from transports.stream import LINGER, READ_SIZE
 TLS_HANDSHAKE, TLS_ALERT = b"\x16\x03", b"\x15\x03"
 
 
-async def shake_hands(reader: ByteReader, writer: ByteWriter, core: Handshake) -> Establish:
+async def shake_hands(
+    reader: ByteReader,
+    writer: ByteWriter,
+    core: Handshake,
+    check: Callable[[], None] | None = None,
+) -> Establish:
     """Run one side of the handshake over a stream.
 
     There is no deadline in it, callers have one. Whatever it raises, the caller hangs up.
@@ -30,6 +36,8 @@ async def shake_hands(reader: ByteReader, writer: ByteWriter, core: Handshake) -
         reader: Where the peer's messages come from; not one byte more is taken.
         writer: Where ours go.
         core: Our side, not started.
+        check: Called once, when the peer has said who it is: what it raises is what the peer is
+            refused with.
 
     Returns:
         Who the peer is and what was agreed.
@@ -57,12 +65,24 @@ async def shake_hands(reader: ByteReader, writer: ByteWriter, core: Handshake) -
             raise
         _check_plain(prefix, writer, core.role)
         instructions = core.receive(await _read_message(reader, prefix))
+        if check is not None and not any(isinstance(i, Fail) for i in instructions):
+            _refuse_unless(check, writer)
+            check = None
 
 
 async def _read_message(reader: ByteReader, start: bytes) -> bytes:
     """Read one handshake frame, whose prefix is there; its limits are a stranger's."""
     prefix = parse_prefix(start, version=HANDSHAKE_VERSION, max_header=MAX_MESSAGE, max_segments=0)
     return await reader.readexactly(prefix.header_length)
+
+
+def _refuse_unless(check: Callable[[], None], writer: ByteWriter) -> None:
+    """Run a check of the peer; tell the peer what it raises."""
+    try:
+        check()
+    except TransportError as error:
+        refuse(writer, error)
+        raise
 
 
 def _check_plain(start: bytes, writer: ByteWriter, role: Role) -> None:

@@ -1,7 +1,7 @@
 """A socket that accepts streams, and the children that serve what it accepted.
 
 `stream_transport` makes one per address that is listened on. Imports `listener`, `stream`,
-`handshake`, `sockets`, `address` and `errors`.
+`handshake`, `sockets`, `users`, `address` and `errors`.
 
 Who has dialled and not finished the hello is a stranger. A listener holds `MAX_STRANGERS` of them
 and some tens of KiB for each; when one more comes, the one that has waited longest goes. So idle
@@ -26,7 +26,7 @@ from errno import ETIMEDOUT
 from typing import TypeAlias
 
 from transports import sockets
-from transports.address import Address
+from transports.address import Address, parse_address
 from transports.bytestream import ByteReader, ByteStreams, ByteWriter
 from transports.errors import ProtocolError, TransportError
 from transports.handshake import NONCE_SIZE, Handshake, Role
@@ -35,6 +35,7 @@ from transports.listener import Listener, OnConnection, logger
 from transports.security import tls_error
 from transports.stream import STREAM_LIMIT, StreamConnection
 from transports.stream_handshake import hang_up, shake_hands
+from transports.users import check_user
 
 # A whole cluster dials at once when it starts, and a full backlog would make Linux drop the rest
 # for a second.
@@ -63,10 +64,12 @@ class StreamListener(Listener):
         token: str | None,
         handshake_timeout: float,
         secure: Secure | None = None,
+        own_user_only: bool = True,
     ) -> None:
         """Make a listener that does not accept yet; arguments are those of `listen`.
 
-        `secure` encrypts what was accepted, before the hello.
+        `secure` encrypts what was accepted, before the hello; `own_user_only` refuses diallers of
+        other users.
         """
         super().__init__(str(address), on_connection)
         self._parsed = address
@@ -74,6 +77,7 @@ class StreamListener(Listener):
         self._token = token
         self._handshake_timeout = handshake_timeout
         self._secure = secure
+        self._own_user_only = own_user_only
         # Children that are shaking hands; who has waited longest comes first.
         self._strangers: dict[asyncio.Task[None], str] = {}
         self._server: asyncio.Server | None = None
@@ -171,9 +175,15 @@ class StreamListener(Listener):
                     streams = await self._secure(reader, writer, peer)
                 # What is to be encrypted does not go past the encryption.
                 shares = self._secure is None
-                connection = await become_connection(*streams, core, peer, shares=shares)
+                check = user_check(writer, peer, "the dialler") if self._own_user_only else None
+                connection = await become_connection(
+                    *streams, core, peer, shares=shares, check=check
+                )
         except TransportError as error:
-            logger.warning("%s refused a connection from %s: %s", self.address, peer, error)
+            known_as = {"peer": parse_address(peer).host or peer}  # a port is of one attempt alone
+            logger.warning(
+                "%s refused a connection from %s: %s", self.address, peer, error, extra=known_as
+            )
         except (OSError, EOFError) as error:
             # A port scanner, a health check, a dialler that gave up: nothing to warn of.
             reason, _ = explain(error, self._handshake_timeout, "hello")
@@ -213,8 +223,25 @@ class StrangersReader(asyncio.StreamReader):
         self._limit = STREAM_LIMIT
 
 
+def user_check(writer: asyncio.StreamWriter, address: str, who: str) -> Callable[[], None]:
+    """Return what refuses the other end of a stream unless it is our own user's.
+
+    Args:
+        writer: Of the stream.
+        address: The other end's, for errors.
+        who: What the other end is.
+    """
+    return lambda: check_user(writer.get_extra_info("socket"), address, who)
+
+
 async def become_connection(
-    reader: ByteReader, writer: ByteWriter, core: Handshake, peer_address: str, *, shares: bool
+    reader: ByteReader,
+    writer: ByteWriter,
+    core: Handshake,
+    peer_address: str,
+    *,
+    shares: bool,
+    check: Callable[[], None] | None = None,
 ) -> StreamConnection:
     """Shake hands over a stream and make a connection of it, or close it.
 
@@ -224,6 +251,7 @@ async def become_connection(
         core: Our side, not started.
         peer_address: Where it is, for the connection and for errors.
         shares: Whether large arrays may go through shared memory, where both ends are on one host.
+        check: As for `shake_hands`.
 
     Raises:
         TransportError: The handshake failed, at either end.
@@ -231,7 +259,7 @@ async def become_connection(
         EOFError: The peer hung up.
     """
     try:
-        established = await shake_hands(reader, writer, core)
+        established = await shake_hands(reader, writer, core, check)
     except ssl.SSLError as error:  # the peer's verdict on our certificate comes with its first word
         writer.transport.abort()
         raise tls_error(error, peer_address) from error

@@ -15,6 +15,7 @@ import ipaddress
 import secrets
 import socket
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
 
@@ -34,13 +35,21 @@ from transports.stream_listener import (
     become_connection,
     do_not_delay,
     explain,
+    user_check,
 )
 
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class StreamTransport(ABC):
-    """What tcp and unix have in common."""
+    """What tcp and unix have in common.
+
+    Without a token, and unless `authenticates`, either end refuses one of another user of this
+    machine.
+    """
+
+    authenticates = False
+    checks_user = True
 
     async def connect(
         self,
@@ -73,8 +82,10 @@ class StreamTransport(ABC):
                     phase = "tls"
                     streams = await secure(*opened, str(address))
                 phase = "hello"
-                shares = secure is None
-                return await become_connection(*streams, core, str(address), shares=shares)
+                check = self._listener_check(opened[1], address) if token is None else None
+                return await become_connection(
+                    *streams, core, str(address), shares=secure is None, check=check
+                )
         except (OSError, EOFError) as error:
             reason, errno = explain(error, connect_timeout, phase)
             raise ConnectError(reason, address=str(address), errno=errno, phase=phase) from error
@@ -96,8 +107,6 @@ class StreamTransport(ABC):
             secure = self._accepting(address, security)
             bound = sock or await self._bind(address)
             sockets.check_family(address, bound)
-            if token is None and secure is None:
-                sockets.require_loopback(address, bound)
             listener = StreamListener(
                 self._announced(address, bound),
                 hello,
@@ -105,6 +114,7 @@ class StreamTransport(ABC):
                 token=token,
                 handshake_timeout=handshake_timeout,
                 secure=secure,
+                own_user_only=token is None and not self.authenticates,
             )
             await listener.start(bound)
         except OSError as error:  # two may bind a port at the same time, but just one may listen
@@ -114,6 +124,14 @@ class StreamTransport(ABC):
             _close(bound)
             raise
         return listener
+
+    def _listener_check(
+        self, writer: asyncio.StreamWriter, address: Address
+    ) -> Callable[[], None] | None:
+        """Return what refuses a listener of another user; whose one on another host is, nobody knows."""
+        if self.authenticates or not sockets.is_near(writer.get_extra_info("peername")):
+            return None
+        return user_check(writer, str(address), "whoever listens")
 
     def _dialling(self, address: Address, security: SecurityConfig | None) -> Secure | None:
         """Return what encrypts a dialled stream; these transports do not.

@@ -28,6 +28,8 @@ from transports.tls import TlsStream
 class TlsTransport(TcpTransport):
     """Carries `tls://host:port`."""
 
+    authenticates = True
+
     def _dialling(self, address: Address, security: SecurityConfig | None) -> Secure | None:
         """Return what shakes hands as TLS's client; the listener's certificate must name the host."""
         try:

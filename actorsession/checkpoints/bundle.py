@@ -22,6 +22,7 @@ from actorsession.checkpoints.entry import Entry, Piece, add_piece
 from actorsession.checkpoints.protobuf import Field, fields, read_varint, signed
 from actorsession.checkpoints.slices import Array, Extent, Shape, slice_key
 from actorsession.checkpoints.sorted_table import read_table
+from actorsession.config.file_roots import Opener
 from actorsession.errors import DataLossError, NotFoundError, UnimplementedError
 from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
 
@@ -61,6 +62,7 @@ class TensorBundle:
 
     Args:
         prefix: what its files begin with.
+        opener: opens each of them, as that of ``open``.
 
     Raises:
         DataLossError: if the index is damaged.
@@ -68,12 +70,13 @@ class TensorBundle:
         UnimplementedError: if it was written by a big-endian machine, or a later version.
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, opener: Opener | None = None) -> None:
         self.path = prefix
+        self._opener = opener
         self.entries: dict[str, Entry] = {}
         self._maps: dict[int, mmap.mmap] = {}
         path = prefix + ".index"
-        with file_errors(f"cannot read {path!r}"), open(path, "rb") as file:
+        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
             table = read_table(file.read(), path)
         try:
             self._shards = _read_header(table.pop(b"", b""), path)
@@ -124,7 +127,7 @@ class TensorBundle:
         path = data_file(self.path, record.shard, self._shards)
         mapped = self._maps.get(record.shard)
         if mapped is None:
-            mapped = _mapped(path)
+            mapped = _mapped(path, self._opener)
             if mapped is not None:
                 self._maps[record.shard] = mapped
         held = 0 if mapped is None else len(mapped)
@@ -143,10 +146,10 @@ class TensorBundle:
             )
 
 
-def _mapped(path: str) -> mmap.mmap | None:
+def _mapped(path: str, opener: Opener | None) -> mmap.mmap | None:
     """The content of a data file; nothing if it is empty."""
     try:
-        with file_errors(f"cannot read {path!r}"), open(path, "rb") as file:
+        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
             size = os.fstat(file.fileno()).st_size
             return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else None
     except NotFoundError as exc:

@@ -20,6 +20,7 @@ from actorsession.checkpoints.entry import Entry, Source
 from actorsession.checkpoints.safetensors import SUFFIX
 from actorsession.checkpoints.sharded import INDEX_SUFFIX, NativeCheckpoint, remove_files_of
 from actorsession.checkpoints.slices import Extent
+from actorsession.config.file_roots import Opener
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import DType
 
@@ -34,28 +35,30 @@ MISSING = "there is no checkpoint "
 _TENSORFLOW_SUFFIX = ".index"
 
 
-def _candidates(prefix: str) -> list[tuple[str, Callable[[], Source]]]:
+def _candidates(
+    prefix: str, opener: Opener | None = None
+) -> list[tuple[str, Callable[[], Source]]]:
     """The files that a prefix may lead to, and how each is opened."""
     found: list[tuple[str, Callable[[], Source]]] = [
-        (path, functools.partial(NativeCheckpoint, path))
+        (path, functools.partial(NativeCheckpoint, path, opener))
         for path in (prefix + SUFFIX, prefix + INDEX_SUFFIX)
     ]
-    found.append((prefix + _TENSORFLOW_SUFFIX, functools.partial(_open_bundle, prefix)))
+    found.append((prefix + _TENSORFLOW_SUFFIX, functools.partial(_open_bundle, prefix, opener)))
     if prefix.endswith((SUFFIX, INDEX_SUFFIX)):
-        found.append((prefix, lambda: NativeCheckpoint(prefix)))
+        found.append((prefix, lambda: NativeCheckpoint(prefix, opener)))
     return found
 
 
-def _open_bundle(prefix: str) -> Source:
+def _open_bundle(prefix: str, opener: Opener | None) -> Source:
     # Most programs never read one: the import of the library is spared the rest.
     from actorsession.checkpoints.bundle import TensorBundle
 
-    return TensorBundle(prefix)
+    return TensorBundle(prefix, opener)
 
 
-def _chosen(prefix: str) -> tuple[str, Callable[[], Source]] | None:
+def _chosen(prefix: str, opener: Opener | None = None) -> tuple[str, Callable[[], Source]] | None:
     ages: list[tuple[int, int]] = []
-    candidates = _candidates(prefix)
+    candidates = _candidates(prefix, opener)
     for number, (path, _) in enumerate(candidates):
         with contextlib.suppress(OSError, ValueError):
             status = os.stat(path)
@@ -74,14 +77,14 @@ def checkpoint_exists(prefix: str) -> bool:
     return _chosen(prefix) is not None
 
 
-def open_checkpoint(prefix: str) -> Source:
-    """Opens the checkpoint that a prefix leads to.
+def open_checkpoint(prefix: str, opener: Opener | None = None) -> Source:
+    """Opens the checkpoint that a prefix leads to; each file by ``opener``, which is as that of ``open``.
 
     Raises:
         NotFoundError: if there is none.
         DataLossError: if it is damaged.
     """
-    found = _chosen(prefix)
+    found = _chosen(prefix, opener)
     if found is None:
         raise NotFoundError(
             f"{MISSING}{prefix!r}: neither {prefix + SUFFIX!r} nor {prefix + _TENSORFLOW_SUFFIX!r} exists"
@@ -120,15 +123,16 @@ class CheckpointReader:
 
     Args:
         prefix: what the files of the checkpoint begin with.
+        opener: opens each of them, as that of ``open``.
 
     Raises:
         NotFoundError: if there is no checkpoint of that prefix.
         DataLossError: if it is damaged.
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, opener: Opener | None = None) -> None:
         self._prefix = os.fspath(prefix)
-        self._source = open_checkpoint(self._prefix)
+        self._source = open_checkpoint(self._prefix, opener)
 
     def __enter__(self) -> CheckpointReader:
         return self

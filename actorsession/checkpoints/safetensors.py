@@ -31,6 +31,7 @@ import numpy as np
 from actorsession.checkpoints.atomic import file_errors, write_whole
 from actorsession.checkpoints.slices import Array, Shape
 from actorsession.checkpoints.strings import pack_strings, unpack_strings
+from actorsession.config.file_roots import Opener
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, complex128, string
 
@@ -190,17 +191,18 @@ class SafetensorsFile:
 
     Args:
         path: the file.
+        opener: opens it, as that of ``open``.
 
     Raises:
         DataLossError: if it is no such file, or was cut off.
         OpError: if it cannot be opened.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, opener: Opener | None = None) -> None:
         self.path = path
         self._map: mmap.mmap | None = None
         self._checked: set[str] = set()
-        with file_errors(f"cannot read {path!r}"), open(path, "rb") as file:
+        with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
             size = os.fstat(file.fileno()).st_size
             self.header = _read_header(file, size, path)
             if size > self.header.start:

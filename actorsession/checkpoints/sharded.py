@@ -36,6 +36,7 @@ from actorsession.checkpoints.atomic import (
 from actorsession.checkpoints.entry import Entry, Piece, add_piece
 from actorsession.checkpoints.safetensors import SUFFIX, SafetensorsFile, Stored, write_file
 from actorsession.checkpoints.slices import Extent, parse_spec
+from actorsession.config.file_roots import Opener
 from actorsession.errors import DataLossError, InvalidArgumentError, NotFoundError, OpError
 
 __all__ = [
@@ -300,21 +301,23 @@ class NativeCheckpoint:
 
     Args:
         path: a safetensors file, or the index of several.
+        opener: opens each of them, as that of ``open``.
 
     Raises:
         DataLossError: if a file is damaged, missing from the index or of another checkpoint.
         NotFoundError: if ``path`` does not exist.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, opener: Opener | None = None) -> None:
         self.path = path
+        self._opener = opener
         self.entries: dict[str, Entry] = {}
         self._files: list[SafetensorsFile] = []
         try:
             if path.endswith(INDEX_SUFFIX):
                 self._open_index(path)
             else:
-                self._add_file(SafetensorsFile(path))
+                self._add_file(SafetensorsFile(path, opener))
         except BaseException:
             self.close()
             raise
@@ -330,10 +333,11 @@ class NativeCheckpoint:
             _add(self.entries, name, stored, file)
 
     def _open_index(self, path: str) -> None:
-        weights, headers = _read_index(path)
+        weights, headers = _read_index(path, self._opener)
         for name in sorted(set(weights.values())):
             try:
-                file = SafetensorsFile(os.path.join(os.path.dirname(path), name))
+                beside = os.path.join(os.path.dirname(path), name)
+                file = SafetensorsFile(beside, self._opener)
             except NotFoundError as exc:
                 raise DataLossError(f"{path!r} names the file {name!r}, which is missing") from exc
             wanted = headers.get(name)
@@ -371,9 +375,11 @@ def _add(entries: dict[str, Entry], name: str, stored: Stored, file: Safetensors
     add_piece(entries, name_of_whole, Entry(stored.dtype, kind, shape, [piece]), file.path)
 
 
-def _read_index(path: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+def _read_index(
+    path: str, opener: Opener | None = None
+) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """From tensor to file, and from file to the checksum of its header."""
-    with file_errors(f"cannot read {path!r}"), open(path, "rb") as file:
+    with file_errors(f"cannot read {path!r}"), open(path, "rb", opener=opener) as file:
         text = file.read()
     try:
         index = json.loads(text)

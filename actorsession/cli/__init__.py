@@ -5,29 +5,29 @@ runs, so that workers start without the demo. Each command's module has ``add_to
 sub-parser; what that calls returns the exit status.
 
 A command says what the user did wrong in one line on standard error, without a traceback; results go to
-standard output, as JSON with ``--json``.
+standard output, as JSON with ``--json``. Warnings are logged to standard error, see ``logs``.
 """
 
 from __future__ import annotations
 
 import argparse
-import logging
-import os
 import sys
 from collections.abc import Sequence
 
-from actorsession.cli import certs, cluster, serving, status, stop, why
+from actorsession.cli import certs, cluster, serving, status, stop, token, why
+from actorsession.cli.logs import log_to_stderr
+from actorsession.cli.words import WRONG, fail
 
 __all__ = ["main"]
 
-_OURS = (serving, cluster, status, why, stop, certs)
-_NAMES = ("worker", "master", "cluster", "status", "why", "stop", "certs")
+_OURS = (serving, cluster, status, why, stop, token, certs)
+_NAMES = ("worker", "master", "cluster", "status", "why", "stop", "token", "certs")
 _EPILOG = """\
 exit status: 0 done, 1 failed, 2 called wrongly.
-environment: ACTORSESSION_LOG=LEVEL logs to standard error; ACTORSESSION_TOKEN is the secret that
-servers and clients share; ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY are
-the files of TLS; ACTORSESSION_SHARED_MEMORY=0 has large arrays sent over the socket on one host too;
-TF_CONFIG says which cluster and task a worker is.
+environment: warnings go to standard error, with ACTORSESSION_LOG=info sessions and peers too;
+ACTORSESSION_TOKEN is the secret that servers and clients share; ACTORSESSION_TLS_CA,
+ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY are the files of TLS; ACTORSESSION_SHARED_MEMORY=0 has
+large arrays sent over the socket on one host too; TF_CONFIG says which cluster and task a worker is.
 """
 
 
@@ -40,15 +40,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0 done, 1 failed, 2 called wrongly.
     """
-    level = os.environ.get("ACTORSESSION_LOG")
-    if level:
-        logging.basicConfig(level=level.upper(), format="%(asctime)s %(name)s %(message)s")
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = _parser(with_demo=arguments[:1] not in [[name] for name in _NAMES])
     options = parser.parse_args(arguments)
     if options.command is None:
         parser.print_help()
-        return 2
+        return WRONG
+    try:
+        log_to_stderr()
+    except ValueError as exc:
+        fail(options.command, exc)
+        return WRONG
     code: int = options.run(options)
     return code
 

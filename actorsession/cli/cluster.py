@@ -7,7 +7,17 @@ import asyncio
 import signal
 from typing import TYPE_CHECKING, Any
 
-from actorsession.cli.words import DONE, FAILED, fail, positive, raw, say, say_json, seconds
+from actorsession.cli.words import (
+    DONE,
+    FAILED,
+    add_file_roots,
+    fail,
+    positive,
+    raw,
+    say,
+    say_json,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from actorsession.cluster import LocalCluster
@@ -16,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 _EPILOG = """\
-The processes listen on loopback, each at a free port, and end with this one, however it ends. One
-that dies is reported; the others go on.
+The processes listen at sockets in a folder that only you can enter, and end with this one, however
+it ends. One that dies is reported; the others go on.
 
 exit status: 0 ended by a signal, or because every process was told to stop; 1 the cluster did not
 come up, or no process is left; 2 called wrongly.
@@ -38,6 +48,12 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--devices", type=positive, default=1, help="CPU devices of each task (default %(default)s)"
     )
+    parser.add_argument(
+        "--protocol", choices=("unix", "tcp", "tls"),
+        help="what the processes listen at: sockets in a private folder, or free ports of loopback "
+        "(default: tls if the environment names TLS files, else unix)",
+    )  # fmt: skip
+    add_file_roots(parser)
     parser.add_argument(
         "--timeout", type=seconds, default=30.0, metavar="SECONDS",
         help="until when all processes must be up (default %(default)g)",
@@ -63,7 +79,10 @@ def _run(options: argparse.Namespace) -> int:
     from actorsession.cluster import LocalCluster
 
     try:
-        cluster = LocalCluster(options.jobs, devices=options.devices, start_timeout=options.timeout)
+        cluster = LocalCluster(
+            options.jobs, devices=options.devices, start_timeout=options.timeout,
+            protocol=options.protocol, file_roots=options.file_roots or (),
+        )  # fmt: skip
         return run(_keep(cluster, as_json=options.json))
     except KeyboardInterrupt:  # before our own handler stood
         return DONE

@@ -12,7 +12,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from actorsession.cli.words import DONE, WRONG, fail, raw, seconds
+from actorsession.cli.words import DONE, WRONG, add_file_roots, fail, raw, seconds
 
 if TYPE_CHECKING:
     from actorsession.cluster import SecurityConfig
@@ -34,9 +34,10 @@ TF_CONFIG. --config and TF_CONFIG have the same form, JSON or (in FILE.toml) TOM
 exit status: 0 ended by a signal, by `actorsession stop` or by its parent; 1 it could not serve;
 2 called wrongly.
 environment: ACTORSESSION_TOKEN is the secret that servers and clients share, needed to listen on
-anything but loopback without TLS; ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and
-ACTORSESSION_TLS_KEY stand in for --tls-ca, --tls-cert and --tls-key; ACTORSESSION_CONFIG stands in
-for --config. With TLS files host:port means tls://host:port.
+anything but loopback without TLS (without it loopback lets in your own user alone);
+ACTORSESSION_TLS_CA, ACTORSESSION_TLS_CERT and ACTORSESSION_TLS_KEY stand in for --tls-ca, --tls-cert
+and --tls-key; ACTORSESSION_CONFIG stands in for --config. With TLS files host:port means
+tls://host:port.
 """
 # Option, field of SecurityConfig, help.
 _TLS = (
@@ -98,6 +99,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--snapshot-every", type=seconds, default=60.0, metavar="SECONDS",
         help="between two snapshots (default %(default)g)",
     )  # fmt: skip
+    add_file_roots(parser)
     parser.add_argument(
         "--lease", type=seconds, default=5.0, metavar="SECONDS",
         help="a peer that says nothing for so long and is not just busy is lost (default %(default)g)",
@@ -165,6 +167,7 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
         snapshot_dir=options.snapshot_dir, snapshot_every=options.snapshot_every,
         lease=options.lease, beat=options.beat, companion=options.companion,
         grace=options.grace,
+        file_roots=options.file_roots,
     )  # fmt: skip
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from actorsession.cli.words import DONE, FAILED, fail, raw, say, say_json, seconds
@@ -17,9 +16,11 @@ __all__ = ["add_to"]
 
 _EPILOG = """\
 A task answers while it is busy with steps. One that is stopped, hangs or is gone is named with the
-reason once the timeout is over; the others are shown nevertheless.
+reason once the timeout is over; the others are shown nevertheless. With --all, a row that begins with
+a question mark is of a server that is not the task which the cluster has there.
 
-exit status: 0 every task that was asked has answered; 1 one has not; 2 called wrongly.
+exit status: 0 every task that was asked has answered; 1 one has not, or another answers in its
+place; 2 called wrongly.
 environment: ACTORSESSION_TOKEN is the secret that servers and clients share.
 """
 _COLUMNS = ("sessions", "worker_sessions", "graphs", "steps", "runs", "pushes")
@@ -47,18 +48,26 @@ def add_to(commands: Any) -> None:
 
 
 @dataclass(slots=True)
-class _Found:
-    """What was answered.
+class _Row:
+    """What was found at an address.
 
     Attributes:
-        tasks: statistics by task.
-        addresses: where each of those is.
-        silent: for each address that did not answer: the task, and why.
+        task: which task should be there; "" for whichever is.
+        address: where.
+        counters: what the server there has counted; ``None`` if none has answered.
+        fault: why there is no answer, or who it is that answers in place of the task; "" if all is well.
     """
 
-    tasks: dict[str, ServerStatistics] = field(default_factory=dict)
-    addresses: dict[str, str] = field(default_factory=dict)
-    silent: dict[str, tuple[str, str]] = field(default_factory=dict)
+    task: str
+    address: str
+    counters: ServerStatistics | None = None
+    fault: str = ""
+
+    @property
+    def words(self) -> str:
+        """The fault, for standard error."""
+        who = f"{self.task or 'the task'} at {self.address}"
+        return f"{who} {'does not answer: ' if self.counters is None else ''}{self.fault}"
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -66,77 +75,91 @@ def _run(options: argparse.Namespace) -> int:
     from actorsession.errors import OpError
 
     try:
-        found = run(_ask(options.address, everybody=options.all, patience=options.timeout))
+        rows = run(_ask(options.address, everybody=options.all, patience=options.timeout))
     except KeyboardInterrupt:
         return FAILED
     except (ValueError, OpError) as exc:
         return fail("status", exc)
     if options.json:
-        say_json(_as_json(found))
-    elif found.tasks:
-        _show(found)
-    for address, (task, reason) in found.silent.items():
-        fail("status", f"{task or 'the task'} at {address} does not answer: {reason}")
-    return FAILED if found.silent else DONE
+        say_json(_as_json(rows))
+    elif any(row.counters is not None for row in rows):
+        _show(rows)
+    faults = [row.words for row in rows if row.fault]
+    for words in faults:
+        fail("status", words)
+    return FAILED if faults else DONE
 
 
-async def _ask(address: str, *, everybody: bool, patience: float) -> _Found:
+async def _ask(address: str, *, everybody: bool, patience: float) -> list[_Row]:
     from actorsession.actors.deadline import Deadline
     from actorsession.cluster import read_cluster
     from actorsession.errors import OpError
 
     deadline = Deadline.after(patience)
-    asked: Mapping[str, str] = {"": address}
-    found = _Found()
+    rows, cluster_id = [_Row("", address)], None
     if everybody:
         try:
-            asked = (await read_cluster(address, deadline=deadline)).tasks
+            view = await read_cluster(address, deadline=deadline)
         except OpError as error:
-            found.silent[address] = ("", error.message)
-            return found
+            rows[0].fault = error.message
+            return rows
+        rows, cluster_id = [_Row(*item) for item in sorted(view.tasks.items())], view.cluster_id
     async with asyncio.TaskGroup() as group:
-        for task, where in asked.items():
-            group.create_task(_ask_one(task, where, found, deadline), name=f"ask {where}")
-    return found
+        for row in rows:
+            group.create_task(_ask_one(row, cluster_id, deadline), name=f"ask {row.address}")
+    return rows
 
 
-async def _ask_one(task: str, address: str, found: _Found, deadline: Any) -> None:
-    from actorsession.cluster import read_statistics
+async def _ask_one(row: _Row, cluster_id: str | None, deadline: Any) -> None:
+    """Fills a row in; also asks who answers there, if it should be a task of a cluster."""
+    from actorsession.cluster import read_cluster, read_statistics
     from actorsession.errors import OpError
 
     try:
-        counters = await read_statistics(address, deadline=deadline)
+        counters = await read_statistics(row.address, deadline=deadline)
+        if row.task:
+            view = await read_cluster(row.address, deadline=deadline)
+            if (view.task, view.cluster_id) != (row.task, cluster_id):
+                row.fault = f"is another server: {view.task} of cluster {view.cluster_id!r}"
+                if view.cluster_id != cluster_id:
+                    row.fault += f"; this is cluster {cluster_id!r}"
     except OpError as error:
-        found.silent[address] = (task, error.message)
-        return
+        row.fault = error.message
     except ValueError as error:  # no address
-        found.silent[address] = (task, str(error))
-        return
-    found.tasks[counters.task] = counters
-    found.addresses[counters.task] = address
+        row.fault = str(error)
+    else:
+        row.counters = counters
 
 
-def _as_json(found: _Found) -> dict[str, Any]:
-    tasks = {
-        t: {"address": found.addresses[t], **s.to_wire()} for t, s in sorted(found.tasks.items())
-    }
-    silent = {a: {"task": t or None, "reason": why} for a, (t, why) in sorted(found.silent.items())}
-    return {"tasks": tasks, "silent": silent}
-
-
-def _show(found: _Found) -> None:
-    rows: list[tuple[str, ...]] = [("TASK", "ADDRESS", *_HEADINGS, "PEERS")]
-    for task, counters in sorted(found.tasks.items()):
-        numbers = [str(getattr(counters, name)) for name in _COLUMNS]
-        rows.append((task, found.addresses[task], *numbers, str(len(counters.peers))))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+def _as_json(rows: list[_Row]) -> dict[str, Any]:
+    tasks, silent, wrong = {}, {}, {}
     for row in rows:
-        names = [cell.ljust(width) for cell, width in zip(row[:2], widths, strict=False)]
-        numbers = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+        if row.counters is None:
+            silent[row.address] = {"task": row.task or None, "reason": row.fault}
+        elif row.fault:
+            found = {"task": row.task, "reason": row.fault, "found": row.counters.to_wire()}
+            wrong[row.address] = found
+        else:
+            found = {"address": row.address, **row.counters.to_wire()}
+            tasks[row.counters.task] = found
+    return {"tasks": tasks, "silent": silent, "wrong": wrong}
+
+
+def _show(rows: list[_Row]) -> None:
+    lines: list[tuple[str, ...]] = [("TASK", "ADDRESS", *_HEADINGS, "PEERS")]
+    for row in rows:
+        if row.counters is not None:
+            numbers = [str(getattr(row.counters, name)) for name in _COLUMNS]
+            task = f"? {row.task}" if row.fault else row.counters.task
+            lines.append((task, row.address, *numbers, str(len(row.counters.peers))))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        names = [cell.ljust(width) for cell, width in zip(line[:2], widths, strict=False)]
+        numbers = [cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)]
         say("  ".join(names + numbers))
-    for task, counters in sorted(found.tasks.items()):
-        if counters.overdue:
-            last = "others wait until it is started again" * (
-                counters.overdue >= counters.pool_threads
-            )
-            say(f"{task}: {counters.overdue_kernels}" + f"; {last}" * bool(last))
+    for row in rows:
+        counters = row.counters
+        if counters is not None and counters.overdue:
+            all_held = counters.overdue >= counters.pool_threads
+            last = "; others wait until it is started again" if all_held else ""
+            say(f"{counters.task}: {counters.overdue_kernels}{last}")

@@ -68,17 +68,21 @@ async def _stop(
 
     deadline = Deadline.after(patience)
 
-    async def stop_one(where: str) -> None:
+    async def stop_one(where: str, task: str | None, cluster_id: str | None) -> None:
         try:
-            ended[await stop_server(where, reason=_REASON, deadline=deadline)] = where
+            task = await stop_server(
+                where, reason=_REASON, task=task, cluster_id=cluster_id, deadline=deadline
+            )
+            ended[task] = where
         except OpError as error:
             failed[where] = error.message
         except ValueError as error:  # no address
             failed[where] = str(error)
 
-    addresses = [address]
+    tasks: list[tuple[str, str | None, str | None]] = [(address, None, None)]
     if everybody:
-        addresses = list((await read_cluster(address, deadline=deadline)).tasks.values())
+        view = await read_cluster(address, deadline=deadline)
+        tasks = [(where, task, view.cluster_id) for task, where in view.tasks.items()]
     async with asyncio.TaskGroup() as group:
-        for where in addresses:
-            group.create_task(stop_one(where), name=f"stop {where}")
+        for meant in tasks:
+            group.create_task(stop_one(*meant), name=f"stop {meant[0]}")

@@ -10,7 +10,9 @@ import json
 import sys
 from typing import Any
 
-__all__ = ["DONE", "FAILED", "WRONG", "fail", "positive", "raw", "say", "say_json", "seconds"]
+__all__ = [
+    "DONE", "FAILED", "WRONG", "add_file_roots", "fail", "positive", "raw", "say", "say_json", "seconds",
+]  # fmt: skip
 
 DONE, FAILED, WRONG = 0, 1, 2
 """Exit statuses."""
@@ -37,6 +39,15 @@ def fail(command: str, error: object) -> int:
     text = " | ".join(str(error).splitlines())
     print(f"actorsession {command}: {text}", file=sys.stderr, flush=True)
     return FAILED
+
+
+def add_file_roots(parser: argparse.ArgumentParser) -> None:
+    """Adds the option that says where operations may open files."""
+    parser.add_argument(
+        "--file-root", action="append", dest="file_roots", metavar="DIR",
+        help="let operations open files there and nowhere else; may be given several times (by default "
+        "anywhere where only this machine reaches the server, and nowhere otherwise)",
+    )  # fmt: skip
 
 
 def positive(text: str) -> int:

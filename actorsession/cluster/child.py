@@ -16,7 +16,7 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.cluster.guard import Guard
 from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server import Server
+from actorsession.cluster.socket_folder import remove_orphaned_folder
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
 from actorsession.ops.flow.streams import relay_standard_streams
@@ -59,6 +60,7 @@ class WorkerOptions:
         security: its TLS files; those of the environment if left out.
         snapshot_dir: where it keeps snapshots of its variables, if it does.
         snapshot_every: seconds between two of them.
+        file_roots: folders in which operations may open files; see ``Server``.
         lease: seconds of silence after which it takes a peer for lost.
         beat: seconds between signs of life.
         companion: whether it has a companion on loopback too.
@@ -78,6 +80,7 @@ class WorkerOptions:
     security: SecurityConfig | None = None
     snapshot_dir: str | None = None
     snapshot_every: float = 60.0
+    file_roots: Sequence[str] | None = None
     lease: float = LEASE_SECONDS
     beat: float = BEAT_SECONDS
     companion: bool = False
@@ -109,13 +112,14 @@ async def serve(options: WorkerOptions, guard: Guard) -> None:
         config=ConfigProto(device_count=options.device_count), cluster_id=options.cluster_id,
         security=options.security, snapshot_dir=options.snapshot_dir,
         snapshot_every=options.snapshot_every, lease=options.lease, beat=options.beat,
-        companion=options.companion,
+        companion=options.companion, file_roots=options.file_roots,
     )  # fmt: skip
     ended = asyncio.Event()
     parent = _Parent(loop, server, ended.set, options.grace)
     with _ended_by_signals(loop, ended.set), guard.watching(_ENDING):
         async with server:
-            with _port_file(options.port_file, server.target):
+            server_address = server.target
+            with _port_file(options.port_file, server_address):
                 if options.announce:
                     _say_json({"address": server.target, "pid": os.getpid()})
                     parent.start()
@@ -127,6 +131,8 @@ async def serve(options: WorkerOptions, guard: Guard) -> None:
                 if options.announce:
                     _say_saving()
             _end_in(options.grace, server)
+    if options.announce and parent.is_gone:
+        remove_orphaned_folder(server_address)
     if parent.nonsense:
         raise ValueError(f"the parent should tell the cluster as JSON; {parent.nonsense}")
 
@@ -224,6 +230,11 @@ class _Parent:
         self._pid = os.getppid()
         self.nonsense = ""  # what was wrong with what it said
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether it has ended."""
+        return os.getppid() != self._pid
+
     def start(self) -> None:
         """Begins to listen."""
         threading.Thread(target=self._listen, name="actorsession-parent", daemon=True).start()
@@ -256,7 +267,7 @@ class _Parent:
         A process that the parent forked holds the pipe open beyond the parent's death; so it is looked
         whether we are an orphan, too.
         """
-        while os.getppid() == self._pid:
+        while not self.is_gone:
             readable, _, _ = select.select([pipe], [], [], _LOOK)
             if readable and not os.read(pipe, 4096):
                 return

@@ -71,6 +71,8 @@ class Control(Actor):
     def on_stop_server(self, message: StopServer, call: CallContext) -> Done:
         """Begins to stop the server."""
         if not (self._trusted or is_near(call.address)):
+            who = {"peer": parse_address(call.address).host}
+            _log.warning("%s does not stop for %s", self._task, call.address, extra=who)
             raise PermissionDeniedError(
                 f"{self._task} is stopped by those who have its cluster's token or certificate, and from "
                 f"its own machine; not from {call.address} without either",

@@ -99,6 +99,8 @@ async def stop_server(
     address: str,
     *,
     reason: str = "",
+    task: str | None = None,
+    cluster_id: str | None = None,
     token: str | None = None,
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
@@ -108,6 +110,8 @@ async def stop_server(
     Args:
         address: where it listens.
         reason: for the server's log.
+        task: the task that is meant; another one at the address is left alone.
+        cluster_id: the id of the cluster that is meant, likewise.
         token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
         deadline: until when to wait; by default 10 s from now.
         security: TLS files, for ``tls://``; by default those of the environment.
@@ -117,11 +121,12 @@ async def stop_server(
 
     Raises:
         PermissionDeniedError: if the server takes it from nobody at our place.
-        UnavailableError: if no server answers there.
+        UnavailableError: if no server answers there, or another one than is meant.
         DeadlineExceededError: if it takes too long; it may end nevertheless.
     """
     deadline = deadline or Deadline.after(PATIENCE)
-    async with _link(address, "end", token, security, deadline) as link:
+    meant = (task, cluster_id)
+    async with _link(address, "end", token, security, deadline, meant) as link:
         await link.ask(SERVER, StopServer(reason=reason), deadline)
         await deadline.wait(link.wait_closed(), what=f"the end of {link.peer_name} at {address}")
         return link.peer_name
@@ -178,22 +183,29 @@ async def read_why(
     view = await read_cluster(address, token=token, deadline=deadline, security=security)
     tasks = {**view.tasks, view.task: address}
 
-    def asking(where: str) -> Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]:
+    def asking(task: str) -> Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]:
         async def ask(message: AskWhy, limit: Deadline) -> WorkerWhy:
-            async with _link(where, "steps", token, security, limit) as link:
+            meant = (task, view.cluster_id)
+            async with _link(tasks[task], "steps", token, security, limit, meant) as link:
                 said: WorkerWhy = await link.ask(WORKER, message, limit)
                 return said
 
         return ask
 
-    found = await collect({task: asking(where) for task, where in tasks.items()}, "", deadline)
+    found = await collect({task: asking(task) for task in tasks}, "", deadline)
     return explain(found.waits, found.silent)
 
 
 @asynccontextmanager
 async def _link(
-    address: str, what: str, token: str | None, security: SecurityConfig | None, deadline: Deadline
+    address: str,
+    what: str,
+    token: str | None,
+    security: SecurityConfig | None,
+    deadline: Deadline,
+    meant: tuple[str | None, str | None] = (None, None),
 ) -> AsyncIterator[Link]:
+    """A link to whoever serves at an address, or to the task of the cluster that is meant alone."""
     security = security or shared_security()
     address = full_address(address, "tls" if security is not None else DEFAULT_SCHEME)
     left = deadline.time_left
@@ -203,7 +215,7 @@ async def _link(
     try:
         connection = await connect(
             address, hello, timeout=left or PATIENCE, token=token or shared_token(),
-            security=security,
+            security=security, expect_task=meant[0], expect_cluster=meant[1],
         )  # fmt: skip
     except TransportError as exc:
         raise UnavailableError(f"no {what} of {address}: {exc}") from exc

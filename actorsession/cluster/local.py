@@ -1,9 +1,10 @@
 """A cluster of processes on this machine.
 
 ``LocalCluster`` spawns ``python -m actorsession worker`` children (so no main guard is needed), lets each
-bind to a free port of its own, and then tells all of them where everybody is. Children die with their
-parent, also when it is killed: their standard input ends. A child that dies is known with exit code or
-signal and the last lines that it wrote.
+bind to an address of its own, and then tells all of them where everybody is. Unless it is told otherwise
+they meet at sockets in a folder that their user alone may enter. Children die with their parent, also when
+it is killed: their standard input ends. A child that dies is known with exit code or signal and the last
+lines that it wrote.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import asyncio
 import functools
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.inquiry import read_statistics, update_cluster
+from actorsession.cluster.socket_folder import SocketFolder
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.cluster.statistics import ServerStatistics
 from actorsession.cluster.worker_process import WorkerProcess
@@ -25,6 +27,7 @@ from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import FailedPreconditionError, UnavailableError
 from actorsession.graph.device import task_name
 from actorsession.session import fates
+from actorsession.session.security import shared_security
 from transports import SecurityConfig
 
 __all__ = ["LocalCluster"]
@@ -33,7 +36,7 @@ _GRACE = 5.0
 
 
 class LocalCluster:
-    """Worker processes on loopback, started and ended together.
+    """Worker processes on this machine, started and ended together.
 
     Args:
         jobs: number of tasks of each job, such as ``{"ps": 1, "worker": 2}``.
@@ -41,12 +44,15 @@ class LocalCluster:
         start_timeout: seconds for all processes to come up.
         security: CA, certificate and key, for ``tls://`` between all processes and with sessions; the
             certificate names 127.0.0.1. By default those of the environment, if it names any.
+        protocol: ``unix``, for sockets in a private folder, or ``tcp`` or ``tls``, for free ports of
+            loopback. If left out ``tls`` where TLS files are named, else ``unix``.
         snapshot_dir: where all tasks keep snapshots of their variables, which a task that is started again
             begins with; ``None`` for no snapshots.
         snapshot_every: seconds between two of them.
+        file_roots: folders in which operations may open files; all that the user may open if left out.
 
     Raises:
-        ValueError: for no task at all, or a number below 0.
+        ValueError: for no task at all, a number below 0, or another protocol.
     """
 
     def __init__(
@@ -56,8 +62,10 @@ class LocalCluster:
         devices: int = 1,
         start_timeout: float = CONNECT_TIMEOUT,
         security: SecurityConfig | None = None,
+        protocol: str | None = None,
         snapshot_dir: str | os.PathLike[str] | None = None,
         snapshot_every: float = 60.0,
+        file_roots: Sequence[str | os.PathLike[str]] = (),
     ) -> None:
         if not jobs or min(jobs.values()) < 0 or not sum(jobs.values()):
             raise ValueError(f"a cluster has at least one task, got {dict(jobs)}")
@@ -65,10 +73,18 @@ class LocalCluster:
         self._devices = devices
         self._start_timeout = start_timeout
         self._security = security
+        if protocol not in (None, "unix", "tcp", "tls"):
+            raise ValueError(
+                f"a local cluster's protocol is unix, tcp or tls, got {protocol!r:.100}"
+            )
+        self._protocol = protocol
+        self._folder: SocketFolder | None = None
         self._more: tuple[str, ...] = ()
         if snapshot_dir is not None:
             every = str(snapshot_every)
             self._more = ("--snapshot-dir", os.fspath(snapshot_dir), "--snapshot-every", every)
+        for root in file_roots:
+            self._more += ("--file-root", os.path.abspath(root))
         self._cluster_id = secrets.token_hex(8)
         self._stopped = False
         self.processes: dict[str, WorkerProcess] = {}
@@ -79,8 +95,17 @@ class LocalCluster:
         Raises:
             UnavailableError: if a process does not come up; the message has its last lines.
             DeadlineExceededError: if that takes too long.
+            ResourceExhaustedError: if there is no place for its sockets.
         """
-        placeholder = {job: ["127.0.0.1:0"] * count for job, count in self._jobs.items() if count}
+        if self._protocol is None:
+            self._protocol = "tls" if self._security or shared_security() else "unix"
+        if self._protocol == "unix":
+            self._folder = SocketFolder()
+        placeholder = {
+            job: [self._new_address(job, index) for index in range(count)]
+            for job, count in self._jobs.items()
+            if count
+        }
         together = sum(self._jobs.values())
         for job, count in self._jobs.items():
             for index in range(count):
@@ -92,6 +117,12 @@ class LocalCluster:
         except BaseException:
             await self.stop(0.0)
             raise
+
+    def _new_address(self, job: str, index: int) -> str:
+        """Where a new task is to listen."""
+        if self._folder is not None:
+            return self._folder.address(f"{job}-{index}")
+        return f"{self._protocol}://127.0.0.1:0"
 
     async def _bring_up(self, placeholder: Mapping[str, Any]) -> None:
         processes = list(self.processes.values())
@@ -169,7 +200,7 @@ class LocalCluster:
         index = 0
         while task_name(job, index) in self.processes:
             index += 1
-        process = await self._begin(job, index, "127.0.0.1:0")
+        process = await self._begin(job, index, self._new_address(job, index))
         await self._tell(p for p in self.processes.values() if p is not process)
         return process
 
@@ -261,11 +292,15 @@ class LocalCluster:
                 group.create_task(process.stop(grace), name=f"stop {process.task}")
         for process in self.processes.values():
             fates.forget(process.address)
+        if self._folder is not None:
+            self._folder.remove()
 
     def kill_now(self) -> None:
         """Kills all processes without waiting, for a program that ends at once."""
         for process in self.processes.values():
             process.kill_now()
+        if self._folder is not None:
+            self._folder.remove()
 
     async def __aenter__(self) -> LocalCluster:
         await self.start()

@@ -131,6 +131,7 @@ class Master(Actor):
             await members.leave()
             raise
         self._sessions[handle] = session
+        _log.info("%s has opened session %s", self._home.task, handle)
         self._watch_idle()
         return SessionCreated(session_handle=handle, graph_version=version)
 
@@ -178,6 +179,7 @@ class Master(Actor):
         session = self._sessions.pop(message.session_handle, None)
         self._clients.pop(message.session_handle, None)
         if session is not None:
+            _log.info("closing session %s: its client has closed it", message.session_handle)
             # Whoever asked may hang up meanwhile, which must not leave the session half closed.
             closing = session.close("Session has been closed.")
             await asyncio.shield(self.children.start(closing, name=f"close {session.handle}"))

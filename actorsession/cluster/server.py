@@ -36,6 +36,7 @@ from actorsession.cluster.statistics import ServerStatistics
 from actorsession.cluster.worker import Worker
 from actorsession.cluster.worker_cache import WorkerCache
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto
+from actorsession.config.file_roots import FileRoots
 from actorsession.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -91,6 +92,9 @@ class Server:
         snapshot_dir: where to write the variables of this task from time to time, and when it stops; they
             come back from there when it starts. Tasks may share a directory. ``None`` for no snapshots.
         snapshot_every: seconds between two snapshots.
+        file_roots: folders in which operations may open files (``read_file``, savers, tables from text
+            files); others are refused with PermissionDeniedError. If left out, all files that the server's
+            user may open where only this machine reaches it (loopback, unix), and none at all otherwise.
         listening_socket: a bound stream socket to serve at in place of binding the task's address, such
             as one that a service manager has opened. The server's own from ``start`` on.
 
@@ -119,6 +123,7 @@ class Server:
         max_inflight_steps: int = MAX_SERVER_STEPS,
         snapshot_dir: str | os.PathLike[str] | None = None,
         snapshot_every: float = 60.0,
+        file_roots: Sequence[str | os.PathLike[str]] | None = None,
         lease: float = LEASE_SECONDS,
         beat: float = BEAT_SECONDS,
         companion: bool = False,
@@ -145,6 +150,8 @@ class Server:
             )
         self._snapshot_dir = snapshot_dir
         self._snapshot_every = snapshot_every
+        self._file_roots = file_roots
+        self._devices: Sequence[Device] = ()
         self._snapshots: Snapshots | None = None
         self._socket = listening_socket
         self.incarnation = new_incarnation()
@@ -200,8 +207,10 @@ class Server:
             if isinstance(exc, ValueError):  # such as a socket of another kind than the address
                 raise InvalidArgumentError(where, task=self.task) from exc
             raise
+        self._open_files(near=self._listener.near)
         self._known.begin(self._cache, self.target)
         registry.publish(self.target, self._serves[MASTER])
+        _log.info("%s serves at %s", self.task, self.target)
         if self._snapshots is not None:
             _ = self._children.start(self._snapshots.run(), name=f"snapshots of {self.task}")
 
@@ -209,7 +218,8 @@ class Server:
         self._pool = server_pool(self._config)
         threads = self._config.intra_op_parallelism_threads
         self._blas = hold_blas_threads(threads) if threads else None
-        devices = make_devices(self.task, self._config.device_count)
+        devices = self._devices = make_devices(self.task, self._config.device_count)
+        self._open_files(near=False)  # until it is known who can reach us
         self._worker = Worker(
             self.task, self.incarnation, devices, self._cache.push, self._cache.hear,
             lambda: self.statistics().to_wire(), self._pool, self._known.learn_tasks, self._cache,
@@ -245,6 +255,12 @@ class Server:
         if snapshots.restored is not None:
             worker.restored = snapshots.restored.to_wire()
         self._snapshots = snapshots
+
+    def _open_files(self, *, near: bool) -> None:
+        """Says where kernels may open files, given whether only this machine reaches us."""
+        roots = () if self._file_roots is None and not near else self._file_roots
+        for device in self._devices:
+            device.resources.files = FileRoots(roots, self.task)
 
     def _told_to_stop(self) -> None:
         """Stops in a child: whoever asked hears the answer over a link that stopping closes."""

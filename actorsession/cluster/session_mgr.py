@@ -20,9 +20,11 @@ from typing import TypeAlias
 from actorsession.cluster.worker_rendezvous import Push
 from actorsession.cluster.worker_session import WorkerParts, WorkerSession
 from actorsession.errors import AbortedError, InvalidArgumentError, OpError, UnavailableError
+from actorsession.graph.device import DeviceAttributes
 from actorsession.messages.worker import CreateWorkerSession, PushTensors
 from actorsession.runtime.devices import Device
 from actorsession.runtime.executor import Executor
+from actorsession.runtime.resources import ResourceManager
 
 __all__ = ["LEGACY", "LostPush", "SessionMgr", "peer_key"]
 
@@ -75,6 +77,11 @@ class _OwnPeers:
             self._push(key, message)
 
 
+def _private(device: Device, attributes: DeviceAttributes) -> Device:
+    """A device with state of its own, and the same file roots."""
+    return Device(attributes, ResourceManager(device.resources.files))
+
+
 class SessionMgr:
     """The sessions of one worker.
 
@@ -113,12 +120,14 @@ class SessionMgr:
             parts = replace(
                 parts,
                 task=message.task,
-                devices=tuple(Device(d.attributes.renamed(message.task)) for d in parts.devices),
+                devices=tuple(
+                    _private(d, d.attributes.renamed(message.task)) for d in parts.devices
+                ),
                 push=own.push,
                 link_name=own.link_name,
             )
         elif isolated:
-            parts = replace(parts, devices=tuple(Device(d.attributes) for d in parts.devices))
+            parts = replace(parts, devices=tuple(_private(d, d.attributes) for d in parts.devices))
         if isolated:
             parts = replace(parts, executors={d.name: Executor(d) for d in parts.devices})
         self._sessions[handle] = WorkerSession(handle, parts, owns_devices=isolated)

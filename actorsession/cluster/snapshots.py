@@ -151,6 +151,7 @@ class SnapshotStore:
         path = self._directory / f"{self._prefix}.{number:016d}-{secrets.token_hex(4)}.snapshot"
         write_whole(os.fspath(path), lambda file: _write_parts(file, parts))
         self._remove_old()
+        _log.info("%d variables are in the snapshot %s", len(saved), path)
         return path
 
     def _remove_old(self) -> None:

@@ -189,6 +189,7 @@ class Worker(Actor):
             self._watch = self.children.start(self._owed.watch(self.children), name="owed values")
         if not message.task:
             self._learn_peers(message.peers)
+        _log.info("%s works for session %s of %s", self._parts.task, handle, message.master_task)
         session = self._sessions.find(handle)
         self._unwatch[handle] = call.on_gone(lambda: self._collect(handle, session))
         for old in stale:

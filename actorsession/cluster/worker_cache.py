@@ -28,7 +28,15 @@ from actorsession.actors.watch import watcher
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import OpError, UnavailableError, WorkerRestartedError
 from actorsession.messages.worker import WORKER, PushTensors, ValuesLost
-from transports import Connection, Hello, SecurityConfig, TransportError, connect
+from transports import (
+    AuthenticationError,
+    Connection,
+    Hello,
+    SecurityConfig,
+    TransportError,
+    WrongPeer,
+    connect,
+)
 
 __all__ = ["PeerRef", "WorkerCache"]
 
@@ -156,7 +164,15 @@ class WorkerCache:
 
     def _note(self, link: Link) -> None:
         self._open.add(link)
-        link.on_closed(lambda _: self._open.discard(link))
+        _log.info("%s has a link to %s at %s", self._task, link.peer_name, link.address)
+        link.on_closed(lambda why: self._ended(link, why))
+
+    def _ended(self, link: Link, why: OpError) -> None:
+        self._open.discard(link)
+        _log.info(
+            "%s has no link to %s at %s any more: %s",
+            self._task, link.peer_name, link.address, why.message,
+        )  # fmt: skip
 
     def _keep(self, task: str, link: Link) -> None:
         """Uses a link for a task, unless one to the same life of the task is in use."""
@@ -249,6 +265,9 @@ class WorkerCache:
                 )  # fmt: skip
                 break
             except TransportError as exc:
+                if isinstance(exc, (WrongPeer, AuthenticationError)):  # it is there, and no use
+                    who = {"peer": f"{task} {address}"}
+                    _log.warning("%s does not use %s: %s", self._task, address, exc, extra=who)
                 faults.append(f"at {address}: {exc}")
                 last = exc
         else:

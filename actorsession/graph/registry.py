@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from actorsession.config.file_roots import FileRoots
 from actorsession.graph.forms import forms
 from actorsession.graph.node import TensorSpec
 
@@ -103,11 +104,15 @@ class VariableHolder(Protocol):
 
 
 class ResourceHost(Protocol):
-    """Where kernels find state: the resource manager of their device.
+    """Where kernels find state, and which files they may open: the resource manager of their device.
 
     A resource lives as long as its device; clearing its container calls its ``clear()``, which
     leaves it as if it were new, so plans may keep a reference.
     """
+
+    @property
+    def files(self) -> FileRoots:
+        """Where files may be opened; to be asked anew in each run."""
 
     def variable(self, container: str, name: str, spec: TensorSpec) -> VariableHolder:
         """The variable under (container, name), made uninitialised if absent."""
@@ -187,6 +192,8 @@ class OpDef:
             gone. Within loops and branches a thread of its own waits.
         takes: whether the node suspends and takes something out of state that outlives the step: its kernel
             returns a ``Take``, which is put back if the step ends before its values were handed out.
+        opens_files: opens files whose names come from inputs or attributes, all of them through
+            ``resources.files`` of its context. No other kernel opens any.
         emit: optional Python expression for the node given its argument expressions, for ops that
             are cheaper inline than as a call; ``None`` from it means "call the kernel". It is run
             as it stands, so nothing in it may come from a string that a peer can choose.
@@ -218,6 +225,7 @@ class OpDef:
     blocks: bool = False
     suspends: bool = False
     takes: bool = False
+    opens_files: bool = False
     emit: Callable[[KernelContext, Sequence[str]], str | None] | None = None
     into: Callable[[KernelContext], Kernel | None] | None = None
     joins: Kernel | None = None

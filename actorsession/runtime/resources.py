@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import as_dtype, string
 from actorsession.graph.node import TensorSpec
@@ -210,9 +211,14 @@ class _Entry:
 
 
 class ResourceManager:
-    """The resources of one device; thread-safe."""
+    """The resources of one device; thread-safe.
 
-    def __init__(self) -> None:
+    Attributes:
+        files: where kernels may open files.
+    """
+
+    def __init__(self, files: FileRoots = ANYWHERE) -> None:
+        self.files = files
         self._lock = threading.Lock()
         self._entries: dict[tuple[str, str, str], _Entry] = {}  # by (container, kind, name)
 

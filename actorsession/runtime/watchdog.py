@@ -109,7 +109,8 @@ class Watchdog:
         name = f"{node.name!r} ({node.op})"
         if len(dearest) > 1:
             name += f", by estimate the dearest of {len(dearest)} nodes that run as one,"
-        _log.warning("%s: %s %s", linked.device, name, what)
+        # Of no fault but of speed: commands leave it out unless they are asked to log.
+        _log.warning("%s: %s %s", linked.device, name, what, extra={"hint": True})
 
 
 WATCHDOG = Watchdog()

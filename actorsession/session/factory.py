@@ -166,6 +166,7 @@ def _load_entry_points() -> list[str]:
             problems.append(f"{entry.name!r} from {entry.value} ({type(exc).__name__}: {exc})")
             continue
         if not isinstance(factory, SessionFactory):
+            _log.warning("session factory %r is none: it makes %r", entry.name, factory)
             problems.append(f"{entry.name!r} from {entry.value} (not a SessionFactory)")
             continue
         with _LOCK:

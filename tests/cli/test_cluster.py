@@ -46,8 +46,8 @@ def test_without_json_it_prints_a_line_for_each_task_and_says_how_to_end_it() ->
     with running(command("cluster", "--jobs", "worker=2")) as process:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(3)]
-        assert lines[0].startswith(f"{W0} serves at tcp://127.0.0.1:")
-        assert lines[1].startswith(f"{W1} serves at tcp://127.0.0.1:")
+        assert lines[0].startswith(f"{W0} serves at unix:///")
+        assert lines[1].startswith(f"{W1} serves at unix:///")
         assert lines[2] == "the cluster is up; Ctrl-C ends it\n"
         process.send_signal(signal.SIGTERM)
         assert rest(process) == (0, "", "")

@@ -152,7 +152,7 @@ def test_a_master_listens_beyond_loopback_with_a_token_only() -> None:
     code, _, err = called(*words)
     assert code == 1
     assert "no token" in err
-    with serving(*words, **{TOKEN_VARIABLE: "secret"}) as (process, said):
+    with serving(*words, **{TOKEN_VARIABLE: "sixteen or more."}) as (process, said):
         assert said["address"].startswith("tcp://0.0.0.0:")
         ends_in_silence(process)
 

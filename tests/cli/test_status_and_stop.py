@@ -145,7 +145,8 @@ def test_stop_needs_the_token_of_a_server_that_has_one() -> None:
         assert "token" in err
         assert asked("status", said["address"], **token)["tasks"][W0]["task"] == W0
         assert asked("stop", said["address"], **token)["ended"] == {W0: said["address"]}
-        assert rest(process) == (0, "", "")
+        code, out, err = rest(process)
+        assert (code, out, err.count("refused a connection")) == (0, "", err.count("\n")), err
 
 
 def test_a_server_that_hangs_is_not_said_to_have_ended() -> None:

@@ -69,7 +69,7 @@ def processes() -> Iterator[LocalCluster]:
     loop = new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="owner of the processes")
     thread.start()
-    made = LocalCluster({"ps": 1, "worker": 2})
+    made = LocalCluster({"ps": 1, "worker": 2}, protocol="tcp")  # some put a proxy before it
     try:
         asyncio.run_coroutine_threadsafe(made.start(), loop).result(30)
         yield made

@@ -260,10 +260,10 @@ def is_companion(pid: int) -> bool:
 
 async def test_a_server_that_other_hosts_can_reach_has_a_companion() -> None:
     before = children_of(os.getpid())
-    async with Server({"worker": ["0.0.0.0:0"]}, "worker", token="secret") as server:
+    async with Server({"worker": ["0.0.0.0:0"]}, "worker", token="sixteen or more.") as server:
         (companion,) = set(children_of(os.getpid())) - set(before)
         assert is_companion(companion)
-        assert (await read_statistics(server.target, token="secret")).task == W0
+        assert (await read_statistics(server.target, token="sixteen or more.")).task == W0
     assert children_of(os.getpid()) == before
 
 

@@ -6,6 +6,10 @@ import asyncio
 import json
 import os
 import signal
+import stat
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +18,7 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession.cluster import LocalCluster
+from actorsession.cluster.socket_folder import SocketFolder
 from actorsession.cluster.worker_process import WorkerProcess
 from actorsession.config import ConfigProto
 from actorsession.errors import DeadlineExceededError, FailedPreconditionError, UnavailableError
@@ -146,9 +151,78 @@ def test_a_cluster_has_at_least_one_task() -> None:
             LocalCluster(jobs)
 
 
+@pytest.mark.parametrize("protocol", ["grpc", ""])
+def test_a_cluster_of_this_machine_speaks_what_it_can(protocol: str) -> None:
+    with pytest.raises(ValueError, match="unix, tcp or tls"):
+        LocalCluster({"worker": 1}, protocol=protocol)
+
+
+DIAL = """
+import os, socket, sys
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+try:
+    socket.socket(socket.AF_UNIX).connect(sys.argv[1])
+    print("in")
+except OSError as error:
+    print(error)
+"""
+
+
+async def test_processes_meet_in_a_folder_that_nobody_else_can_enter() -> None:
+    async with LocalCluster({"worker": 2}) as cluster:
+        paths = [Path(p.address.removeprefix("unix://")) for p in cluster.processes.values()]
+        folder = paths[0].parent
+        assert [path.parent for path in paths] == [folder, folder]
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert [path.name for path in paths] == ["worker-0", "worker-1"]
+        if os.geteuid() == 0:  # who alone can be another user as well
+            told = subprocess.run(
+                [sys.executable, "-c", DIAL, str(paths[0])],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert "Permission denied" in told.stdout
+        cluster.process("worker", 1).send_signal(signal.SIGKILL)  # which leaves its socket there
+        await cluster.process("worker", 1).wait_ended()
+        await cluster.restart("worker", 1)
+        assert cluster.target("worker", 1) == f"unix://{paths[1]}"
+    assert not folder.exists()
+
+
+def test_a_place_for_sockets_is_found_where_names_are_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    made = SocketFolder()
+    try:
+        assert os.path.dirname(made.path) == "/tmp"
+        taken = Path(made.address("worker-0").removeprefix("unix://"))
+        taken.touch()
+        for name in ("worker-0", "worker_" * 30 + "-0"):
+            address = made.address(name)
+            assert len(address.removeprefix("unix://")) <= 103
+            assert address != f"unix://{taken}"
+    finally:
+        made.remove()
+    assert not os.path.exists(made.path)
+
+
+def test_a_process_that_was_forked_leaves_the_folder_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = SocketFolder()
+    monkeypatch.setattr(
+        os, "getpid", lambda: -1
+    )  # as in a fork, whose finalizers run at its end too
+    made.remove()
+    os.rmdir(made.path)  # FileNotFoundError if it was removed
+
+
 async def test_a_cluster_starts_and_ends_and_ends_again() -> None:
-    cluster = LocalCluster({"worker": 1}, devices=2)
+    cluster = LocalCluster({"worker": 1}, devices=2, protocol="tcp")
     async with cluster:
+        assert cluster.target("worker").startswith("tcp://127.0.0.1:")
         pid = cluster.process("worker").pid
         assert is_running(pid)
         async with AsyncSession(cluster.target("worker"), graph=Graph()) as session:
@@ -250,6 +324,7 @@ PARENT = """
     async def main():
         async with acts.LocalCluster({"worker": 2}) as cluster:
             print(json.dumps([p.pid for p in cluster.processes.values()]), flush=True)
+            print(cluster.target("worker"), flush=True)
             %s
             sys.stdin.read()
 
@@ -259,9 +334,14 @@ PARENT = """
 
 
 def pids(process: Any) -> list[int]:
-    line = process.stdout.readline()
+    return pids_and_folder(process)[0]
+
+
+def pids_and_folder(process: Any) -> tuple[list[int], Path]:
+    """The workers of a parent, and where their sockets are."""
+    line, target = process.stdout.readline(), process.stdout.readline()
     assert line, process.stderr.read()
-    return list(json.loads(line))
+    return list(json.loads(line)), Path(target.strip().removeprefix("unix://")).parent
 
 
 def wait_for_end(workers: list[int], seconds: float) -> None:
@@ -282,11 +362,13 @@ def test_a_script_needs_no_main_guard_and_ends_in_silence(tmp_path: Path) -> Non
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_workers_die_with_their_parent_however_it_dies(tmp_path: Path, number: int) -> None:
     with script(tmp_path, PARENT % "pass") as process:
-        workers = pids(process)
+        workers, folder = pids_and_folder(process)
         assert all(map(is_running, workers))
+        assert folder.exists()
         process.send_signal(number)
         process.wait(10)
         wait_for_end(workers, 2.0)
+        assert not folder.exists()
 
 
 def test_workers_of_a_killed_parent_that_has_forked_die_too(tmp_path: Path) -> None:

@@ -287,7 +287,9 @@ async def play() -> dict[str, Outcome]:
 async def play_faults() -> dict[str, Outcome]:
     workers = int(SLOW_TASK.rpartition(":")[2]) + 1
     async with contextlib.AsyncExitStack() as stack:
-        cluster = await stack.enter_async_context(LocalCluster({"ps": 1, "worker": workers}))
+        cluster = await stack.enter_async_context(
+            LocalCluster({"ps": 1, "worker": workers}, protocol="tcp")
+        )
         proxies = {}
         for index in range(1, workers):
             proxy = Proxy(cluster.target("worker", index))

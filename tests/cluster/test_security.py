@@ -175,7 +175,7 @@ async def test_other_machines_are_served_with_a_token_or_tls_and_not_without(
 ) -> None:
     with pytest.raises(UnknownError, match=r"ACTORSESSION_TOKEN.*tls://.*listen on 127.0.0.1"):
         await Server({"worker": [f"{host}:0"]}, "worker").start()
-    async with Server({"worker": [f"{host}:0"]}, "worker", token="secret") as server:
+    async with Server({"worker": [f"{host}:0"]}, "worker", token="sixteen or more.") as server:
         assert server.target.startswith(f"tcp://{host}:")
     async with Server({"worker": [f"{host}:0"]}, "worker", security=files) as server:
         assert server.target.startswith(f"tls://{host}:")

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.config.file_roots import ANYWHERE
 from actorsession.errors import FailedPreconditionError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph, constant_value
@@ -87,6 +88,7 @@ class Variables:
     def __init__(self) -> None:
         self.holders: dict[tuple[str, str], Holder] = {}
         self.states: dict[str, Any] = {}
+        self.files = ANYWHERE
 
     def variable(self, container: str, name: str, spec: TensorSpec) -> VariableHolder:
         return self.holders.setdefault((container, name), Holder())

@@ -38,6 +38,8 @@ from transports import (
 from transports.frame import HANDSHAKE_VERSION, MAGIC, PREFIX
 from transports.handshake import MAX_MESSAGE
 
+TOKEN = "sixteen or more."
+
 GARBAGE = {
     "http": b"GET / HTTP/1.1\r\nHost: ps0\r\n\r\n",
     "zeros": bytes(1000),
@@ -215,9 +217,9 @@ async def test_all_interfaces_need_a_token(host: str) -> None:
 
 
 async def test_all_interfaces_are_served_with_a_token() -> None:
-    async with await listen("tcp://0.0.0.0:0", PS, echo, token="secret") as listener:
+    async with await listen("tcp://0.0.0.0:0", PS, echo, token=TOKEN) as listener:
         port = parse_address(listener.address).port
-        async with await connect(f"tcp://127.0.0.1:{port}", WORKER, token="secret") as connection:
+        async with await connect(f"tcp://127.0.0.1:{port}", WORKER, token=TOKEN) as connection:
             connection.write(numbered(1))
             assert await connection.recv() == numbered(1)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from actorsession.checkpoints import file_errors
+from actorsession.config.file_roots import FileRoots
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import string
 from actorsession.graph.node import TensorSpec
@@ -110,31 +111,35 @@ def _one(op: str, value: Any) -> bytes:
 
 
 def _read_kernel(ctx: KernelContext) -> Kernel:
-    op = ctx.op
+    op, host = ctx.op, ctx.resources
 
     def read(filename: Any) -> bytes:
         path = os.fsdecode(_one(op, filename))
-        with file_errors(f"cannot read {path!r}"), open(path, "rb") as file:
+        with (
+            file_errors(f"cannot read {path!r}"),
+            open(path, "rb", opener=host.files.opener) as file,
+        ):
             return file.read()
 
     return read
 
 
 def _write_kernel(ctx: KernelContext) -> Kernel:
-    op = ctx.op
+    op, host = ctx.op, ctx.resources
 
     def write(filename: Any, contents: Any) -> None:
         path, data = os.fsdecode(_one(op, filename)), _one(op, contents)
         with file_errors(f"cannot write {path!r}"):
-            os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-            with open(path, "wb") as file:
+            real = host.files.real(path)
+            os.makedirs(os.path.dirname(os.path.abspath(real)), exist_ok=True)
+            with open(real, "wb", opener=host.files.opener) as file:
                 file.write(data)
 
     return write
 
 
 def _matching_kernel(ctx: KernelContext) -> Kernel:
-    op = ctx.op
+    op, host = ctx.op, ctx.resources
 
     def matching(pattern: Any) -> Any:
         array = boxed(pattern)
@@ -142,28 +147,34 @@ def _matching_kernel(ctx: KernelContext) -> Kernel:
             raise InvalidArgumentError(
                 f"{op} takes a string or a vector of them, got shape {list(array.shape)}"
             )
-        found = sorted(os.fsencode(path) for text in array.flat for path in _fitting(text))
+        found = sorted(
+            os.fsencode(path) for text in array.flat for path in _fitting(text, host.files)
+        )
         return string_array(found, (len(found),))
 
     return matching
 
 
-def _fitting(pattern: bytes) -> Iterator[str]:
+def _fitting(pattern: bytes, files: FileRoots) -> Iterator[str]:
     """The paths that fit a pattern; ``glob`` would leave out names with a dot, and look into folders."""
     head, name = os.path.split(os.fsdecode(pattern))
-    if not any(mark in head + name for mark in "*?["):
+    if not _has_marks(head + name):
         path = os.fsdecode(pattern)
-        if os.path.lexists(path):
+        if os.path.lexists(files.prefix(path)):
             yield path
         return
-    folders = list(_fitting(os.fsencode(head))) if head and head != os.sep else [head]
+    folders = list(_fitting(os.fsencode(head), files)) if _has_marks(head) else [head]
     for folder in folders:
         try:
-            names = os.listdir(folder or ".")
+            names = os.listdir(files.real(folder or "."))
         except (FileNotFoundError, NotADirectoryError):
             continue
         for found in fnmatch.filter(names, name) if name else [""]:
             yield os.path.join(folder, found)
+
+
+def _has_marks(pattern: str) -> bool:
+    return any(mark in pattern for mark in "*?[")
 
 
 for _name, _kernel, _shapes, _most in (
@@ -180,5 +191,6 @@ for _name, _kernel, _shapes, _most in (
             # What a file holds is no function of its name.
             stateful=True,
             blocks=True,
+            opens_files=True,
         )
     )

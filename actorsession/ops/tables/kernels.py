@@ -6,11 +6,13 @@ compared with the table when they run. Called by ``tables``.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from actorsession.config.file_roots import FileRoots
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import DType, as_dtype, int64, string
 from actorsession.graph.node import TensorSpec
@@ -237,10 +239,10 @@ def _infer_from_file(ctx: InferContext) -> list[TensorSpec]:
     return []
 
 
-def _lines(name: bytes, most: int) -> Iterator[bytes]:
+def _lines(name: bytes, most: int, files: FileRoots) -> Iterator[bytes]:
     """The lines of a file, as many as a vocabulary has."""
     try:
-        with open(name, "rb") as file:
+        with open(os.fsdecode(name), "rb", opener=files.opener) as file:
             read = 0
             for read, line in enumerate(file, 1):
                 if most >= 0 and read > most:
@@ -282,7 +284,7 @@ def _cell(line: bytes, number: int, column: int, delimiter: bytes, dtype: DType)
 
 
 def _from_file_kernel(ctx: KernelContext) -> Kernel:
-    attrs = ctx.attrs
+    attrs, host = ctx.attrs, ctx.resources
     key_column, value_column, offset = attrs["key_index"], attrs["value_index"], attrs["offset"]
     delimiter = attrs["delimiter"].encode()
 
@@ -301,14 +303,16 @@ def _from_file_kernel(ctx: KernelContext) -> Kernel:
                 _cell(line, number + offset * (value_column == LINE_NUMBER), value_column, delimiter,
                       types[1]),
             )
-            for number, line in enumerate(_lines(one_string(filename), attrs["vocab_size"]))
+            for number, line in enumerate(
+                _lines(one_string(filename), attrs["vocab_size"], host.files)
+            )
         )  # fmt: skip
 
     return read
 
 
 register_op(
-    "InitializeTableFromTextFileV2", _infer_from_file, _from_file_kernel, blocks=True,
+    "InitializeTableFromTextFileV2", _infer_from_file, _from_file_kernel, blocks=True, opens_files=True,
     attrs={
         "key_index": REQUIRED, "value_index": REQUIRED, "vocab_size": -1, "delimiter": "\t", "offset": 0,
     },

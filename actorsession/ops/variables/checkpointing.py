@@ -16,6 +16,7 @@ import numpy as np
 
 from actorsession import checkpoints
 from actorsession.checkpoints import CheckpointReader
+from actorsession.checkpoints.safetensors import SUFFIX
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, int32, string
 from actorsession.graph.node import TensorSpec
@@ -236,24 +237,24 @@ def _lists(op: str, count: int, names: Any, slices: Any) -> tuple[list[str], lis
 
 
 def _save_kernel(ctx: KernelContext) -> Kernel:
-    op = ctx.op
+    op, host = ctx.op, ctx.resources
 
     def save(prefix: Any, names: Any, slices: Any, *values: Any) -> None:
         chosen, specs = _lists(op, len(values), names, slices)
         # A string scalar is plain bytes, which numpy would give a type of its own.
         arrays = [np.array(v, object) if isinstance(v, (bytes, str)) else v for v in values]
-        checkpoints.save(_text(op, prefix), chosen, specs, arrays)
+        checkpoints.save(host.files.prefix(_text(op, prefix)), chosen, specs, arrays)
 
     return save
 
 
 def _restore_kernel(ctx: KernelContext) -> Kernel:
-    op, outputs = ctx.op, ctx.outputs
+    op, outputs, host = ctx.op, ctx.outputs, ctx.resources
 
     def restore(prefix: Any, names: Any, slices: Any) -> Any:
         chosen, specs = _lists(op, len(outputs), names, slices)
         path = _text(op, prefix)
-        with CheckpointReader(path) as reader:
+        with CheckpointReader(host.files.prefix(path), host.files.opener) as reader:
             found = tuple(
                 _restored(reader, path, name, spec, wanted)
                 for name, spec, wanted in zip(chosen, specs, outputs, strict=True)
@@ -292,10 +293,15 @@ def _filename_kernel(ctx: KernelContext) -> Kernel:
 
 
 def _merge_kernel(ctx: KernelContext) -> Kernel:
-    op, delete_old_dirs = ctx.op, bool(ctx.attrs["delete_old_dirs"])
+    op, delete_old_dirs, host = ctx.op, bool(ctx.attrs["delete_old_dirs"]), ctx.resources
 
     def merge(prefixes: Any, destination: Any) -> None:
-        checkpoints.merge(_texts(op, prefixes), _text(op, destination), delete_old_dirs)
+        files = host.files
+        sources = [files.prefix(text) for text in _texts(op, prefixes)]
+        target = files.prefix(_text(op, destination))
+        for source in sources:
+            files.real(source + SUFFIX)  # which may be a link out
+        checkpoints.merge(sources, target, delete_old_dirs)
 
     return merge
 
@@ -311,6 +317,7 @@ register(
         attrs={"dtypes": REQUIRED},
         stateful=True,
         blocks=True,
+        opens_files=True,
     )
 )
 
@@ -323,6 +330,7 @@ register(
         attrs={"dtypes": REQUIRED},
         stateful=True,
         blocks=True,
+        opens_files=True,
     )
 )
 
@@ -344,5 +352,6 @@ register(
         attrs={"delete_old_dirs": True},
         stateful=True,
         blocks=True,
+        opens_files=True,
     )
 )

@@ -1,0 +1,74 @@
+"""What commands log to standard error: warnings, and more where ``ACTORSESSION_LOG`` names a level.
+
+Called once by ``main``. Whoever asks again and again in vain must not fill a disk: what is said of one peer
+is said once a minute, with the number of times that it was not. A program that imports the package sets its
+own logging up, and hears of all.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable
+
+__all__ = ["LEVEL_VARIABLE", "OncePerMinute", "log_to_stderr"]
+
+LEVEL_VARIABLE = "ACTORSESSION_LOG"
+_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
+_SECONDS = 60.0
+# Peers and messages that are remembered; some 200 bytes each.
+_REMEMBERED = 4096
+
+
+def log_to_stderr() -> None:
+    """Has this process log to standard error, unless its logging is set up already.
+
+    Raises:
+        ValueError: if the variable names no level.
+    """
+    level = os.environ.get(LEVEL_VARIABLE, "")
+    if level.upper() not in ("", *logging.getLevelNamesMapping()):
+        raise ValueError(
+            f"{LEVEL_VARIABLE} is one of debug, info, warning, error and critical, got {level!r:.100}"
+        )
+    handler = logging.StreamHandler()
+    handler.addFilter(OncePerMinute())
+    if not level:
+        handler.addFilter(lambda record: not hasattr(record, "hint"))
+    logging.basicConfig(level=level.upper() or "WARNING", format=_FORMAT, handlers=[handler])
+
+
+class OncePerMinute(logging.Filter):
+    """Lets a warning through once a minute for each peer, or for each text if it is of none.
+
+    Args:
+        clock: seconds, for tests.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._said: dict[tuple[str, str, str], list[float]] = {}  # when, and how often not since
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a record is to be said; adds how many were not."""
+        if record.levelno < logging.WARNING:
+            return True
+        of = getattr(record, "peer", None) or record.getMessage()
+        key = record.name, str(record.msg), of
+        now = self._clock()
+        said = self._said.get(key)
+        if said is not None and now - said[0] < _SECONDS:
+            said[1] += 1
+            return False
+        self._said.pop(key, None)  # the latest stand last
+        self._said[key] = [now, 0]
+        if len(self._said) > _REMEMBERED:
+            del self._said[next(iter(self._said))]
+        if said is not None and said[1]:
+            record.msg = (
+                f"{record.getMessage()} (and {said[1]:.0f} more times since it was said last)"
+            )
+            record.args = None
+        return True

@@ -1,0 +1,85 @@
+"""The private folder in which the processes of a local cluster listen.
+
+Owned by a ``LocalCluster``, whose children bind there. Nobody but its user can enter it, so that whoever
+connects is that user (or root). It goes with the cluster; if its owner is killed, the last of the orphaned
+children removes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import tempfile
+import weakref
+
+from actorsession.errors import ResourceExhaustedError
+from transports import parse_address
+
+__all__ = ["SocketFolder", "remove_orphaned_folder"]
+
+# Bytes of the path of a socket: 103 on macOS, 107 on Linux, and one more for the end.
+_LONGEST = 103
+_PREFIX = "actorsession-"
+_RANDOM = 8  # characters that ``mkdtemp`` adds
+_NAME = 16  # of a name that stands in for one that is too long
+
+
+class SocketFolder:
+    """A new folder, of mode 0700, whose path leaves room for the names of sockets.
+
+    Raises:
+        ResourceExhaustedError: if no place has such a path, or none can be written to.
+    """
+
+    def __init__(self) -> None:
+        self.path = _made()
+        # Also when nobody stops the cluster; but not from a process that its owner has forked.
+        self._removal = weakref.finalize(self, _remove, self.path, os.getpid())
+
+    def address(self, name: str) -> str:
+        """Where a new task may listen, called after it unless that name is too long or taken."""
+        path = f"{self.path}/{name}"
+        if len(os.fsencode(path)) > _LONGEST or os.path.lexists(path):
+            name = secrets.token_hex(_NAME // 2)
+        return f"unix://{self.path}/{name}"
+
+    def remove(self) -> None:
+        """Removes it, with what processes that were killed have left there; may be called twice."""
+        self._removal()
+
+
+def _made() -> str:
+    room = _LONGEST - len(f"/{_PREFIX}/") - _RANDOM - _NAME
+    places = dict.fromkeys((tempfile.gettempdir(), "/tmp"))
+    faults = []
+    for place in places:
+        if len(os.fsencode(place)) > room:
+            faults.append(f"{place!r} is longer than {room} bytes")
+            continue
+        try:
+            return tempfile.mkdtemp(prefix=_PREFIX, dir=place)
+        except OSError as exc:
+            faults.append(f"{place!r}: {exc.strerror}")
+    raise ResourceExhaustedError(
+        f"the cluster has no place for its sockets: {'; '.join(faults)}; set TMPDIR to a folder with a "
+        "short name, or protocol='tcp'"
+    )
+
+
+def _remove(path: str, owner: int) -> None:
+    if os.getpid() == owner:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def remove_orphaned_folder(address: str) -> None:
+    """Removes the folder of a socket whose owner is gone, once it is empty.
+
+    Args:
+        address: of a task; one that has no path has no folder.
+    """
+    path = parse_address(address).path
+    if path:
+        with contextlib.suppress(OSError):  # others are there, or it is gone
+            os.rmdir(os.path.dirname(path))

@@ -1,0 +1,281 @@
+"""What commands log: warnings without being asked, once a minute of each peer, and more when asked."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import select
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import actorsession.ops as ops
+from actorsession import cli
+from actorsession.actors.loops import run as run_to_end
+from actorsession.cli.logs import OncePerMinute, log_to_stderr
+from actorsession.cluster import read_statistics, stop_server
+from actorsession.config import ConfigProto
+from actorsession.errors import DeadlineExceededError, UnavailableError
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession
+from actorsession.session.remote import TOKEN_VARIABLE
+from tests.cli.kit import line_of, rest, serving
+from tests.cluster.kit import PATIENCE, W0
+from tests.cluster.script import command, environment
+
+ONE = json.dumps({"worker": ["127.0.0.1:0"]})
+LOG = "ACTORSESSION_LOG"
+
+
+def stderr_until(process: subprocess.Popen[str], *wanted: str) -> str:
+    """What a process has said on standard error by the time that all of these stand there."""
+    assert process.stderr is not None
+    said, end = "", time.monotonic() + PATIENCE
+    while not all(re.search(words, said) for words in wanted):
+        left = end - time.monotonic()
+        assert left > 0, f"only this was said: {said}"
+        if select.select([process.stderr], [], [], left)[0]:
+            more = os.read(process.stderr.fileno(), 65536).decode()
+            assert more, f"it has ended and said: {said}"
+            said += more
+    return said
+
+
+@pytest.mark.process
+def test_a_refused_login_is_said_once_a_minute_and_a_good_one_not_at_all() -> None:
+
+    async def ask(address: str) -> None:
+        for _ in range(2):
+            with pytest.raises(UnavailableError, match="wrong token"):
+                await read_statistics(address, token="wrong")
+        assert (await read_statistics(address, token="secret")).task == W0
+        await stop_server(address, token="secret")
+
+    with serving("worker", "--cluster", ONE, **{TOKEN_VARIABLE: "secret"}) as (process, said):
+        run_to_end(ask(said["address"]))
+        code, out, err = rest(process)
+    assert (code, out) == (0, "")
+    (line,) = err.splitlines()
+    assert "WARNING transports tcp://127.0.0.1:" in line
+    assert "refused a connection from tcp://127.0.0.1:" in line
+    assert "wrong token" in line
+    assert "secret" not in err
+
+
+@pytest.mark.process
+def test_at_info_sessions_peers_snapshots_and_refusals_are_logged(tmp_path: Path) -> None:
+    more = {LOG: "info", TOKEN_VARIABLE: "secret"}
+    words = ["worker", "--cluster", ONE, "--snapshot-dir", str(tmp_path)]
+    graph = Graph()
+    with graph.as_default():
+        v = ops.Variable(1.0, name="v")
+
+    async def use(target: str) -> None:
+        async with AsyncSession(target, graph=graph) as session:
+            await session.run(v.initializer)
+        with pytest.raises(UnavailableError, match="wrong token"):
+            await read_statistics(target, token="wrong")
+        await stop_server(target)
+
+    with serving(*words, **more) as (process, said), pytest.MonkeyPatch.context() as patch:
+        patch.setenv(TOKEN_VARIABLE, "secret")
+        run_to_end(use(said["address"]))
+        process.wait(timeout=PATIENCE)
+        assert process.stderr is not None
+        told = process.stderr.read()
+    for wanted in (
+        f"{W0} serves at {said['address']}",
+        f"{W0} has a link to client at tcp://127.0.0.1:",
+        f"{W0} has opened session ",
+        f"{W0} works for session ",
+        "closing session ",
+        f"{W0} has no link to client at ",
+        "refused a connection from",
+        "was asked to stop by",
+        f"1 variables are in the snapshot {tmp_path}",
+    ):
+        assert wanted in told, told
+
+
+@pytest.mark.process
+def test_a_description_that_names_a_task_of_another_cluster_is_marked_and_that_task_left_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Both have a worker 0: the rows of the two must not be taken for one."""
+    w1 = W0.replace("task:0", "task:1")
+
+    def said(*words: str) -> tuple[int, str, str]:
+        code = cli.main(list(words))
+        return code, *capsys.readouterr()
+
+    with serving("worker", "--cluster", ONE, "--cluster-id", "theirs") as (_, theirs):
+        cluster = {"worker": ["127.0.0.1:0", theirs["address"]]}
+        ours_words = ["worker", "--cluster", json.dumps(cluster), "--task", "0"]
+        with serving(*ours_words, "--cluster-id", "ours") as (process, ours):
+            code, out, err = said("status", "--all", ours["address"])
+            rows = {line.split("  ")[0].strip(): line for line in out.splitlines()[1:]}
+            assert list(rows) == [W0, f"? {w1}"]
+            assert ours["address"] in rows[W0]
+            assert theirs["address"] in rows[f"? {w1}"]
+            assert code == 1
+            assert err == (
+                f"actorsession status: {w1} at {theirs['address']} is another server: {W0} of cluster "
+                "'theirs'; this is cluster 'ours'\n"
+            )
+            code, out, _ = said("status", "--all", ours["address"], "--json")
+            found = json.loads(out)
+            assert code == 1
+            assert list(found["tasks"]) == [W0]
+            assert found["wrong"][theirs["address"]]["task"] == w1
+
+            code, out, err = said("why", ours["address"])
+            assert code == 1
+            assert "wrong cluster" in out + err
+            code, out, err = said("stop", "--all", ours["address"])
+            assert code == 1
+            assert f"{W0} at {ours['address']} has ended" in out
+            assert "wrong cluster" in err
+            assert rest(process)[:2] == (0, "")
+        assert said("status", theirs["address"])[0] == 0  # it was not ours to stop
+
+
+@pytest.mark.process
+def test_a_server_says_that_an_address_of_its_description_is_somebody_else_s() -> None:
+    with serving("worker", "--cluster", ONE, "--cluster-id", "theirs") as (_, theirs):
+        cluster = {"worker": ["127.0.0.1:0", theirs["address"]]}
+        words = ["worker", "--cluster", json.dumps(cluster), "--task", "0", "--cluster-id", "ours"]
+        with serving(*words) as (process, ours):
+
+            async def use() -> None:
+                config = ConfigProto(operation_timeout_in_ms=500)
+                session = AsyncSession(ours["address"], graph=Graph(), config=config)
+                with pytest.raises(DeadlineExceededError, match="wrong cluster"):
+                    await session.list_devices()
+                await session.close()
+
+            run_to_end(use())
+            told = stderr_until(process, "wrong cluster")
+            assert f"{W0} does not use {theirs['address']}: " in told
+
+
+@pytest.mark.process
+def test_a_plug_in_that_cannot_be_loaded_is_said_by_the_command_that_meets_it(
+    tmp_path: Path,
+) -> None:
+    made = tmp_path / "broken-1.0.dist-info"
+    made.mkdir()
+    (made / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (made / "entry_points.txt").write_text("[actorsession.graph_passes]\nodd = nowhere:Pass\n")
+    path = os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])
+    words = command("worker", "--cluster", ONE, "--json")
+    with subprocess.Popen(
+        words, env=environment(PYTHONPATH=path), text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        try:
+            target = json.loads(line_of(process))["address"]
+            graph = Graph()
+            with graph.as_default():
+                y = ops.constant(1.0) + 1.0
+
+            async def use() -> Any:
+                async with AsyncSession(target, graph=graph) as session:
+                    return await session.run(y)
+
+            assert run_to_end(use()) == 2.0
+            told = stderr_until(process, "odd")
+            assert "graph pass 'odd' cannot be loaded: No module named 'nowhere'" in told
+        finally:
+            process.kill()
+
+
+def test_a_level_that_is_none_is_one_line_and_status_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(LOG, "loud")
+    assert cli.main(["status", "127.0.0.1:1"]) == 2
+    assert capsys.readouterr() == (
+        "",
+        "actorsession status: ACTORSESSION_LOG is one of debug, info, warning, error and critical, "
+        "got 'loud'\n",
+    )
+
+
+def test_a_token_is_long_enough_and_another_each_time(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [cli.main(["token"]) for _ in range(2)] == [0, 0]
+    first, second = capsys.readouterr().out.split()
+    assert first != second
+    assert min(len(first), len(second)) >= 32
+
+
+# -- once a minute ---------------------------------------------------------------------------------
+
+
+class Said:
+    """A logger with the filter, and a clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.lines: list[str] = []
+        self.logger = logging.Logger("of the test")  # noqa: LOG001 - nobody else has it
+        handler = logging.Handler()
+        handler.emit = lambda record: self.lines.append(record.getMessage())  # type: ignore[method-assign]
+        handler.addFilter(OncePerMinute(lambda: self.now))
+        self.logger.addHandler(handler)
+
+    def refuse(self, peer: str, attempt: int = 0) -> None:
+        self.logger.warning("refused %s, attempt %d", peer, attempt, extra={"peer": peer})
+
+
+def test_of_each_peer_a_warning_is_said_once_a_minute_with_how_often_it_was_not() -> None:
+    said = Said()
+    for attempt in range(100):
+        said.now = attempt * 0.5
+        said.refuse("a", attempt)
+    said.refuse("b")
+    said.now = 61.0
+    said.refuse("a", 100)
+    said.refuse("a", 101)
+    assert said.lines == [
+        "refused a, attempt 0",
+        "refused b, attempt 0",
+        "refused a, attempt 100 (and 99 more times since it was said last)",
+    ]
+
+
+def test_warnings_of_no_peer_are_told_apart_by_their_words_and_news_are_not_held_back() -> None:
+    said = Said()
+    for _ in range(2):
+        for number in (1, 2):
+            said.logger.warning("disk %d is full", number)
+        said.logger.info("a session")
+    assert said.lines == ["disk 1 is full", "disk 2 is full", "a session", "a session"]
+
+
+def test_what_is_remembered_of_peers_is_bounded() -> None:
+    said = Said()
+    for peer in range(5000):
+        said.refuse(str(peer))
+    (handler,) = said.logger.handlers
+    (kept,) = handler.filters
+    assert isinstance(kept, OncePerMinute)
+    assert len(kept._said) <= 4096
+
+
+def test_how_long_a_kernel_took_is_no_warning_unless_a_level_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for level, shown in (("", False), ("warning", True)):
+        monkeypatch.setenv(LOG, level)
+        begun: dict[str, Any] = {}
+        monkeypatch.setattr(logging, "basicConfig", begun.update)
+        log_to_stderr()
+        (handler,) = begun["handlers"]
+        assert begun["level"] == "WARNING"
+        record = logging.makeLogRecord({"msg": "slow", "levelno": logging.WARNING, "hint": True})
+        assert bool(handler.filter(record)) is shown
