@@ -1,9 +1,10 @@
 """Dialling: a connection to a peer, tried again where an attempt ends in the middle of its hello.
 
-Servers dial each other and programs dial servers through ``dial``; it imports deadlines and transports. Somebody
-had taken the connection: a network that comes back resets what it knows nothing of, and a listener that is full
-drops whoever has waited longest, so the next attempt is likely to succeed. Where the process has ended, the next
-one is refused, and that is an error at once: whether to wait for somebody who is not there is the caller's to say.
+Servers dial each other and programs dial servers through ``dial``; it imports deadlines and transports.
+Somebody had taken the connection: a network that comes back resets what it knows nothing of, and a listener
+that is full drops whoever has waited longest, so the next attempt is likely to succeed. Where the process has
+ended, the next one is refused, and that is an error at once: whether to wait for somebody who is not there is
+the caller's to say.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 A signal that comes between the last look of the interpreter's main thread for signals and its sleep does not
 wake it: it is then handled after the sleep only, which may be without end. That moment lasts as long as
 another thread takes to get the interpreter lock, so on a loaded machine it is met. Waits of the main thread
-are therefore cut in slices; other threads handle no signals and wait in one piece, which a ``CancelScope`` ends.
+are therefore cut in slices; other threads handle no signals and wait in one piece, which a ``CancelScope``
+ends.
 """
 
 from __future__ import annotations

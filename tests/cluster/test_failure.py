@@ -102,9 +102,13 @@ async def test_a_worker_killed_in_a_step_fails_that_step_at_once_and_others_run_
             assert info.value.task == W1
             assert time.perf_counter() - start < AT_ONCE
             await until_all(living, is_idle)
-        config = ConfigProto(operation_timeout_in_ms=4_000)
-        with pytest.raises(DeadlineExceededError) as late:
-            await AsyncSession(living[1], graph=graph, config=config).list_devices()
+        # A new session needs it no more than the old one did; a step that does waits for it.
+        async with AsyncSession(living[1], graph=graph) as new:
+            assert await soon(new.run(model.short)) == 6.0
+        config, feeds = ConfigProto(operation_timeout_in_ms=4_000), {model.x: LARGE}
+        async with AsyncSession(living[1], graph=graph, config=config) as new:
+            with pytest.raises(DeadlineExceededError) as late:
+                await new.run(model.long, feeds)
         assert f"1 of 3 tasks did not answer in time: {W1} at " in late.value.message
         assert "attempts, last: cannot reach" in late.value.message
         await until_all(living, is_empty)

@@ -112,7 +112,9 @@ async def test_who_gives_up_waiting_for_a_link_is_told_what_the_attempts_ended_w
     async with tasks(Task(W0), Task(W1)) as (a, b), proxied(b.address) as proxy:
         a.cache.learn({W1: proxy.address})
         proxy.cut()
-        with pytest.raises(DeadlineExceededError, match=r"phase hello, errno \d+ ECONNRESET") as info:
+        with pytest.raises(
+            DeadlineExceededError, match=r"phase hello, errno \d+ ECONNRESET"
+        ) as info:
             await soon(a.cache.worker(W1).ask(GetStatus(), Deadline.after(0.5)))
         assert info.value.task == W1
         assert proxy.address in info.value.message

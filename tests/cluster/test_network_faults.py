@@ -22,7 +22,7 @@ import actorsession.ops as ops
 from actorsession.actors.lease import LEASE_SECONDS
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, update_cluster
-from actorsession.config import CONNECT_TIMEOUT
+from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import (
     DeadlineExceededError,
     OpError,
@@ -112,8 +112,9 @@ FAULTS = {
 # Those that befall one worker, those between two workers, and the one that is none.
 CUT, NEVER_PUSHED, LOST_ON_ITS_WAY = list(FAULTS)[:3], "never pushed", "lost on its way"
 SLOW = "slow"
-# And a session whose cluster never comes together.
+# And a session that waits for a cluster which never comes together.
 MISSING = "missing"
+WAITS_FOR_ALL = ConfigProto(wait_for_all_tasks=True)
 
 
 def task_of(index: int) -> str:
@@ -255,7 +256,7 @@ async def never_comes_together() -> Outcome:
             await update_cluster(cluster.target("worker"), {**cluster.spec.tasks(), **tasks})
             outcome.value = tasks
             start = time.monotonic()
-            session = AsyncSession(cluster.target("worker"), graph=Graph())
+            session = AsyncSession(cluster.target("worker"), graph=Graph(), config=WAITS_FOR_ALL)
             try:
                 await session.list_devices()
             except OpError as error:

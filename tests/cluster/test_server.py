@@ -35,6 +35,7 @@ from tests.ports import HoldPorts
 from transports import Hello, WrongPeer, connect
 
 ONE = {"worker": ["127.0.0.1:0"]}
+WAITS_FOR_ALL = ConfigProto(wait_for_all_tasks=True)
 
 
 # -- life ------------------------------------------------------------------------------------------
@@ -347,12 +348,12 @@ async def _run(target: str, graph: Graph, fetch: Any, feeds: Any) -> Any:
 
 
 @pytest.mark.usefixtures("way", "hasty_masters")
-async def test_a_session_whose_cluster_is_not_complete_names_the_missing_task(
+async def test_a_session_that_waits_for_a_cluster_that_is_not_complete_names_the_missing_task(
     graph: Graph, hold_ports: HoldPorts
 ) -> None:
     spec = {"worker": ["127.0.0.1:0", f"127.0.0.1:{hold_ports(1)[0]}"]}
     async with Server(spec, "worker", 0) as server:
-        session = AsyncSession(server.target, graph=graph)
+        session = AsyncSession(server.target, graph=graph, config=WAITS_FOR_ALL)
         with pytest.raises(DeadlineExceededError) as info:
             await soon(session.list_devices())
         assert f"1 of 2 tasks did not answer in time: {W1} at tcp://{spec['worker'][1]}" in str(
@@ -398,7 +399,7 @@ async def test_a_server_of_another_task_at_an_address_is_refused_with_both_names
         first = cluster.server(W0)
         first.learn_peers({"worker": [first.target, first.target]})
         with pytest.raises(DeadlineExceededError) as info:
-            await soon(AsyncSession(first.target, graph=graph).list_devices())
+            await soon(AsyncSession(first.target, graph=graph, config=WAITS_FOR_ALL).list_devices())
         assert f"expects task '{W1}', found the listener {W0}" in info.value.message
 
 
@@ -406,8 +407,9 @@ async def test_a_server_of_another_task_at_an_address_is_refused_with_both_names
 async def test_a_server_of_another_cluster_is_refused_with_both_names(graph: Graph) -> None:
     async with in_process(cluster_id="ours") as ours, in_process(cluster_id="theirs") as theirs:
         ours.servers[0].learn_peers({"worker": [ours.target(W0), theirs.target(W1)]})
+        session = AsyncSession(ours.target(), graph=graph, config=WAITS_FOR_ALL)
         with pytest.raises(DeadlineExceededError) as info:
-            await soon(AsyncSession(ours.target(), graph=graph).list_devices())
+            await soon(session.list_devices())
         assert "cluster 'ours'" in info.value.message
         assert "cluster 'theirs'" in info.value.message
 

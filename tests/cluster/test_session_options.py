@@ -155,18 +155,19 @@ async def test_a_session_sees_the_masters_own_devices_and_those_that_its_filters
 async def test_a_session_waits_only_for_the_tasks_that_its_filters_allow(
     graph: Graph, hold_ports: HoldPorts
 ) -> None:
-    """1. Of two tasks one is never started. 2. A session that may see both waits in vain.
-    3. One whose filters leave the missing task out runs."""
+    """1. Of two tasks one is never started. 2. A session that waits for all tasks, and may see both, does so
+    in vain. 3. One whose filters leave the missing task out runs."""
     (port,) = hold_ports(1)
     cluster = {"worker": ["127.0.0.1:0"], "ps": [f"127.0.0.1:{port}"]}
     with on(W0):
         y = ops.constant(1.0) + 1.0
     async with Server(cluster, "worker", 0) as server:
-        session = AsyncSession(server.target, graph=graph)
+        waits = ConfigProto(wait_for_all_tasks=True)
+        session = AsyncSession(server.target, graph=graph, config=waits)
         with pytest.raises(DeadlineExceededError, match=PS0):
             await soon(session.run(y))
         await session.close()
-        config = ConfigProto(device_filters=["/job:worker"])
+        config = ConfigProto(device_filters=["/job:worker"], wait_for_all_tasks=True)
         async with AsyncSession(server.target, graph=graph, config=config) as session:
             assert await soon(session.run(y)) == 2.0
 

@@ -29,12 +29,15 @@ def cluster(tasks: Mapping[int, int]) -> str:
 
 
 def refusal(target: str, graph: Graph) -> str:
-    """What a session says that needs all tasks."""
+    """What a step says that needs all tasks."""
+    x = ops.placeholder("float32", [])
+    with on(W1):
+        there = x + 1.0
     with on(W0):
-        end = ops.constant(1.0) + 1.0
+        end = there + 1.0
     with Session(target, graph=graph, config=SOON) as session:
         with pytest.raises(DeadlineExceededError) as info:
-            session.run(end)
+            session.run(end, {x: 1.0})
     return info.value.message
 
 
