@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
@@ -44,6 +45,8 @@ class ClientGraphs:
         children: of the session; own registrations and releases.
         renew: called before anything is registered at a task; opens the session there again if its side
             of it was lost.
+        bring_in: waits for those of some tasks that have not answered yet, and says whether there were any;
+            graphs are then built anew, for more is known of their devices.
     """
 
     def __init__(
@@ -54,8 +57,11 @@ class ClientGraphs:
         limit: int,
         children: Children,
         renew: Callable[[str, Deadline], Awaitable[None]] | None = None,
+        bring_in: Callable[[Iterable[str], Deadline], Awaitable[bool]] | None = None,
     ) -> None:
         self._renew = renew
+        self._bring_in = bring_in
+        self._awaited: Counter[tuple[str, ...]] = Counter()  # tasks that graphs wait for
         self._handle = session_handle
         self._workers = workers
         self._build = build
@@ -67,7 +73,7 @@ class ClientGraphs:
         """For each graph whose registration has not ended, the tasks that have a part of it."""
         kept = self._cache.plans()
         found = [g for g in kept if g.registration is not None and not g.registration.done()]
-        return tuple([tuple([part.task for part in graph.parts]) for graph in found])
+        return (*self._awaited, *[tuple([part.task for part in graph.parts]) for graph in found])
 
     def ready(self, signature: RunSignature) -> ClientGraph | None:
         """The client graph of a signature, if it is registered."""
@@ -82,15 +88,17 @@ class ClientGraphs:
             DeadlineExceededError: if the registration takes too long; it goes on for others.
             OpError: why a worker refused it, or could not be asked.
         """
-        graph = self._cache.get(signature)
-        if graph is None:
+        while (graph := self._cache.get(signature)) is None:
             graph = self._build(signature.sorted())
+            if await self._has_waited(graph, deadline):
+                continue
             graph.registration = self._children.start(
                 self._register(graph), name=f"register {signature}", awaited=True
             )
             # Everybody who waits may have given up by the time it fails.
             graph.registration.add_done_callback(lambda task: task.cancelled() or task.exception())
             self._cache.put(signature, graph)
+            break
         self.hold(graph)
         try:
             assert graph.registration is not None
@@ -100,6 +108,18 @@ class ClientGraphs:
             self.release(graph)
             raise
         return graph
+
+    async def _has_waited(self, graph: ClientGraph, deadline: Deadline) -> bool:
+        """Whether a task of a graph was waited for, which must be there before it can be built."""
+        if self._bring_in is None:
+            return False
+        tasks = tuple([part.task for part in graph.parts])
+        self._awaited[tasks] += 1
+        try:
+            return await self._bring_in(tasks, deadline)
+        finally:
+            self._awaited[tasks] -= 1
+            self._awaited += Counter()  # without those that are 0
 
     def hold(self, graph: ClientGraph) -> None:
         """Counts one more user."""

@@ -15,6 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from actorsession.actors.deadline import Deadline
+from actorsession.actors.dial import dial
 from actorsession.actors.link import Link
 from actorsession.actors.supervision import Children
 from actorsession.actors.watch import watcher
@@ -34,7 +35,7 @@ from actorsession.messages.worker import (
 from actorsession.session.remote import shared_token
 from actorsession.session.security import shared_security
 from actorsession.session.why import Why, explain
-from transports import Hello, SecurityConfig, TransportError, connect
+from transports import Hello, SecurityConfig, TransportError
 
 __all__ = [
     "PATIENCE", "read_cluster", "read_statistics", "read_why", "stop_server", "update_cluster",
@@ -208,14 +209,13 @@ async def _link(
     """A link to whoever serves at an address, or to the task of the cluster that is meant alone."""
     security = security or shared_security()
     address = full_address(address, "tls" if security is not None else DEFAULT_SCHEME)
-    left = deadline.time_left
-    if left == 0.0:
+    if deadline.expired:
         raise DeadlineExceededError(f"the {what} of {address}: the deadline is over")
     hello = Hello(cluster_id="", task=CLIENT, incarnation=secrets.randbits(63), pid=os.getpid())
     try:
-        connection = await connect(
-            address, hello, timeout=left or PATIENCE, token=token or shared_token(),
-            security=security, expect_task=meant[0], expect_cluster=meant[1],
+        connection = await dial(
+            address, hello, deadline, token=token or shared_token(), security=security,
+            expect_task=meant[0], expect_cluster=meant[1],
         )  # fmt: skip
     except TransportError as exc:
         raise UnavailableError(f"no {what} of {address}: {exc}") from exc

@@ -18,6 +18,7 @@ from actorsession.actors.actor import Actor, handles
 from actorsession.actors.admission import Admission
 from actorsession.actors.context import LOCAL_TELL, CallContext
 from actorsession.actors.deadline import Deadline
+from actorsession.cluster.device_finder import sooner
 from actorsession.cluster.master_session import MasterSession
 from actorsession.cluster.member import Home
 from actorsession.cluster.members import Members
@@ -49,8 +50,6 @@ from actorsession.session.remote_settings import refuse_local_settings
 __all__ = ["Master"]
 
 _log = logging.getLogger("actorsession.cluster")
-# Seconds kept back of a client's limit to tell it why nothing came of its call.
-_TELL_MARGIN = 1.0
 _OF_PARTIAL_RUNS = frozenset({PartialRunSetup, PartialRun, PartialRunDrop})
 _OF_SESSIONS = _OF_PARTIAL_RUNS | {
     RunStep, ExtendSession, ListDevices, ReattachSession, AskSessionWhy,
@@ -103,7 +102,7 @@ class Master(Actor):
 
     @handles(CreateSession)
     async def on_create_session(self, message: CreateSession, call: CallContext) -> SessionCreated:
-        """Creates a session once every task that its device filters allow has answered.
+        """Creates a session at the tasks that its device filters allow and that answer.
 
         A repeat is given the same session, which then lives as long as the link of either.
         """
@@ -121,12 +120,12 @@ class Master(Actor):
         refuse_local_settings(config)
         handle = secrets.token_hex(8)
         members = Members(handle, config, self._home, message.target)
-        await members.join(_sooner(limit))
+        await members.join(sooner(limit))
         try:
             if config.log_device_placement:
                 log_devices(members.devices.devices)
             session = MasterSession(handle, config, members, self._admission)
-            version = session.extend(graph)
+            version = await session.extend(graph, limit)
         except BaseException:
             await members.leave()
             raise
@@ -193,7 +192,7 @@ class Master(Actor):
             UnavailableError: naming the tasks whose containers were not cleared; the sessions are closed
                 and the containers of the others cleared in any case.
         """
-        deadline = _sooner(call.deadline)
+        deadline = sooner(call.deadline)
         ending = self._close_all("the master was reset")
         closing = self.children.start(ending, name="close all sessions")
         # Steps end before their variables go. A worker that does not answer delays that, within limits.
@@ -248,9 +247,3 @@ class Master(Actor):
     def sessions(self) -> int:
         """How many sessions are open."""
         return len(self._sessions)
-
-
-def _sooner(deadline: Deadline) -> Deadline:
-    """A moment before the client stops listening, so that it still hears who is missing."""
-    left = deadline.time_left
-    return deadline if left is None else Deadline.after(left - min(_TELL_MARGIN, left / 4))

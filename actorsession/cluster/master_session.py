@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from actorsession.actors.actor import Actor, handles
 from actorsession.actors.admission import Admission, AdmissionStatistics, bytes_held
@@ -62,6 +62,7 @@ from actorsession.runtime.waits import MasterWaits
 
 __all__ = ["MasterSession"]
 
+T = TypeVar("T")
 _NO_OPTIONS = RunOptions()
 _GIVEN_UP = CancelledError("the step was given up by its caller while the answer was on its way")
 # Requests that do something, and those of them whose small answers are given again to a repeat.
@@ -97,8 +98,10 @@ class MasterSession(Actor):
             config.plan_cache_size,
             self.children,
             members.renew,
+            members.bring_in,
         )
         members.on_lapse = self._lapse
+        members.on_devices = self._graph.follow
         self._requests = RecentRequests()
         self._lost: dict[str, None] = {}  # variables that went with a task, and had no value since
         self._under_way: dict[int, MasterStep] = {}
@@ -134,8 +137,14 @@ class MasterSession(Actor):
 
     # -- graph ---------------------------------------------------------------------------------
 
-    def extend(self, graph: GraphDef) -> int:
-        """Takes in nodes, all or none, and returns the new version; see ``SessionGraph.extend``."""
+    async def extend(self, graph: GraphDef, deadline: Deadline) -> int:
+        """Takes in nodes, all or none, and returns the new version; see ``SessionGraph.extend``.
+
+        Tasks that have not answered are asked again if nodes ask for devices of which nothing is known.
+        """
+        unknown = self._graph.unknown(graph)
+        if unknown:
+            await self._members.look_again(deadline, unknown)
         return self._graph.extend(graph)
 
     @handles(ExtendSession)
@@ -155,7 +164,10 @@ class MasterSession(Actor):
 
     async def _extend_later(self, message: ExtendSession, deadline: Deadline) -> SessionExtended:
         """New nodes may ask for devices of tasks that have joined, or answer by now."""
-        self._adopt(await self._members.follow(deadline))
+        await self._follow(deadline)
+        if self._members.missing:
+            unknown = self._graph.unknown(GraphDef.from_wire(message.graph))
+            await self._members.look_again(deadline, unknown)
         return self._extend(message)
 
     def _extend(self, message: ExtendSession) -> SessionExtended:
@@ -167,8 +179,19 @@ class MasterSession(Actor):
         return SessionExtended(graph_version=self._graph.extend(GraphDef.from_wire(message.graph)))
 
     @handles(ListDevices)
-    def on_list_devices(self, message: ListDevices, call: CallContext) -> DeviceList:
-        """What the session may use, the client device first."""
+    def on_list_devices(
+        self, message: ListDevices, call: CallContext
+    ) -> DeviceList | Awaitable[DeviceList]:
+        """What the session may use, the client device first; asks tasks that are new or absent."""
+        later = self._members.missing or self._members.changed
+        return self._list_later(call.deadline) if later else self._list()
+
+    async def _list_later(self, deadline: Deadline) -> DeviceList:
+        await self._follow(deadline)
+        await self._members.look_again(deadline)
+        return self._list()
+
+    def _list(self) -> DeviceList:
         first = self._members.devices.client_device
         ordered = sorted(self._members.devices.devices, key=lambda d: d.name != first)
         return DeviceList(devices=[d.to_wire() for d in ordered])
@@ -221,8 +244,9 @@ class MasterSession(Actor):
         """A step that other tasks take part in, or the first of its signature."""
         try:
             if graph is None:
-                await self._follow(deadline)
-                graph = await self._graphs.acquire(signature, deadline)
+                graph = await self._acquire(
+                    lambda: self._graphs.acquire(signature, deadline), deadline
+                )
             else:
                 self._graphs.hold(graph)
             try:
@@ -312,9 +336,9 @@ class MasterSession(Actor):
         signature = RunSignature(
             tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
         )
-        await self._follow(call.deadline)
+        deadline = call.deadline
         try:
-            handle = await self._partials.open(signature, call.deadline)
+            handle = await self._acquire(lambda: self._partials.open(signature, deadline), deadline)
         except WorkerRestartedError as error:
             raise await self._with_losses(error) from error
         return PartialRunReady(partial_run_handle=handle)
@@ -351,11 +375,22 @@ class MasterSession(Actor):
         if self._members.changed:
             self._adopt(await self._members.follow(deadline))
 
+    async def _acquire(self, attempt: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
+        """Does what registers a graph, once more where a task has restarted and the session lost nothing."""
+        await self._follow(deadline)
+        while True:
+            try:
+                return await attempt()
+            except WorkerRestartedError as error:
+                task = error.task or ""
+                if deadline.expired or self._graph.keeps_state(task):
+                    raise
+            await self._members.take_back(task, deadline)
+            self._lapse(task)
+
     def _adopt(self, changes: Changes) -> None:
-        if changes:
-            self._graph.follow()
-            self._graphs.forget(changes.stale)
-            self._partials.graphs.forget(changes.stale)
+        self._graphs.forget(changes.stale)
+        self._partials.graphs.forget(changes.stale)
 
     def _lapse(self, task: str) -> None:
         """What was registered at a task went with its side of the session."""
@@ -366,7 +401,7 @@ class MasterSession(Actor):
     async def on_reattach(self, message: ReattachSession, call: CallContext) -> SessionReattached:
         """Goes on with the tasks that there are now; those that have restarted begin without state."""
         self._check_open()
-        changes = await self._members.follow(call.deadline, everybody=True)
+        changes = await self._members.reattach(self._graph.tasks(), call.deadline)
         self._adopt(changes)
         restored = [
             name

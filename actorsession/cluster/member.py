@@ -15,8 +15,11 @@ from actorsession.cluster.device_finder import FoundTask
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.device import DeviceAttributes
 
-__all__ = ["Changes", "Home", "Member", "OwnCluster", "brought_along", "unwatch"]
+__all__ = [
+    "Changes", "Home", "Member", "OwnCluster", "brought_along", "described_devices", "unwatch",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +56,13 @@ class Changes:
         added: tasks that have joined.
         removed: tasks that have left.
         restarted: tasks that have come back with another incarnation, and without their state.
+        left: the members that were removed.
     """
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     restarted: tuple[str, ...] = ()
+    left: tuple[Member, ...] = field(default=(), repr=False)
 
     @property
     def stale(self) -> frozenset[str]:
@@ -93,6 +98,14 @@ class OwnCluster:
 
     task: str
     tasks: dict[str, str] = field(default_factory=dict)
+
+
+def described_devices(task: str) -> list[DeviceAttributes]:
+    """The devices of a task that has not answered, as far as the description of a cluster says.
+
+    Every task has a CPU; its incarnation is 0 until the task says which it is.
+    """
+    return [DeviceAttributes(name=f"{task}/device:CPU:0", device_type="CPU", incarnation=0)]
 
 
 def unwatch(member: Member) -> None:

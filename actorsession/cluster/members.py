@@ -1,31 +1,48 @@
 """The members of one session: its tasks, their workers and devices, and how all that changes.
 
-A session begins when every task that it may use has answered. Later its cluster may change: tasks join,
-leave, move, or come back from a restart with another incarnation. ``follow`` takes that in between two
-steps: new workers get their side of the session, the others are told, and the caller learns which plans are
-of no use any more. Owned by a MasterSession; it imports refs and the device finder.
+A session begins with the tasks that answer. Its devices are known from the description of the cluster all
+the same: of a task that is absent the first CPU, until the task says more. A step that needs an absent task
+waits for it, others do not.
 
-Invariants: a change is taken in whole or not at all; a task that has joined and does not answer is left out
-until it does, and fails nothing that does not need it.
+Later the cluster may change: tasks join, leave, move, or come back from a restart with another incarnation.
+``follow`` takes that in between two steps: new workers get their side of the session, the others are told,
+and the caller learns which plans are of no use any more. Owned by a MasterSession; it imports refs and the
+device finder.
+
+Invariants: a task either is a member, or is absent with words for what was tried; what is known of members
+and devices changes at once, without a wait in between; nobody waits for longer than ``GRACE`` for a task that
+he does not need.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
+from actorsession.actors.supervision import Children
+from actorsession.cluster.absent_tasks import AbsentTasks
 from actorsession.cluster.client_graphs import ask_to_drop
-from actorsession.cluster.device_finder import FoundTask, find_tasks, look_for_tasks
-from actorsession.cluster.member import Changes, Home, Member, brought_along, unwatch
+from actorsession.cluster.device_finder import GRACE, FoundTask, look_for_tasks, sooner
+from actorsession.cluster.member import (
+    Changes,
+    Home,
+    Member,
+    brought_along,
+    described_devices,
+    unwatch,
+)
 from actorsession.cluster.session_mgr import peer_key
-from actorsession.config import ConfigProto
+from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import (
+    DeadlineExceededError,
     InvalidArgumentError,
     OpError,
+    UnavailableError,
     WorkerRestartedError,
     first_error,
     from_exception,
@@ -43,10 +60,10 @@ from actorsession.runtime.device_filters import DeviceFilters
 __all__ = ["Members"]
 
 _log = logging.getLogger("actorsession.cluster")
-# Seconds that a step waits for a task that has joined the cluster; it listens before it is announced.
-_JOIN = 2.0
 # Seconds for a task that has restarted to say what it came back with; an error waits for it.
 _ASK = 1.0
+# What is wrong with a task that is not there, or not there any more.
+_AWAY = (UnavailableError, DeadlineExceededError)
 
 
 class Members:
@@ -61,8 +78,8 @@ class Members:
     Attributes:
         workers: the worker of each task.
         devices: what the session may use.
-        missing: for each task that has joined and does not answer what was tried, in words.
         on_lapse: called with a task whose side of the session is lost with the link to it.
+        on_devices: called when ``devices`` is another set.
 
     Raises:
         InvalidArgumentError: for a malformed device filter, or a cluster of the session's own of which
@@ -77,12 +94,19 @@ class Members:
         self._isolated = config.isolate_session_state
         self._own = brought_along(config, home, target)
         self._members: dict[str, Member] = {}
-        self._lock = asyncio.Lock()
+        self._absent = AbsentTasks(handle, self._any_worker, self._wanted, self._admit)
+        self._children = Children(f"members of session {handle}")
+        self._changing = asyncio.Lock()
+        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._doubtful: dict[
+            str, Member
+        ] = {}  # which may have begun the session, and did not say so
         self._version = -1
+        self._tasks: Mapping[str, str] = {}  # those of the session, as of its last look
         self.workers: dict[str, Ref] = {}
         self.devices: DeviceSet
-        self.missing: Mapping[str, str] = {}
         self.on_lapse: Callable[[str], None] | None = None
+        self.on_devices: Callable[[], None] | None = None
 
     @property
     def task(self) -> str:
@@ -94,91 +118,224 @@ class Members:
         """Whether the cluster has changed since the session last looked."""
         return self._own is None and self._home.version() != self._version
 
+    @property
+    def missing(self) -> Mapping[str, str]:
+        """For each task that has not answered yet what was tried, in words."""
+        return self._absent.words
+
+    # -- changes -------------------------------------------------------------------------------
+
     async def join(self, deadline: Deadline) -> None:
-        """Begins the session at every task once all of them have answered, or at those that soon do.
+        """Begins the session at the tasks that answer, or if it is to wait for all, at all.
 
         Raises:
-            DeadlineExceededError: naming every task that did not answer.
+            DeadlineExceededError: naming every task that did not answer, if it is to wait for all.
             OpError: why a worker refused, or could not be asked.
         """
         await self._home.look(deadline)
         version, wanted = self._home.version(), self._wanted()
-        if self._waits_for_all:
-            found = await find_tasks(wanted, self._any_worker, deadline)
-        else:
-            found = await self._look(wanted, deadline)
+        needed = wanted if self._waits_for_all else {self.task}
+        found, words = await look_for_tasks(wanted, self._any_worker, deadline, needed)
         wanted = self._located(wanted)
-        members = {f.task: self._member(f, wanted) for f in found}
-        self._devices_of(members)  # what is wrong with them is told before anything has begun
-        await self._begin(members, wanted, deadline)
-        self._take(members, version)
+        fresh = {f.task: self._member(f, wanted) for f in found}
+        self._devices_of(wanted, fresh)  # what is wrong with them is told before anything has begun
+        away = await self._begin(fresh, wanted, needed, deadline)
+        self._commit(wanted, fresh, {**words, **away}, version)
+        for said in self.missing.values():
+            _log.warning("session %s begins without %s", self._handle, said)
 
-    async def follow(self, deadline: Deadline, *, everybody: bool = False) -> Changes:
-        """Takes in how the cluster has changed.
+    async def follow(self, deadline: Deadline) -> Changes:
+        """Takes in how the cluster has changed since the session last looked.
+
+        Raises:
+            OpError: why a worker refused.
+        """
+        async with self._changing:
+            version, wanted = self._home.version(), self._wanted()
+            if version == self._version:
+                return Changes()
+            new = {t: a for t, a in wanted.items() if t not in self._members}
+            found, words = await look_for_tasks(new, self._any_worker, deadline, ())
+            for said in words.values():
+                _log.warning("session %s goes on without %s", self._handle, said)
+            return await self._change(found, words, wanted, (), version, deadline)
+
+    async def reattach(self, used: Collection[str], deadline: Deadline) -> Changes:
+        """Asks all tasks anew, which finds those that have restarted.
+
+        Args:
+            used: the tasks that the session's graph uses; they are waited for.
+            deadline: until when it may take.
+
+        Raises:
+            DeadlineExceededError: naming every task in use that did not answer.
+            OpError: why a worker refused, or could not be asked.
+        """
+        async with self._changing:
+            await self._home.look(deadline)
+            version, wanted = self._home.version(), self._wanted()
+            needed = {t for t in wanted if self._waits_for_all or t in used or t == self.task}
+            limit = sooner(deadline)
+            found, words = await look_for_tasks(wanted, self._any_worker, limit, needed)
+            return await self._change(found, words, wanted, needed, version, deadline)
+
+    async def look_again(self, deadline: Deadline, needed: Collection[str] = ()) -> None:
+        """Asks the tasks that are absent again; returns whoever answers.
 
         Args:
             deadline: until when it may take.
-            everybody: whether to ask all tasks anew, which finds those that have restarted, and to fail
-                if one of them does not answer.
+            needed: those that are waited for; the others are asked once.
+        """
+        asked = {t: a for t, a in self._wanted().items() if t in self.missing and t not in needed}
+
+        async def ask_once() -> None:
+            found, words = await look_for_tasks(asked, self._any_worker, deadline, ())
+            self._absent.words.update({t: w for t, w in words.items() if t in self.missing})
+            for task in found:
+                try:
+                    await self._admit(task, GRACE)
+                except OpError as error:
+                    _log.warning("session %s goes on without %s: %s", self._handle, task, error)
+
+        async def wait_for_needed() -> None:
+            try:
+                await self.bring_in(needed, deadline)
+            except OpError as error:
+                _log.info("session %s: %s", self._handle, error)
+
+        await asyncio.gather(ask_once(), wait_for_needed())
+
+    async def bring_in(self, tasks: Iterable[str], deadline: Deadline) -> bool:
+        """Waits for the tasks among some that have not answered yet.
+
+        Returns:
+            Whether there were any; then more is known of their devices by now.
 
         Raises:
-            DeadlineExceededError: naming every task that did not answer.
-            OpError: why a worker refused, or could not be asked.
+            DeadlineExceededError: naming those that did not answer.
+            OpError: why a worker refused.
         """
-        async with self._lock:
-            if everybody:
-                await self._home.look(deadline)
-            version, wanted = self._home.version(), self._wanted()
-            if not everybody and version == self._version and not self.missing:
-                return Changes()
-            kept = {t: m for t, m in self._members.items() if wanted.get(t) == m.address}
-            asked = wanted if everybody else {t: a for t, a in wanted.items() if t not in kept}
-            if everybody:
-                found = await find_tasks(asked, self._any_worker, deadline)
-                self.missing = {}
-            else:
-                found = await self._look(asked, deadline)
-            wanted = self._located(wanted)
-            return await self._change(kept, found, wanted, version, deadline, everybody)
+        absent = [task for task in tasks if task in self.missing]
+        if absent:
+            await self._absent.wait_for(absent, deadline)
+        return bool(absent)
 
-    async def _look(self, tasks: Mapping[str, str], deadline: Deadline) -> Sequence[FoundTask]:
-        """The tasks that answer soon; the others are noted as missing."""
-        soon = Deadline.after(_JOIN).earliest(deadline)
-        found, self.missing = await look_for_tasks(tasks, self._any_worker, soon)
-        for words in self.missing.values():
-            _log.warning("session %s goes on without %s", self._handle, words)
-        return found
+    async def _admit(self, found: FoundTask, limit: float = CONNECT_TIMEOUT) -> None:
+        """Makes a task a member that has answered at last, within so many seconds."""
+        task = found.task
+        async with self._opening[task]:
+            if task not in self.missing:
+                return
+            # It may have begun the session when it was asked before.
+            member = self._doubtful[task] = self._member(found, self._wanted(), lapsed=True)
+            await self._open(task, member, self._wanted(), Deadline.after(limit))
+            known = self._tasks.get(task)
+            if not self._put(member):
+                await self._drop([member])
+                return
+        _log.info("session %s: %s has answered", self._handle, task)
+        if known != member.address:
+            await self._tell({task: member.address}, Changes(added=(task,)))
+
+    async def take_back(self, task: str, deadline: Deadline) -> None:
+        """Goes on with the present life of a task where the session had nothing.
+
+        Raises:
+            OpError: why the task refused, or cannot be asked.
+        """
+        async with self._opening[task]:
+            old = self._members.get(task)
+            if old is None:
+                return
+            found = FoundTask(task, await self._any_worker(task).ask(GetStatus(), deadline))
+            if found.incarnation == old.found.incarnation and not old.lapsed:
+                return
+            member = self._member(found, {task: old.address}, lapsed=True)
+            self._doubtful[task] = member
+            await self._open(task, member, self._wanted(), deadline)
+            if self._put(member):
+                _log.info("session %s goes on with another life of %s", self._handle, task)
+
+    def _put(self, member: Member) -> bool:
+        """Takes in one member of the tasks that are known; whether it still is one of these."""
+        task = member.found.task
+        if task not in self._tasks:
+            return False
+        self._tasks = {**self._tasks, task: member.address}
+        members = {**self._members, task: member}
+        self._absent.words.pop(task, None)
+        self._doubtful.pop(task, None)
+        self._take(self._tasks, {t: members[t] for t in self._tasks if t in members}, self._version)
+        return True
 
     async def _change(
-        self, kept: dict[str, Member], found: Sequence[FoundTask], wanted: Mapping[str, str],
-        version: int, deadline: Deadline, everybody: bool,
+        self, found: Sequence[FoundTask], words: Mapping[str, str], wanted: Mapping[str, str],
+        needed: Collection[str], version: int, deadline: Deadline,
     ) -> Changes:  # fmt: skip
-        before = self._members
+        wanted = self._located(wanted)
         fresh: dict[str, Member] = {}
         for task in found:
-            old = before.get(task.task)
-            if old is None or (everybody and old.found.incarnation != task.incarnation):
-                fresh[task.task] = self._member(task, wanted)
-            elif everybody and old.lapsed:
-                fresh[task.task] = self._member(task, wanted, lapsed=True)
-            elif old.address != wanted[task.task]:
-                # Elsewhere, or back from a restart: steps that need it say so until ``reattach``.
-                kept[task.task] = self._member(old.found, wanted, lapsed=old.lapsed)
-            else:
-                kept[task.task] = old
-        members = {t: fresh.get(t) or kept[t] for t in wanted if t in fresh or t in kept}
+            old = self._members.get(task.task)
+            if old is None or old.lapsed or old.found.incarnation != task.incarnation:
+                begun = old is not None or task.task in self._doubtful
+                fresh[task.task] = self._member(task, wanted, lapsed=begun)
+        self._devices_of(wanted, {**self._members, **fresh})
+        away = await self._begin(fresh, wanted, needed, deadline)
+        changes, news = self._commit(wanted, fresh, {**words, **away}, version)
+        if changes:
+            _log.info("session %s: %s", self._handle, changes)
+        await self._tell(news, changes)
+        await self._drop(changes.left)
+        return changes
+
+    def _commit(
+        self, wanted: Mapping[str, str], fresh: Mapping[str, Member], words: Mapping[str, str],
+        version: int,
+    ) -> tuple[Changes, dict[str, str]]:  # fmt: skip
+        """Takes a change in: new members, and tasks that are elsewhere or have left.
+
+        Returns:
+            What has changed, and the addresses that the other workers are to be told.
+        """
+        before = self._members
+        members: dict[str, Member] = {}
+        for task, address in wanted.items():
+            member = fresh.get(task) or before.get(task)
+            if member is not None and member.address != address:
+                # Elsewhere, or back from a restart: steps that need it say so.
+                member = self._member(member.found, wanted, lapsed=member.lapsed)
+            if member is not None:
+                members[task] = member
         changes = Changes(
             added=tuple(t for t in fresh if t not in before),
             removed=tuple(t for t in before if t not in members),
             restarted=tuple(t for t, m in fresh.items() if t in before and self._is_bare(m)),
+            left=tuple(m for t, m in before.items() if t not in members),
         )
-        self._devices_of(members)
-        await self._begin(fresh, wanted, deadline)
-        await self._tell(members, fresh, changes, deadline)
-        if changes:
-            _log.info("session %s: %s", self._handle, changes)
-        self._take(members, version)
-        return changes
+        news = {task: a for task, a in wanted.items() if self._tasks.get(task) != a}
+        for task in fresh:
+            self._doubtful.pop(task, None)
+        known = {**self.missing, **words}
+        self._absent.words = {t: known.get(t, t) for t in wanted if t not in members}
+        self._take(wanted, members, version)
+        return changes, news
+
+    def _take(self, tasks: Mapping[str, str], members: dict[str, Member], version: int) -> None:
+        # The same dict, which the session's graphs and steps know; one that left is of no use, but may
+        # still be told to drop what it has.
+        self.workers.update({task: member.worker for task, member in members.items()})
+        for task, member in self._members.items():
+            if members.get(task) is not member:
+                unwatch(member)
+        for member in members.values():
+            if member.unwatch is None and not member.lapsed:
+                self._watch(member)
+        self._tasks, self._members, self._version = tasks, members, version
+        self.devices = self._devices_of(tasks, members)
+        if self.on_devices is not None:
+            self.on_devices()
+
+    # -- questions -----------------------------------------------------------------------------
 
     def restored(self, task: str) -> Mapping[str, Any] | None:
         """The snapshot that a task came back with, in wire form, if it did."""
@@ -217,7 +374,7 @@ class Members:
                 has restarted.
             OpError: why the task refused, or cannot be asked.
         """
-        async with self._lock:
+        async with self._opening[task]:
             member = self._members.get(task)
             if member is None or not member.lapsed:
                 return
@@ -227,13 +384,15 @@ class Members:
                     "session.reattach() goes on without",
                     task=task,
                 )
-            await self._open(task, member, self._addresses(), deadline)
+            await self._open(task, member, self._wanted(), deadline)
 
     async def leave(self) -> None:
         """Ends the session at every worker; bounded in time."""
+        await self._absent.aclose()
         for member in self._members.values():
             unwatch(member)
-        await self._drop(self._members.values())
+        await self._drop({**self._members, **self._doubtful}.values())
+        await self._children.stop()
 
     @property
     def _private(self) -> bool:
@@ -277,22 +436,61 @@ class Members:
         worker = self._worker(found.task, found.incarnation, address)
         return Member(found, address, worker, lapsed)
 
-    def _addresses(self) -> dict[str, str]:
-        return {task: member.address for task, member in self._members.items()}
-
     async def _begin(
-        self, members: Mapping[str, Member], peers: Mapping[str, str], deadline: Deadline
-    ) -> None:
-        """Opens the session at workers, at all or at none."""
-        asks = [self._open(task, member, peers, deadline) for task, member in members.items()]
+        self, members: dict[str, Member], peers: Mapping[str, str], needed: Collection[str],
+        deadline: Deadline,
+    ) -> dict[str, str]:  # fmt: skip
+        """Opens the session at workers; takes those out that are not needed and cannot be asked.
+
+        Returns:
+            For each of these what was wrong, in words.
+
+        Raises:
+            OpError: why another one refused; the session is open at none of them then.
+        """
+        soon = Deadline.after(GRACE).earliest(deadline)
+        begun: list[Member] = []
+        asks = [
+            self._enter(member, peers, deadline if task in needed else soon, begun)
+            for task, member in members.items()
+        ]
         try:
             outcomes = await asyncio.gather(*asks, return_exceptions=True)
-            error = first_error([from_exception(o) for o in outcomes if isinstance(o, Exception)])
+            errors = {
+                task: from_exception(outcome)
+                for task, outcome in zip(members, outcomes, strict=True)
+                if isinstance(outcome, Exception)
+            }
+            away = {t: e for t, e in errors.items() if t not in needed and isinstance(e, _AWAY)}
+            error = first_error([e for t, e in errors.items() if t not in away])
             if error is not None:
                 raise error
         except BaseException:
-            await self._drop(members.values())
+            await self._drop(begun)
             raise
+        self._doubtful.update({task: members.pop(task) for task in away})
+        members.update({o.found.task: o for o in outcomes if isinstance(o, Member)})
+        return {task: f"{task} at {peers[task]} ({e.message})" for task, e in away.items()}
+
+    async def _enter(
+        self, member: Member, peers: Mapping[str, str], deadline: Deadline, begun: list[Member]
+    ) -> Member:
+        """Opens the session at a worker, unless a step has done so meanwhile; the member that there is then.
+
+        Args:
+            member: what is known of the worker.
+            peers: all tasks.
+            deadline: until when it may take.
+            begun: ``member`` is added before the worker is asked.
+        """
+        async with self._opening[member.found.task]:
+            there = self._members.get(member.found.task)
+            known = None if there is None or there.lapsed else there.found.incarnation
+            if there is not None and known == member.found.incarnation:
+                return there
+            begun.append(member)
+            await self._open(member.found.task, member, peers, deadline)
+        return member
 
     async def _open(
         self, task: str, member: Member, peers: Mapping[str, str], deadline: Deadline
@@ -327,53 +525,40 @@ class Members:
 
             member.unwatch = self._home.watch(self._key(task, member.address), lapse)
 
-    async def _tell(
-        self, members: Mapping[str, Member], fresh: Mapping[str, Member], changes: Changes,
-        deadline: Deadline,
-    ) -> None:  # fmt: skip
-        """Tells the workers that stay, and ends the session at those that have left."""
-        news = {
-            task: member.address
-            for task, member in members.items()
-            if task in fresh or member.address != self._members[task].address
-        }
-        if not news and not changes.removed:
+    async def _tell(self, news: Mapping[str, str], changes: Changes) -> None:
+        """Tells the workers that stay where others are, and who has left."""
+        stay = [m for t, m in self._members.items() if t not in changes.added and not m.lapsed]
+        if not stay or not (news or changes.removed):
             return
         message = UpdateWorkerSession(
-            session_handle=self._handle, peers=news, removed=list(changes.removed)
+            session_handle=self._handle, peers=dict(news), removed=list(changes.removed)
         )
-        stay = [m.worker for t, m in members.items() if t not in fresh]
-        # One that cannot be told is lost to the session too, which the next step that needs it says.
-        outcomes = await asyncio.gather(
-            *[worker.ask(message, deadline) for worker in stay], return_exceptions=True
-        )
-        for worker, outcome in zip(stay, outcomes, strict=True):
-            if isinstance(outcome, Exception):
-                _log.warning("session %s: %s: %s", self._handle, worker.name, outcome)
-        await self._drop([self._members[task] for task in changes.removed])
+        # Its link hands a worker this before any step that is made of it; one that is silent is waited for
+        # by nobody.
+        telling = [
+            self._children.start(self._tell_one(m, message), name="tell of changes") for m in stay
+        ]
+        await asyncio.wait(telling, timeout=GRACE)
+
+    async def _tell_one(self, member: Member, message: UpdateWorkerSession) -> None:
+        try:
+            await member.worker.ask(message, Deadline.after(CONNECT_TIMEOUT))
+        except OpError as error:
+            # It is lost to the session too, which the next step that needs it says.
+            _log.warning("session %s: %s: %s", self._handle, member.worker.name, error)
 
     async def _drop(self, members: Iterable[Member]) -> None:
         message = DeleteWorkerSession(session_handle=self._handle)
         await asyncio.gather(*[ask_to_drop(member.worker, message) for member in members])
 
-    def _devices_of(self, members: Mapping[str, Member]) -> DeviceSet:
-        allowed = [d for t, m in members.items() for d in self._allowed(t, m.found.devices)]
-        own = members[self.task].found.devices
-        return DeviceSet(allowed, next(d.name for d in own if d.device_type == "CPU"))
-
-    def _take(self, members: dict[str, Member], version: int) -> None:
-        self.devices = self._devices_of(members)
-        # The same dict, which the session's graphs and steps know; one that left is of no use, but may
-        # still be told to drop what it has.
-        self.workers.update({task: member.worker for task, member in members.items()})
-        for task, member in self._members.items():
-            if members.get(task) is not member:
-                unwatch(member)
-        for member in members.values():
-            if member.unwatch is None and not member.lapsed:
-                self._watch(member)
-        self._members = members
-        self._version = version
+    def _devices_of(self, wanted: Iterable[str], members: Mapping[str, Member]) -> DeviceSet:
+        """The devices of all tasks, in the order of the cluster whoever is there."""
+        known = {
+            task: members[task].found.devices if task in members else described_devices(task)
+            for task in wanted
+        }
+        allowed = [d for task, devices in known.items() for d in self._allowed(task, devices)]
+        return DeviceSet(allowed, next(d.name for d in known[self.task] if d.device_type == "CPU"))
 
     def _allowed(self, task: str, devices: Sequence[DeviceAttributes]) -> list[DeviceAttributes]:
         return [d for d in devices if task == self.task or self._filters.allows(d.name)]

@@ -102,8 +102,9 @@ class MasterPartialRuns:
     ) -> None:
         self.clock = clock
         self.graphs = ClientGraphs(
-            session_handle, members.workers, build, config.plan_cache_size, children, members.renew
-        )
+            session_handle, members.workers, build, config.plan_cache_size, children,
+            members.renew, members.bring_in,
+        )  # fmt: skip
         self._handle = session_handle
         self._members = members
         self._children = children

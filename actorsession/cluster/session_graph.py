@@ -9,11 +9,12 @@ is, even if its device is gone, and then no part can be cut that needs it.
 from __future__ import annotations
 
 from actorsession.cluster.client_graph import ClientGraph, split_by_task
-from actorsession.cluster.losses import VARIABLE
+from actorsession.cluster.losses import VARIABLE, holds_state
 from actorsession.cluster.members import Members
 from actorsession.cluster.partial_runs import build_partial
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.device import DeviceSpec
 from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.plan.optimise import optimiser_settings
 from actorsession.plan.partition import Partition, partition
@@ -79,6 +80,34 @@ class SessionGraph:
             for name, where in self._placer.placed.items()
             if self._view[name].op == VARIABLE
         ]
+
+    def tasks(self) -> set[str]:
+        """The tasks that the graph has nodes on."""
+        devices = {where.device for where in self._placer.placed.values()}
+        return {device.rpartition("/device:")[0] for device in devices}
+
+    def keeps_state(self, task: str) -> bool:
+        """Whether the graph has a node on a task of which something is kept there between steps."""
+        return any(
+            where.device.startswith(f"{task}/") and holds_state(self._view[name])
+            for name, where in self._placer.placed.items()
+        )
+
+    def unknown(self, graph: GraphDef) -> set[str]:
+        """The tasks that have not answered, and of which new nodes ask for a device that is not known."""
+        missing, devices = self._members.missing, self._members.devices
+        if not missing:
+            return set()
+        found = set()
+        for text in {node.device for node in graph.nodes}:
+            try:
+                request = DeviceSpec.parse(text)
+            except ValueError:
+                continue  # which placing tells
+            task = str(request.task_spec)
+            if task in missing and not devices.matching(request):
+                found.add(task)
+        return found
 
     def build(self, signature: RunSignature) -> ClientGraph:
         """The client graph of a signature.

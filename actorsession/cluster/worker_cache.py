@@ -19,6 +19,7 @@ from typing import Any
 
 from actorsession.actors.admission import bytes_held
 from actorsession.actors.deadline import Deadline
+from actorsession.actors.dial import dial
 from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.actors.link import Link, LinkStatistics
 from actorsession.actors.ref import Ref
@@ -26,7 +27,12 @@ from actorsession.actors.room import BACKLOG
 from actorsession.actors.supervision import Children
 from actorsession.actors.watch import watcher
 from actorsession.config import CONNECT_TIMEOUT
-from actorsession.errors import OpError, UnavailableError, WorkerRestartedError
+from actorsession.errors import (
+    DeadlineExceededError,
+    OpError,
+    UnavailableError,
+    WorkerRestartedError,
+)
 from actorsession.messages.worker import WORKER, PushTensors, ValuesLost
 from transports import (
     AuthenticationError,
@@ -35,7 +41,6 @@ from transports import (
     SecurityConfig,
     TransportError,
     WrongPeer,
-    connect,
 )
 
 __all__ = ["PeerRef", "WorkerCache"]
@@ -96,6 +101,7 @@ class WorkerCache:
         self._links: dict[str, Link] = {}  # the one in use for each task
         self._open: set[Link] = set()  # all of them, those of clients included
         self._dialling: dict[str, asyncio.Task[Link]] = {}
+        self._faults: dict[str, str] = {}  # what the attempts so far of these have ended with
         self._unsent: dict[str, list[PushTensors | ValuesLost]] = {}
         self._children = Children(f"links of {task}")
         self.pushes = 0
@@ -234,10 +240,17 @@ class WorkerCache:
     async def _wait_for(self, task: str, dialling: asyncio.Task[Link], deadline: Deadline) -> Link:
         where = f"a connection to {task} at {' or '.join(self._places(task)) or 'no address'}"
         # Several may wait for one attempt; one who gives up must not end it for the others.
-        return await deadline.wait(asyncio.shield(dialling), what=where)
+        try:
+            return await deadline.wait(asyncio.shield(dialling), what=where)
+        except DeadlineExceededError as error:
+            fault = self._faults.get(task)
+            if fault is None:
+                raise
+            raise DeadlineExceededError(f"{error.message}; last: {fault}", task=task) from error
 
     def _dialled(self, task: str, dialling: asyncio.Task[Link]) -> None:
         self._dialling.pop(task, None)
+        self._faults.pop(task, None)
         if not dialling.cancelled():
             dialling.exception()  # those who waited for it may all have given up
 
@@ -257,11 +270,12 @@ class WorkerCache:
             timeout = CONNECT_TIMEOUT if address == places[-1] else _DOUBTFUL
             try:
                 # A task of a session's own cluster introduces itself by the name that it was started with.
-                connection = await connect(
-                    address, self._hello, timeout=timeout,
+                connection = await dial(
+                    address, self._hello, Deadline.after(timeout),
                     expect_task=None if own_address else task,
                     expect_cluster=self._hello.cluster_id, token=self._token,
                     security=self._security,
+                    on_fault=lambda fault: self._faults.__setitem__(task, str(fault)),
                 )  # fmt: skip
                 break
             except TransportError as exc:

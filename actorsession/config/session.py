@@ -211,8 +211,8 @@ class ConfigProto:
             Steps with an op that may wait for other steps, such as ``py_func``, count for none.
         partial_run_idle_limit_in_ms: a partial run that nobody continues for so long is given up.
         wait_for_all_tasks: create a remote session only when every task that it may use has answered, as
-            TensorFlow does. If not, a task that does not answer within two seconds is left out until a
-            node asks for it and it does answer.
+            TensorFlow does. If not, it begins with the tasks that answer, and a step that needs another one
+            waits for it within its limit, 30 s at most.
     """
 
     device_count: Mapping[str, int] = field(default_factory=dict)
@@ -237,7 +237,7 @@ class ConfigProto:
     max_inflight_steps: int = MAX_INFLIGHT_STEPS
     max_inflight_bytes: int = MAX_INFLIGHT_BYTES
     partial_run_idle_limit_in_ms: int = 600_000
-    wait_for_all_tasks: bool = True
+    wait_for_all_tasks: bool = False
 
     def __post_init__(self) -> None:
         check_types(self)

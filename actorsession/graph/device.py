@@ -156,7 +156,8 @@ class DeviceAttributes:
     Attributes:
         name: full canonical name.
         device_type: such as ``CPU``.
-        incarnation: random non-zero 64-bit number, fixed for the device's life.
+        incarnation: random non-zero 64-bit number, fixed for the device's life; 0 while its task has not
+            answered.
         memory_limit: bytes that it may use.
     """
 

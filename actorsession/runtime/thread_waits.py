@@ -3,7 +3,8 @@
 A signal that comes between the last look of the interpreter's main thread for signals and its sleep does not
 wake it: it is then handled after the sleep only, which may be without end. That moment lasts as long as
 another thread takes to get the interpreter lock, so on a loaded machine it is met. Waits of the main thread
-are therefore cut in slices; other threads handle no signals and wait in one piece.
+are therefore cut in slices; other threads handle no signals and wait in one piece, which a ``CancelScope``
+ends.
 """
 
 from __future__ import annotations
@@ -14,17 +15,58 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Coroutine
+from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
 
 from actorsession.graph.take import Take
 
-__all__ = ["Begun", "acquire", "drop", "result_of", "wait_for"]
+__all__ = ["Begun", "CancelScope", "acquire", "drop", "result_of", "wait_for"]
 
 T = TypeVar("T")
 # Seconds after which the main thread looks whether a signal came: less than the 200 ms within which Ctrl-C is
 # to be answered, and long beside the 20 us or so that a look takes.
 _SLICE = 0.1
 _FIRST_LOOK = 0.001
+
+
+_entered = threading.local()
+
+
+class CancelScope:
+    """A block of one thread whose waits for futures another thread may end.
+
+    It does not end work that the thread does by itself.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._future: concurrent.futures.Future[Any] | None = None
+        self._cancelled = False
+
+    def __enter__(self) -> CancelScope:
+        _entered.scope = self
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        _entered.scope = None
+
+    def cancel(self) -> None:
+        """Cancels what the thread waits for in the block, now and from now on."""
+        with self._lock:
+            self._cancelled = True
+            future = self._future
+        if future is not None:
+            future.cancel()
+
+    def hold(self, future: concurrent.futures.Future[Any]) -> None:
+        """Takes note of what the thread waits for next."""
+        with self._lock:
+            self._future = future
+            cancelled = self._cancelled
+        if cancelled:
+            future.cancel()
 
 
 def result_of(future: concurrent.futures.Future[T]) -> T:
@@ -34,9 +76,12 @@ def result_of(future: concurrent.futures.Future[T]) -> T:
         Its result.
 
     Raises:
-        BaseException: what the future raises, or ``concurrent.futures.CancelledError``; in the main thread
-            also what a signal handler raises.
+        BaseException: what the future raises, or ``concurrent.futures.CancelledError``, also where the
+            ``CancelScope`` of the thread was cancelled; in the main thread also what a signal handler raises.
     """
+    scope: CancelScope | None = getattr(_entered, "scope", None)
+    if scope is not None:
+        scope.hold(future)
     if _is_main():
         while not future.done():
             # Not result(), whose own TimeoutError could be the future's.

@@ -206,7 +206,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
                 overwriting another that has its value; the message names it.
             UnimplementedError: for a session in this process, which has no tasks to lose.
             UnavailableError: if the master cannot be reached.
-            DeadlineExceededError: naming every task that does not answer.
+            DeadlineExceededError: naming every task that the graph uses and that does not answer.
         """
         self._check_usable()
         found: Reattached = await self._reattachable().reattach()

@@ -239,7 +239,7 @@ class RemoteSession:
 
         Raises:
             UnavailableError: if the master cannot be reached.
-            DeadlineExceededError: naming every task that does not answer.
+            DeadlineExceededError: naming every task that the graph uses and that does not answer.
         """
         self._check_open()
         deadline = Deadline.after(self._config.operation_timeout or CONNECT_TIMEOUT)

@@ -67,10 +67,8 @@ class Coordinator:
         with self._lock:
             if isinstance(failure, self._clean):
                 failure = None
-            if self._joined:
-                if failure is not None:
-                    raise failure
-                return
+            if self._joined and failure is not None:
+                raise failure
             if self._stop.is_set():
                 if failure is not None:
                     _log.info("an exception came after the request to stop: %r", failure)

@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 import weakref
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from actorsession.actors.supervision import Children
+from actorsession.config import RunOptions
 from actorsession.errors import CancelledError, OutOfRangeError
 from actorsession.graph import message_forms
 from actorsession.graph.evaluation import get_default_session
@@ -21,12 +23,17 @@ from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Operation
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.queues.base import QueueBase
+from actorsession.runtime.thread_waits import CancelScope
 from actorsession.session import AsyncSession, Session
 from actorsession.train.coordinator import Coordinator
 
 __all__ = ["QueueRunner", "add_queue_runner", "running_queues", "start_queue_runners"]
 
 _log = logging.getLogger("actorsession.train")
+# Seconds that a loop may go on with the step that is under way when the program stops: enough for one that
+# works, while one that waits, such as for gradients of replicas that have ended, would do so for ever.
+_STOP_GRACE = 1.0
+_AT_STOP = RunOptions(timeout_in_ms=int(1000 * _STOP_GRACE))
 
 
 class QueueRunner:
@@ -167,19 +174,20 @@ class QueueRunner:
                 return []
             self._runs[sess] = len(self._enqueue_ops)
             self._exceptions = []
+        loops = {CancelScope(): op for op in self._enqueue_ops}
         made = [
             threading.Thread(
                 target=self._fill,
-                args=(sess, op, coord),
+                args=(sess, op, coord, scope),
                 name=f"QueueRunnerThread-{self.name}-{op.name}",
             )
-            for op in self._enqueue_ops
+            for scope, op in loops.items()
         ]
         if coord is not None:
             made.append(
                 threading.Thread(
                     target=self._cancel_at_stop,
-                    args=(sess, coord),
+                    args=(sess, coord, dict(zip(loops, made, strict=True))),
                     name=f"QueueRunnerThread-{self.name}-close_on_stop",
                 )
             )
@@ -191,27 +199,36 @@ class QueueRunner:
                 thread.start()
         return made
 
-    def _fill(self, sess: Session, op: Operation, coord: Coordinator | None) -> None:
+    def _fill(
+        self, sess: Session, op: Operation, coord: Coordinator | None, scope: CancelScope
+    ) -> None:
         """One loop; the last one of a session to come to its end closes the queue."""
         left = False
         try:
             while coord is None or not coord.should_stop():
                 try:
-                    sess.run(op)
+                    with scope:
+                        sess.run(op)
                 except self._closed_types:
                     left = True
                     if self._leave(sess):
                         self._close(sess)
                     return
         except BaseException as exc:
-            if coord is not None:
-                coord.request_stop(exc)
-                return
-            self._exceptions.append(exc)
-            raise
+            self._ended(sess, coord, exc)
         finally:
             if not left:
                 self._leave(sess)
+
+    def _ended(self, sess: Session, coord: Coordinator | None, exc: BaseException) -> None:
+        """Tells of what a loop has ended with, unless that is the end of the program."""
+        if coord is None:
+            self._exceptions.append(exc)
+            if not sess.closed:
+                raise exc
+        elif not coord.should_stop():
+            coord.request_stop(exc)
+        _log.debug("a loop of queue %s has ended: %r", self.name, exc)
 
     def _leave(self, sess: Any) -> bool:
         """Counts a loop that ends; whether it was the last one."""
@@ -226,12 +243,20 @@ class QueueRunner:
             # Somebody else may have closed it.
             _log.debug("close_op of queue %s was not run: %r", self.name, exc)
 
-    def _cancel_at_stop(self, sess: Session, coord: Coordinator) -> None:
+    def _cancel_at_stop(
+        self, sess: Session, coord: Coordinator, loops: Mapping[CancelScope, threading.Thread]
+    ) -> None:
+        """Ends the loops: those that wait for the queue with ``cancel_op``, soon the others as well."""
         coord.wait_for_stop()
+        end = time.monotonic() + _STOP_GRACE
         try:
-            sess.run(self._cancel_op)
+            sess.run(self._cancel_op, options=_AT_STOP)
         except Exception as exc:
             _log.debug("cancel_op of queue %s was not run: %r", self.name, exc)
+        for scope, thread in loops.items():
+            if thread.ident is not None:  # it was started
+                thread.join(max(0.0, end - time.monotonic()))
+            scope.cancel()
 
     # -- children ------------------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ def patient_clients(monkeypatch: Any) -> None:
 @pytest.fixture
 def hasty_masters(monkeypatch: Any) -> None:
     """Has masters of this process give tasks that are missing up soon, while their clients listen on."""
-    monkeypatch.setattr(master, "_sooner", lambda deadline: Deadline.after(0.5))
+    monkeypatch.setattr(master, "sooner", lambda deadline: Deadline.after(0.5))
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,14 @@ import pytest
 import actorsession.ops as ops
 from actorsession.actors import Deadline
 from actorsession.cluster import ClusterSpec, Server
-from actorsession.errors import InvalidArgumentError, WorkerRestartedError
+from actorsession.config import RunOptions
+from actorsession.errors import DeadlineExceededError, InvalidArgumentError, WorkerRestartedError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.messages.worker import WORKER, UpdateCluster
 from actorsession.session import AsyncSession
-from tests.cluster.kit import W0, W1, W2, InProcess, free_ports, in_process, on, soon
+from tests.cluster.kit import W0, W1, W2, InProcess, in_process, on, soon
+from tests.ports import HoldPorts
 
 ONE, TWO = {"worker": 1}, {"worker": 2}
 
@@ -57,6 +59,7 @@ async def test_devices_of_a_task_that_joins_can_be_used_by_the_next_plan(
         async with AsyncSession(cluster.target(), graph=graph) as session:
             assert await soon(session.run(first, {x: 1.0})) == 2.0
             async with joined(cluster, 1):
+                assert await devices(session) == [W0, W1]
                 second = doubled_on(W1, first)
                 assert await soon(session.run(first, {x: 2.0})) == 4.0
                 assert await soon(session.run([second, first], {x: 1.0})) == [4.0, 2.0]
@@ -112,22 +115,22 @@ async def test_a_task_that_leaves_drops_its_side_of_the_session(graph: Graph) ->
 
 
 async def test_a_task_that_has_joined_and_does_not_answer_is_left_out_until_it_does(
-    graph: Graph, caplog: pytest.LogCaptureFixture
+    graph: Graph, caplog: pytest.LogCaptureFixture, hold_ports: HoldPorts
 ) -> None:
-    """What does not need it runs; what does is refused with what was tried, and runs once it is there."""
+    """What does not need it runs; what does says what was tried, and runs once it is there."""
     x = ops.placeholder("float32", [])
     stays = doubled_on(W0, x)
-    (port,) = free_ports(1)
+    (port,) = hold_ports(1)
     async with in_process(ONE) as cluster:
         async with AsyncSession(cluster.target(), graph=graph) as session:
             tell(cluster, {**cluster.spec.tasks(), W1: f"tcp://127.0.0.1:{port}"})
-            assert await soon(session.run(stays, {x: 1.0})) == 2.0
-            needs = doubled_on(W1, x)
             with caplog.at_level(logging.WARNING, "actorsession.cluster"):
-                with pytest.raises(InvalidArgumentError, match="without an answer") as info:
-                    await soon(session.run([stays, needs], {x: 1.0}))
+                assert await soon(session.run(stays, {x: 1.0})) == 2.0
+                needs = doubled_on(W1, x)
+                with pytest.raises(DeadlineExceededError, match="1 of 2 tasks did not") as info:
+                    await soon(session.run([stays, needs], {x: 1.0}, RunOptions(timeout_in_ms=600)))
             assert f"{W1} at tcp://127.0.0.1:{port}" in info.value.message
-            assert "goes on without" in caplog.text
+            assert f"goes on without {W1}" in caplog.text
             async with joined(cluster, 1, port):
                 assert await soon(session.run([stays, needs], {x: 1.0})) == [2.0, 2.0]
 

@@ -22,7 +22,7 @@ import actorsession.ops as ops
 from actorsession.actors.lease import LEASE_SECONDS
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, update_cluster
-from actorsession.config import CONNECT_TIMEOUT
+from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import (
     DeadlineExceededError,
     OpError,
@@ -33,19 +33,9 @@ from actorsession.graph.device import task_name
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.session import AsyncSession
-from tests.cluster.kit import (
-    PS0,
-    W0,
-    W1,
-    W2,
-    free_ports,
-    is_empty,
-    long_product,
-    on,
-    silent_address,
-    until_all,
-)
+from tests.cluster.kit import PS0, W0, W1, W2, is_empty, long_product, on, silent_address, until_all
 from tests.cluster.proxy import Proxy, Way
+from tests.ports import held_ports
 from transports.shared import SHARED_VARIABLE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
@@ -122,8 +112,9 @@ FAULTS = {
 # Those that befall one worker, those between two workers, and the one that is none.
 CUT, NEVER_PUSHED, LOST_ON_ITS_WAY = list(FAULTS)[:3], "never pushed", "lost on its way"
 SLOW = "slow"
-# And a session whose cluster never comes together.
+# And a session that waits for a cluster which never comes together.
 MISSING = "missing"
+WAITS_FOR_ALL = ConfigProto(wait_for_all_tasks=True)
 
 
 def task_of(index: int) -> str:
@@ -258,15 +249,14 @@ async def goes_slowly(scene: Scene) -> Outcome:
 
 async def never_comes_together() -> Outcome:
     """One task of three is there; nobody is at the address of another, and the last is silent."""
-    (port,) = free_ports(1)
     outcome = Outcome()
-    with silent_address() as silent:
+    with silent_address() as silent, held_ports(1) as (port,):
         async with LocalCluster({"worker": 1}) as cluster:
             tasks = {W1: f"tcp://127.0.0.1:{port}", W2: silent}
             await update_cluster(cluster.target("worker"), {**cluster.spec.tasks(), **tasks})
             outcome.value = tasks
             start = time.monotonic()
-            session = AsyncSession(cluster.target("worker"), graph=Graph())
+            session = AsyncSession(cluster.target("worker"), graph=Graph(), config=WAITS_FOR_ALL)
             try:
                 await session.list_devices()
             except OpError as error:

@@ -77,17 +77,21 @@ async def seconds_to_fail(session: Any, road: Roads, cluster: acts.LocalCluster)
     return time.monotonic() - killed
 
 
-async def test_creating_a_session_names_the_task_that_is_missing(
+async def test_a_step_that_needs_a_task_that_is_missing_names_it_and_no_other_step_does(
     cluster: acts.LocalCluster,
 ) -> None:
+    """Also in a session that is created when the task is missing already."""
     cluster.process("worker", 1).send_signal(signal.SIGKILL)
+    road = roads()
     config = acts.ConfigProto(operation_timeout_in_ms=4000)
-    began = time.monotonic()
-    with pytest.raises(DeadlineExceededError, match=WORKER_1) as caught:
-        async with acts.AsyncSession(
-            cluster.target("worker", 0), graph=roads().graph, config=config
-        ):
-            raise AssertionError("a session was created without one of its tasks")
+    async with acts.AsyncSession(
+        cluster.target("worker", 0), graph=road.graph, config=config
+    ) as session:
+        await session.run(road.init)
+        assert await session.run(road.here, {road.x: 4}) == 8
+        began = time.monotonic()
+        with pytest.raises(DeadlineExceededError, match=WORKER_1) as caught:
+            await session.run(road.across, {road.x: 1})
     # The limit of the session counted, and not the default of 30 s.
     assert time.monotonic() - began < CONNECT_TIMEOUT / 2
     assert cluster.process("worker", 1).address in str(caught.value)

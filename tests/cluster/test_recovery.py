@@ -14,7 +14,7 @@ import pytest
 import actorsession.ops as ops
 from actorsession.actors.lease import LEASE_SECONDS
 from actorsession.cluster.snapshots import Snapshot, SnapshotStore
-from actorsession.config import ConfigProto
+from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import (
     AbortedError,
     DeadlineExceededError,
@@ -189,10 +189,13 @@ def test_variables_of_a_killed_process_come_back_from_its_last_snapshot(
 def test_a_new_session_runs_beside_a_dead_worker_if_it_does_not_use_it(
     three: Hands, graph: Graph
 ) -> None:
-    """By default a session waits for every task, as in TensorFlow, and the error lists who is missing; with
-    device filters it needs only those that match; or it says that it can do without."""
+    """With device filters it does not even see the worker. One that is to wait for every task, as in
+    TensorFlow, or a step that needs the worker, says who is missing."""
     with on(W0):
         alone = ops.constant(2.0) * 3.0
+    with Graph().as_default() as both, on(W1):
+        x = ops.placeholder("float32", [])
+        there = x + 1.0
     for face in FACES:
         old = three.session(face, three.target("worker"), graph=graph)
         assert old.run(alone) == 6.0
@@ -202,30 +205,27 @@ def test_a_new_session_runs_beside_a_dead_worker_if_it_does_not_use_it(
         assert old.run(alone) == 6.0
         for config in (
             ConfigProto(device_filters=["/job:ps", "/job:worker/task:0"]),
-            ConfigProto(wait_for_all_tasks=False),
+            ConfigProto(),
         ):
             new = three.session(face, three.target("worker"), graph=graph, config=config)
             assert new.run(alone) == 6.0
             new.close()
-        patient = three.session(
-            face, three.target("worker"), graph=graph,
-            config=ConfigProto(operation_timeout_in_ms=4000),
-        )  # fmt: skip
-        with pytest.raises(DeadlineExceededError) as info:
-            patient.run(alone)
-        assert (
-            f"1 of 3 tasks did not answer in time: {W1} at {process.address}" in info.value.message
-        )
-        assert "attempts, last: cannot reach" in info.value.message
-        patient.close()
+        for waits in (True, False):
+            config = ConfigProto(operation_timeout_in_ms=4000, wait_for_all_tasks=waits)
+            patient = three.session(face, three.target("worker"), graph=both, config=config)
+            with pytest.raises(DeadlineExceededError) as info:
+                patient.run(there, {x: 1.0})
+            said = info.value.message
+            assert f"1 of 3 tasks did not answer in time: {W1} at {process.address}" in said
+            assert "attempts, last: cannot reach" in said
+            patient.close()
         three.do(three.cluster.restart("worker", 1))
         old.close()
         three.until_empty()
 
 
 def test_a_session_that_began_without_a_task_uses_it_once_it_is_there(three: Hands) -> None:
-    """What needs the task is refused, with what was tried, and nothing else is delayed."""
-    config = ConfigProto(wait_for_all_tasks=False)
+    """What needs the task says what was tried, and nothing else is delayed."""
     process = three.cluster.process("worker", 1)
     process.send_signal(signal.SIGKILL)
     three.do(process.wait_ended())
@@ -236,12 +236,12 @@ def test_a_session_that_began_without_a_task_uses_it_once_it_is_there(three: Han
             inputs[face] = x = ops.placeholder("float32", [])
             with on(W0):
                 here = x + 1.0
-        sessions[face] = three.session(face, three.target("worker"), graph=graph, config=config)
+        sessions[face] = three.session(face, three.target("worker"), graph=graph)
         assert sessions[face].run(here, {x: 1.0}) == 2.0
         with graph.as_default(), on(W1):
             there = x + 2.0
-        with pytest.raises(InvalidArgumentError, match="but without an answer: ") as info:
-            sessions[face].run(there, {x: 1.0})
+        with pytest.raises(DeadlineExceededError, match="did not answer in time: ") as info:
+            sessions[face].run(there, {x: 1.0}, RunOptions(timeout_in_ms=500))
         assert f"{W1} at {process.address}" in info.value.message
         fetches[face] = [there, here]
     three.do(three.cluster.restart("worker", 1))

@@ -119,8 +119,9 @@ async def test_a_master_that_stops_answering_ends_the_run_within_the_limit(graph
 async def test_entering_a_session_that_cannot_connect_leaves_nothing_open(graph: Graph) -> None:
     async with in_process() as cluster:
         await cluster.server(W1).stop()
+        waits = ConfigProto(wait_for_all_tasks=True)
         with pytest.raises(DeadlineExceededError, match=W1):
-            async with AsyncSession(cluster.target(), graph=graph):
+            async with AsyncSession(cluster.target(), graph=graph, config=waits):
                 raise AssertionError("not reached")
         assert cluster.server(W0).statistics().links == ()
 

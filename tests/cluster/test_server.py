@@ -29,22 +29,13 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from actorsession.session.remote import TOKEN_VARIABLE
-from tests.cluster.kit import (
-    PS0,
-    W0,
-    W1,
-    InProcess,
-    chain,
-    eventually,
-    free_ports,
-    in_process,
-    on,
-    soon,
-)
+from tests.cluster.kit import PS0, W0, W1, InProcess, chain, eventually, in_process, on, soon
 from tests.leaks import take_holdings
+from tests.ports import HoldPorts
 from transports import Hello, WrongPeer, connect
 
 ONE = {"worker": ["127.0.0.1:0"]}
+WAITS_FOR_ALL = ConfigProto(wait_for_all_tasks=True)
 
 
 # -- life ------------------------------------------------------------------------------------------
@@ -130,10 +121,10 @@ WARM_UP = 20
 
 @pytest.mark.slow
 async def test_two_hundred_lives_on_one_port_leave_nothing_behind(
-    graph: Graph, over_links: Any
+    graph: Graph, over_links: Any, hold_ports: HoldPorts
 ) -> None:
     """Descriptors, children, threads and memory are as many after 200 lives as before."""
-    (port,) = free_ports(1)
+    (port,) = hold_ports(1)
     a = ops.placeholder("float32", [])
     x = a + 1.0
     before: Counter[str] = Counter()
@@ -337,8 +328,10 @@ async def test_a_socket_stays_the_caller_s_until_the_server_is_started() -> None
 # -- finding each other ----------------------------------------------------------------------------
 
 
-async def test_servers_find_each_other_at_fixed_addresses_in_any_order(graph: Graph) -> None:
-    spec = ClusterSpec({"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]})
+async def test_servers_find_each_other_at_fixed_addresses_in_any_order(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
+    spec = ClusterSpec({"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]})
     a = ops.placeholder("float32", [])
     end = chain(a, 4)
     async with Server(spec, "worker", 0) as first:
@@ -355,10 +348,12 @@ async def _run(target: str, graph: Graph, fetch: Any, feeds: Any) -> Any:
 
 
 @pytest.mark.usefixtures("way", "hasty_masters")
-async def test_a_session_whose_cluster_is_not_complete_names_the_missing_task(graph: Graph) -> None:
-    spec = {"worker": ["127.0.0.1:0", f"127.0.0.1:{free_ports(1)[0]}"]}
+async def test_a_session_that_waits_for_a_cluster_that_is_not_complete_names_the_missing_task(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
+    spec = {"worker": ["127.0.0.1:0", f"127.0.0.1:{hold_ports(1)[0]}"]}
     async with Server(spec, "worker", 0) as server:
-        session = AsyncSession(server.target, graph=graph)
+        session = AsyncSession(server.target, graph=graph, config=WAITS_FOR_ALL)
         with pytest.raises(DeadlineExceededError) as info:
             await soon(session.list_devices())
         assert f"1 of 2 tasks did not answer in time: {W1} at tcp://{spec['worker'][1]}" in str(
@@ -404,7 +399,7 @@ async def test_a_server_of_another_task_at_an_address_is_refused_with_both_names
         first = cluster.server(W0)
         first.learn_peers({"worker": [first.target, first.target]})
         with pytest.raises(DeadlineExceededError) as info:
-            await soon(AsyncSession(first.target, graph=graph).list_devices())
+            await soon(AsyncSession(first.target, graph=graph, config=WAITS_FOR_ALL).list_devices())
         assert f"expects task '{W1}', found the listener {W0}" in info.value.message
 
 
@@ -412,8 +407,9 @@ async def test_a_server_of_another_task_at_an_address_is_refused_with_both_names
 async def test_a_server_of_another_cluster_is_refused_with_both_names(graph: Graph) -> None:
     async with in_process(cluster_id="ours") as ours, in_process(cluster_id="theirs") as theirs:
         ours.servers[0].learn_peers({"worker": [ours.target(W0), theirs.target(W1)]})
+        session = AsyncSession(ours.target(), graph=graph, config=WAITS_FOR_ALL)
         with pytest.raises(DeadlineExceededError) as info:
-            await soon(AsyncSession(ours.target(), graph=graph).list_devices())
+            await soon(session.list_devices())
         assert "cluster 'ours'" in info.value.message
         assert "cluster 'theirs'" in info.value.message
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,3 +76,57 @@ def test_it_needs_gradients_and_variables_with_values() -> None:
     hook.begin()
     with tf.Session() as sess, pytest.raises(RuntimeError, match="w, global_step have no value"):
         hook.after_create_session(sess, None)
+
+
+# -- the end ---------------------------------------------------------------------------------------
+
+
+class Replicas:
+    """The chief of two replicas, of which the other has ended: its queue runner waits for two gradients."""
+
+    def __init__(self) -> None:
+        _, self.opt, self.step = built(2)
+        names = tf.train.string_input_producer(["a", "b"])
+        self.batch = tf.train.batch([names.dequeue()], batch_size=3, num_threads=2)
+        self.hook = self.opt.make_session_run_hook(True, num_tokens=2)
+
+    def begin(self, sess: Any) -> None:
+        sess.run(self.step)
+        sess.run(self.batch)
+
+    def monitored(self) -> None:
+        with tf.train.MonitoredTrainingSession(hooks=[self.hook]) as sess:
+            self.begin(sess)
+
+    def supervised(self) -> None:
+        tokens = self.opt.get_init_tokens_op(2)
+        supervisor = tf.train.Supervisor(local_init_op=self.opt.chief_init_op)
+        with supervisor.managed_session() as sess:
+            supervisor.start_queue_runners(sess, [self.opt.get_chief_queue_runner()])
+            sess.run(tokens)
+            self.begin(sess)
+
+    def coordinated(self) -> None:
+        self.hook.begin()
+        coord = tf.train.Coordinator()
+        with tf.Session() as sess:
+            sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+            self.hook.after_create_session(sess, coord)
+            threads = tf.train.start_queue_runners(sess, coord)
+            self.begin(sess)
+            coord.request_stop()
+            coord.join(threads)
+
+
+@pytest.mark.parametrize("way", ["monitored", "supervised", "coordinated"])
+@pytest.mark.timeout(60)  # two minutes is how long threads may take by default
+def test_a_program_ends_in_silence_though_its_queue_runner_waits_for_replicas_that_have_ended(
+    way: str, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    """TensorFlow waits two minutes, and then a traceback comes from the thread."""
+    tracebacks: list[Any] = []
+    monkeypatch.setattr("threading.excepthook", tracebacks.append)
+    getattr(Replicas(), way)()
+    assert [t.name for t in threading.enumerate() if t.name.startswith("QueueRunner")] == []
+    assert tracebacks == []
+    assert capfd.readouterr() == ("", "")

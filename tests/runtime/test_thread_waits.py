@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from actorsession.runtime.thread_waits import acquire, result_of
+from actorsession.runtime.thread_waits import CancelScope, acquire, result_of
 
 # Seconds after which a wait that nothing ends would end by itself, so that a failure is no hang.
 FAR = 30.0
@@ -87,3 +87,36 @@ def test_a_lock_that_stays_held_is_given_up(seconds: float) -> None:
     assert not acquire(lock, seconds)
     threading.Timer(0.05, lock.release).start()
     assert acquire(lock, FAR)
+
+
+@pytest.mark.parametrize("early", [True, False], ids=["before it waits", "while it waits"])
+def test_a_scope_that_another_thread_cancels_ends_the_waits_in_it(early: bool) -> None:
+    scope, waits = CancelScope(), threading.Event()
+    future: concurrent.futures.Future[int] = concurrent.futures.Future()
+    ended: list[BaseException] = []
+
+    def wait() -> None:
+        waits.set()
+        with scope, pytest.raises(concurrent.futures.CancelledError) as info:
+            result_of(future)
+        ended.append(info.value)
+
+    if early:
+        scope.cancel()
+    thread = threading.Thread(target=wait)
+    thread.start()
+    assert waits.wait(FAR)
+    scope.cancel()
+    thread.join(FAR)
+    assert len(ended) == 1
+    assert future.cancelled()
+
+
+def test_waits_outside_of_a_scope_are_none_of_its_business() -> None:
+    scope = CancelScope()
+    future: concurrent.futures.Future[int] = concurrent.futures.Future()
+    with scope:
+        pass
+    scope.cancel()
+    future.set_result(1)
+    assert result_of(future) == 1

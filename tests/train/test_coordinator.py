@@ -40,6 +40,20 @@ def test_join_raises_the_first_exception() -> None:
         coord.request_stop(ValueError("third"))  # nobody would hear of it
 
 
+@pytest.mark.parametrize("reason", [None, OutOfRangeError("the end of input")])
+def test_a_stop_that_is_requested_after_join_is_one(reason: Exception | None) -> None:
+    """Threads that were begun since look for it."""
+    coord = Coordinator()
+    coord.join([])
+    assert not coord.should_stop()
+    coord.request_stop(reason)
+    assert coord.should_stop()
+    assert coord.wait_for_stop(0)
+    coord.join([])
+    with pytest.raises(KeyError, match="nobody would hear of it"):
+        coord.request_stop(KeyError("nobody would hear of it"))
+
+
 def test_the_end_of_a_queue_is_no_error() -> None:
     coord = Coordinator()
     coord.request_stop(OutOfRangeError("closed"))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from actorsession import ops
@@ -19,7 +23,7 @@ from actorsession.train import (
     running_queues,
     start_queue_runners,
 )
-from tests.cluster.kit import soon
+from tests.cluster.kit import PATIENCE, soon
 
 
 class Counted:
@@ -32,6 +36,14 @@ class Counted:
         self.runner = QueueRunner(self.queue, [put] * loops)
         self.take = self.queue.dequeue()
         add_queue_runner(self.runner)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Waits for what no event tells of."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.002)
 
 
 async def drained(session: AsyncSession, take: Any, found: list[int]) -> None:
@@ -96,6 +108,102 @@ def test_without_a_coordinator_a_runner_keeps_what_its_threads_raised(
         thread.join()
     (raised,) = runner.exceptions_raised
     assert isinstance(raised, InvalidArgumentError)
+
+
+class Starved:
+    """A queue whose runner waits for two gradients, of which there is one: what a replica leaves behind."""
+
+    def __init__(self) -> None:
+        gradients = ops.ConditionalAccumulator("float32", [])
+        self.queue = ops.FIFOQueue(4, "float32", shapes=[])
+        self.hand_in = gradients.apply_grad(1.0)
+        self.count = gradients.num_accumulated()
+        self.runner = QueueRunner(self.queue, [self.queue.enqueue(gradients.take_grad(2))])
+
+
+@pytest.fixture
+def tracebacks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What threads have printed at their end."""
+    printed: list[Any] = []
+    monkeypatch.setattr("threading.excepthook", printed.append)
+    return printed
+
+
+def ended(threads: list[threading.Thread]) -> bool:
+    for thread in threads:
+        thread.join(PATIENCE)
+    return not any(thread.is_alive() for thread in threads)
+
+
+def test_a_stop_ends_threads_that_wait_for_what_never_comes(
+    graph: Graph, tracebacks: list[Any]
+) -> None:
+    """Closing the queue does not end them: they wait for something else. The grace is TensorFlow's."""
+    starved = Starved()
+    with Session(graph=graph) as session:
+        session.run(starved.hand_in)
+        coord = Coordinator()
+        threads = starved.runner.create_threads(session, coord, start=True)
+        wait_until(lambda: session.why().steps != ())
+        coord.request_stop()
+        assert ended(threads)
+        coord.join(threads)
+        assert session.run(starved.count) == 1  # what was handed in is still there
+    assert tracebacks == []
+
+
+def test_a_stop_lets_a_step_end_that_is_at_work(graph: Graph, monkeypatch: Any) -> None:
+    """1. A step is in the middle of its work. 2. A stop is requested. 3. The step goes on to its end."""
+    monkeypatch.setattr("actorsession.train.queue_runner._STOP_GRACE", PATIENCE)
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def work() -> np.int32:
+        begun.set()
+        assert goes_on.wait(PATIENCE)
+        return np.int32(1)
+
+    v = ops.Variable(0, name="v")
+    queue = ops.FIFOQueue(1, int32, shapes=[])
+    x = ops.py_func(work, [], int32)
+    x.set_shape([])  # type: ignore[union-attr]
+    with graph.control_dependencies([v.assign(x).op]):
+        runner = QueueRunner(queue, [ops.no_op()])
+    with Session(graph=graph) as session:
+        session.run(v.initializer)
+        coord = Coordinator()
+        threads = runner.create_threads(session, coord, start=True)
+        assert begun.wait(PATIENCE)
+        coord.request_stop()
+        goes_on.set()
+        coord.join(threads)
+        assert session.run(v) == 1
+
+
+def test_threads_that_join_did_not_wait_for_end_in_silence_with_their_session(
+    graph: Graph, tracebacks: list[Any]
+) -> None:
+    """1. A stop is requested. 2. ``join`` gives the threads no time. 3. The session is closed under them."""
+    starved = Starved()
+    with Session(graph=graph) as session:
+        coord = Coordinator()
+        threads = starved.runner.create_threads(session, coord, start=True)
+        wait_until(lambda: session.why().steps != ())
+        coord.request_stop()
+        coord.join(threads, stop_grace_period_secs=0, ignore_live_threads=True)
+    assert ended(threads)
+    assert tracebacks == []
+
+
+def test_threads_without_a_coordinator_end_in_silence_with_their_session(
+    graph: Graph, tracebacks: list[Any]
+) -> None:
+    starved = Starved()
+    with Session(graph=graph) as session:
+        threads = starved.runner.create_threads(session, start=True)
+        wait_until(lambda: session.why().steps != ())
+    assert ended(threads)
+    assert tracebacks == []
+    assert len(starved.runner.exceptions_raised) == 1
 
 
 async def test_children_fill_a_queue_until_there_is_no_more(graph: Graph) -> None:

@@ -1,0 +1,591 @@
+"""Sessions beside tasks that are absent: killed, stopped or not started yet; and tasks that come back."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+import actorsession.ops as ops
+from actorsession.actors import Deadline
+from actorsession.cluster import ClusterSpec, Server, device_finder, members
+from actorsession.cluster.absent_tasks import AbsentTasks
+from actorsession.cluster.device_finder import FoundTask
+from actorsession.cluster.member import Home
+from actorsession.cluster.members import Members
+from actorsession.config import ConfigProto, RunOptions
+from actorsession.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    UnavailableError,
+    WorkerRestartedError,
+)
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.messages.done import Done
+from actorsession.messages.worker import (
+    CreateWorkerSession,
+    DeleteWorkerSession,
+    GetStatus,
+    UpdateWorkerSession,
+)
+from actorsession.session import AsyncSession
+from tests.cluster.fakes import FakeWorker
+from tests.cluster.hands import Hands, hands
+from tests.cluster.kit import PATIENCE, PS0, W0, W1, W2, eventually, on, soon
+from tests.cluster.test_device_finder import status
+from tests.ports import held_ports
+
+# What a step may take that needs a task which does not come.
+SHORT = RunOptions(timeout_in_ms=600)
+
+
+def doubled(task: str, x: Tensor) -> Tensor:
+    with on(task):
+        return x * 2.0
+
+
+@pytest.fixture
+def endless_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A silent task is waited for so long that a test notices whoever does it."""
+    for module in (device_finder, members):
+        monkeypatch.setattr(module, "GRACE", 10 * PATIENCE)
+
+
+# -- with real processes -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def three() -> Iterator[Hands]:
+    """One ps and two workers."""
+    with hands({"ps": 1, "worker": 2}) as held:
+        yield held
+
+
+def killed(held: Hands, index: int) -> str:
+    """Kills a worker; where it was."""
+    process = held.cluster.process("worker", index)
+    process.send_signal(signal.SIGKILL)
+    held.do(process.wait_ended())
+    return process.address
+
+
+@pytest.mark.process
+def test_a_new_session_works_beside_a_task_that_was_killed_and_uses_it_when_it_is_back(
+    three: Hands, graph: Graph
+) -> None:
+    """1. One of three tasks is killed. 2. A new session runs on the others. 3. Only a step placed there asks
+    for it, and says what was tried. 4. The task comes back, and the same session runs there."""
+    x = ops.placeholder("float32", [])
+    others, there = doubled(W0, doubled(PS0, x)), doubled(W1, x)
+    where = killed(three, 1)
+    session = three.session("async", three.target("worker"), graph=graph)
+    assert session.run(others, {x: 1.0}) == 4.0
+    with pytest.raises(DeadlineExceededError) as info:
+        session.run([others, there], {x: 1.0}, SHORT)
+    said = info.value.message
+    assert f"1 of 3 tasks did not answer in time: {W1} at {where} (" in said
+    assert "attempts, last: cannot reach" in said
+    assert "ECONNREFUSED" in said
+    assert info.value.task == W1
+    assert session.run(others, {x: 2.0}) == 8.0
+    three.do(three.cluster.restart("worker", 1))
+    assert session.run([others, there], {x: 3.0}) == [12.0, 6.0]
+    session.close()
+    three.until_empty()
+
+
+@pytest.mark.process
+def test_a_new_session_works_beside_a_task_that_is_stopped_and_uses_it_when_it_goes_on(
+    three: Hands, graph: Graph
+) -> None:
+    x = ops.placeholder("float32", [])
+    others, there = doubled(W0, doubled(PS0, x)), doubled(W1, x)
+    stopped = three.cluster.process("worker", 1)
+    stopped.send_signal(signal.SIGSTOP)
+    try:
+        session = three.session("async", three.target("worker"), graph=graph)
+        assert session.run(others, {x: 1.0}) == 4.0
+        with pytest.raises(
+            DeadlineExceededError, match=f"1 of 3 tasks .*{W1} at {stopped.address}"
+        ):
+            session.run(there, {x: 1.0}, SHORT)
+    finally:
+        stopped.send_signal(signal.SIGCONT)
+    assert session.run([others, there], {x: 3.0}) == [12.0, 6.0]
+    session.close()
+    three.until_empty()
+
+
+@pytest.mark.process
+def test_a_task_that_was_restarted_is_used_again_where_the_session_lost_nothing(
+    three: Hands, graph: Graph
+) -> None:
+    """Twice, and with plans that it had registered there. What others have on that task is lost all the same,
+    which their sessions are told."""
+    x = ops.placeholder("float32", [])
+    with on(PS0):
+        total = ops.Variable(0.0)
+    with on(W1):
+        gradient = ops.random_uniform([]) * 0.0 + x * 2.0
+    step = total.assign_add(gradient)
+    session = three.session("async", three.target("worker"), graph=graph)
+    session.run(total.initializer)
+    assert session.run(step, {x: 1.0}) == 2.0
+    with Graph().as_default():
+        with on(W1):
+            there = ops.Variable(1.0, name="there")
+        other = three.session("async", three.target("worker"), graph=there.graph)
+        other.run(there.initializer)
+    for expected in (4.0, 6.0):
+        three.do(three.cluster.restart("worker", 1))
+        assert session.run(step, {x: 1.0}) == expected
+    with pytest.raises(WorkerRestartedError, match="Variables lost: there"):
+        other.run(there)
+    session.close()
+    other.close()
+    three.until_empty()
+
+
+@pytest.mark.process
+def test_reattach_waits_for_the_tasks_that_the_graph_uses_and_for_no_other(
+    three: Hands, graph: Graph
+) -> None:
+    with on(PS0):
+        v = ops.Variable(1.0, name="v")
+    session = three.session("async", three.target("worker"), graph=graph)
+    session.run(v.initializer)
+    killed(three, 1)
+    three.do(three.cluster.restart("ps"))
+    with pytest.raises(WorkerRestartedError, match="Variables lost: v"):
+        session.run(v)
+    found = session.reattach(restore=v.initializer)
+    assert (found.restarted, found.lost) == ((PS0,), ("v",))
+    assert session.run(v) == 1.0
+    three.do(three.cluster.restart("worker", 1))
+    session.close()
+    three.until_empty()
+
+
+# -- in this process -----------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def beside_nobody(
+    graph: Graph, **config: Any
+) -> AsyncIterator[tuple[AsyncSession, ClusterSpec]]:
+    """A session of worker 0, at whose side nobody is yet; and its cluster of three."""
+    with held_ports(3) as ports:
+        spec = ClusterSpec({"worker": [f"127.0.0.1:{port}" for port in ports]})
+        async with Server(spec, "worker", 0) as first:
+            settings = ConfigProto(**config)
+            async with AsyncSession(first.target, graph=graph, config=settings) as session:
+                yield session, spec
+
+
+@pytest.mark.usefixtures("endless_grace")
+async def test_nobody_waits_for_a_task_that_refuses_connections(way: str, graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    async with beside_nobody(graph) as (session, _):
+        assert await soon(session.run(doubled(W0, x), {x: 1.0})) == 2.0
+        assert await soon(session.run(doubled(W0, x), {x: 2.0})) == 4.0  # a longer graph
+        assert len(await soon(session.list_devices())) == 3
+
+
+async def test_devices_of_absent_tasks_are_listed_as_far_as_they_are_known(graph: Graph) -> None:
+    """The description says that a task has a CPU; the task says which life of it that is, and what else."""
+    async with beside_nobody(graph) as (session, spec):
+        listed = {d.name: d.incarnation for d in await soon(session.list_devices())}
+        assert list(listed) == [f"{task}/device:CPU:0" for task in (W0, W1, W2)]
+        assert [incarnation != 0 for incarnation in listed.values()] == [True, False, False]
+        async with Server(spec, "worker", 1, config=ConfigProto(device_count={"CPU": 2})):
+            listed = {d.name: d.incarnation for d in await soon(session.list_devices())}
+        assert [name for name in listed if name.startswith(W1)] == [
+            f"{W1}/device:CPU:0", f"{W1}/device:CPU:1",
+        ]  # fmt: skip
+        assert 0 not in {listed[f"{W1}/device:CPU:{number}"] for number in range(2)}
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["the first graph", "a graph that grew"])
+async def test_a_device_that_only_its_task_knows_of_is_waited_for(
+    graph: Graph, begun: bool
+) -> None:
+    x = ops.placeholder("float32", [])
+    async with beside_nobody(graph) as (session, spec):
+        if begun:
+            await soon(session.run(doubled(W0, x), {x: 1.0}))
+        with on(f"{W1}/device:CPU:1"):
+            y = x + 1.0
+        running = asyncio.create_task(session.run(y, {x: 1.0}))
+        async with Server(spec, "worker", 1, config=ConfigProto(device_count={"CPU": 2})):
+            assert await soon(running) == 2.0
+
+
+async def test_a_device_that_its_task_does_not_tell_of_is_an_error_that_says_who_is_missing(
+    graph: Graph,
+) -> None:
+    x = ops.placeholder("float32", [])
+    async with beside_nobody(graph, operation_timeout_in_ms=1000) as (session, _):
+        with on(f"{W1}/device:CPU:1"):
+            y = x + 1.0
+        with pytest.raises(InvalidArgumentError, match="does not exist here") as info:
+            await soon(session.run(y, {x: 1.0}))
+        assert f"In the cluster, but without an answer: {W1} at tcp://" in info.value.message
+
+
+async def test_placing_does_not_depend_on_who_is_there(graph: Graph) -> None:
+    """What asks for any task of a job goes to the first, where a session that begins later finds it."""
+    x = ops.placeholder("float32", [])
+    with held_ports(3) as ports:
+        address = [f"127.0.0.1:{port}" for port in ports]
+        spec = ClusterSpec({"ps": address[:2], "worker": address[2:]})
+        with on("/job:ps"):
+            v = ops.Variable(1.0)
+        async with (
+            Server(spec, "worker", 0) as first,
+            Server(spec, "ps", 1),
+            AsyncSession(first.target, graph=graph) as session,
+        ):
+            assert await soon(session.run(x + 1.0, {x: 1.0})) == 2.0
+            with pytest.raises(DeadlineExceededError, match=f"1 of 3 tasks .*: {PS0} at "):
+                await soon(session.run(v.initializer, options=SHORT))
+            async with Server(spec, "ps", 0):
+                await soon(session.run(v.initializer))
+
+
+async def test_steps_that_wait_for_a_task_are_told_apart_by_their_own_limits(graph: Graph) -> None:
+    """1. Two steps wait for a task. 2. One gives up. 3. The task comes, and the other ends well."""
+    x = ops.placeholder("float32", [])
+    there = doubled(W1, x)
+    async with beside_nobody(graph) as (session, spec):
+        patient = asyncio.create_task(session.run(there, {x: 2.0}))
+        with pytest.raises(DeadlineExceededError):
+            await soon(session.run(there, {x: 1.0}, SHORT))
+        assert not patient.done()
+        async with Server(spec, "worker", 1):
+            assert await soon(patient) == 4.0
+
+
+async def test_a_partial_run_waits_for_its_tasks_too(graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    there = doubled(W1, x)
+    async with beside_nobody(graph) as (session, spec):
+        setting_up = asyncio.create_task(session.partial_run_setup([there], [x]))
+        async with Server(spec, "worker", 1):
+            handle = await soon(setting_up)
+            assert await soon(session.partial_run(handle, there, {x: 3.0})) == 6.0
+
+
+async def test_a_step_that_waits_for_a_task_says_so(graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    there = doubled(W1, x)
+    async with beside_nobody(graph) as (session, spec):
+        running = asyncio.create_task(session.run(there, {x: 2.0}))
+        async with asyncio.timeout(PATIENCE):
+            while W1 not in str(await session.why()):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        async with Server(spec, "worker", 1):
+            assert await soon(running) == 4.0
+
+
+async def test_a_session_that_waits_for_a_task_can_be_closed(graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    there = doubled(W1, x)
+    async with beside_nobody(graph) as (session, _):
+        await soon(session.run(doubled(W0, x), {x: 1.0}))
+        running = asyncio.create_task(session.run(there, {x: 2.0}))
+        await asyncio.sleep(0)
+        await soon(session.close())
+        with pytest.raises(OpError):
+            await soon(running)
+
+
+STATE: Mapping[str, Callable[[], Any]] = {
+    "a queue": lambda: ops.FIFOQueue(3, "float32", shapes=[]).enqueue(1.0),
+    "numbers from a seed": lambda: ops.random_uniform([], seed=1),
+    "a variable": lambda: ops.Variable(1.0).initializer,
+}
+
+
+@pytest.mark.parametrize("what", STATE)
+async def test_a_restart_is_told_where_something_was_lost(what: str, graph: Graph) -> None:
+    with on(W1):
+        there = STATE[what]()
+    with on(W0):
+        other = ops.constant(1.0) + 1.0
+    async with beside_nobody(graph) as (session, spec):
+        async with Server(spec, "worker", 1):
+            await soon(session.run(there))
+        async with Server(spec, "worker", 1):
+            for _ in range(2):
+                with pytest.raises(WorkerRestartedError, match=f"{W1} has restarted"):
+                    await soon(session.run(there))
+            assert await soon(session.run(other)) == 2.0
+            assert (await soon(session.reattach())).restarted == (W1,)
+            await soon(session.run(there))
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+async def test_a_restart_is_not_told_where_nothing_was_lost(graph: Graph, isolated: bool) -> None:
+    x = ops.placeholder("float32", [])
+    with on(W0):
+        steps = ops.Variable(0.0)
+    with on(W1):
+        there = ops.Print(x * 2.0, [x], first_n=0) + 0.0 * ops.random_uniform([])
+        inside = ops.while_loop(lambda i: i < 3.0, lambda i: i + 1.0, [there])
+    step = steps.assign_add(inside)
+    async with beside_nobody(graph, isolate_session_state=isolated) as (session, spec):
+        await soon(session.run(steps.initializer))
+        for expected in (4.0, 8.0, 12.0):
+            async with Server(spec, "worker", 1):
+                assert await soon(session.run(step, {x: 2.0})) == expected
+
+
+async def test_what_a_step_did_elsewhere_is_not_done_twice_when_its_task_has_restarted(
+    graph: Graph,
+) -> None:
+    """The part that the restarted task has is registered before any part is run."""
+    x = ops.placeholder("float32", [])
+    with on(W0):
+        count = ops.Variable(0.0)
+        add = count.assign_add(1.0)
+    there = doubled(W1, x)
+    async with beside_nobody(graph) as (session, spec):
+        await soon(session.run(count.initializer))
+        for expected in (1.0, 2.0, 3.0):
+            async with Server(spec, "worker", 1):
+                assert await soon(session.run([add, there], {x: 1.0})) == [expected, 2.0]
+
+
+# -- the members alone ---------------------------------------------------------------------------------
+
+
+class Fakes:
+    """Three workers that are not there, and the members of a session whose master is at the first of them."""
+
+    def __init__(self, **config: Any) -> None:
+        self.workers = {task: FakeWorker(task) for task in (W0, W1, W2)}
+        for task, worker in self.workers.items():
+            worker.answers[GetStatus] = status(task)
+        self.addresses = {task: f"tcp://h:{number}" for number, task in enumerate(self.workers)}
+        self.version = 0
+        self.lapses: dict[str, Callable[[], None]] = {}
+
+        async def look(deadline: Deadline) -> str:
+            return ""
+
+        def watch(task: str, lapse: Callable[[], None]) -> Callable[[], None]:
+            self.lapses[task] = lapse
+            return lambda: None
+
+        home = Home(
+            W0, 1, lambda: "tcp://h:0", lambda: self.addresses, lambda: self.version,
+            lambda task, incarnation: self.workers[task], look, watch,
+        )  # fmt: skip
+        self.members = Members("s", ConfigProto(**config), home, "tcp://h:0")
+
+    async def join(self) -> None:
+        await soon(self.members.join(Deadline.after(PATIENCE)))
+
+
+@pytest.fixture
+def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (device_finder, members):
+        monkeypatch.setattr(module, "GRACE", 0.05)
+
+
+def names(found: Members) -> list[str]:
+    return [device.name.partition("/device")[0] for device in found.devices.devices]
+
+
+@pytest.mark.usefixtures("short_grace")
+@pytest.mark.parametrize("kind", [GetStatus, CreateWorkerSession], ids=["asked", "begun"])
+async def test_a_session_begins_without_a_task_that_falls_silent(kind: type[Any]) -> None:
+    fakes = Fakes()
+    silent = fakes.workers[W1].hold(kind)
+    await fakes.join()
+    assert list(fakes.members.missing) == [W1]
+    assert sorted(fakes.members.workers) == [W0, W2]
+    assert names(fakes.members) == [W0, W1, W2]
+    fakes.workers[W1].answers.pop(kind)
+    fakes.workers[W1].answers[GetStatus] = status(W1)
+    assert await soon(fakes.members.bring_in([W0, W1], Deadline.after(PATIENCE)))
+    assert not fakes.members.missing
+    # It may have begun the session before it fell silent.
+    asked = [type(m) for m in fakes.workers[W1].asked]
+    assert asked[-2:] == [DeleteWorkerSession, CreateWorkerSession]
+    silent.cancel()
+    await soon(fakes.members.leave())
+
+
+async def test_a_session_does_not_begin_where_a_worker_refuses_it() -> None:
+    fakes = Fakes()
+    fakes.workers[W1].answers[CreateWorkerSession] = InvalidArgumentError("not this one")
+    with pytest.raises(InvalidArgumentError, match="not this one"):
+        await fakes.join()
+    assert all(len(w.of(DeleteWorkerSession)) == 1 for w in fakes.workers.values())
+    await soon(fakes.members.leave())
+
+
+async def test_a_session_that_is_to_wait_for_all_tasks_does() -> None:
+    fakes = Fakes(wait_for_all_tasks=True)
+    fakes.workers[W1].answers[GetStatus] = UnavailableError("refused")
+    with pytest.raises(
+        DeadlineExceededError, match=r"1 of 3 tasks did not answer in time: .*refused"
+    ):
+        await soon(fakes.members.join(Deadline.after(0.3)))
+    assert not any(worker.of(CreateWorkerSession) for worker in fakes.workers.values())
+    await soon(fakes.members.leave())
+
+
+@pytest.mark.usefixtures("short_grace")
+async def test_a_member_that_is_silent_does_not_hold_up_others_that_change() -> None:
+    """1. A session has three members. 2. One falls silent. 3. Another moves, which all are told."""
+    fakes = Fakes()
+    await fakes.join()
+    silent = asyncio.get_running_loop().create_future()
+    worker = fakes.workers[W1]
+    worker.answers.update(dict.fromkeys([UpdateWorkerSession, GetStatus], silent))
+    fakes.addresses[W2], fakes.version = "tcp://elsewhere:2", 1
+    assert not await soon(fakes.members.follow(Deadline.after(PATIENCE)))
+    told = [w.of(UpdateWorkerSession)[0].peers for w in fakes.workers.values()]
+    assert told == [{W2: "tcp://elsewhere:2"}] * 3
+    silent.cancel()
+    await soon(fakes.members.leave())
+
+
+async def test_members_are_told_where_a_task_is_that_has_joined_and_does_not_answer_yet() -> None:
+    """So that values can go there when it does."""
+    fakes = Fakes()
+    where = fakes.addresses.pop(W2)
+    await fakes.join()
+    fakes.addresses[W2], fakes.version = where, 1
+    fakes.workers[W2].answers[GetStatus] = UnavailableError("refused")
+    assert not await soon(fakes.members.follow(Deadline.after(PATIENCE)))
+    assert [m.peers for m in fakes.workers[W1].of(UpdateWorkerSession)] == [{W2: where}]
+    assert names(fakes.members) == [W0, W1, W2]
+    fakes.workers[W2].answers[GetStatus] = status(W2)
+    assert await soon(fakes.members.bring_in([W2], Deadline.after(PATIENCE)))
+    assert fakes.workers[W2].of(CreateWorkerSession)[0].peers == fakes.addresses
+    assert len(fakes.workers[W1].of(UpdateWorkerSession)) == 1
+    await soon(fakes.members.leave())
+
+
+async def without_w1() -> Fakes:
+    """Members of a session that worker 1 has not answered yet."""
+    fakes = Fakes()
+    fakes.workers[W1].answers[GetStatus] = UnavailableError("refused")
+    await fakes.join()
+    assert list(fakes.members.missing) == [W1]
+    fakes.workers[W1].answers[GetStatus] = status(W1)
+    return fakes
+
+
+async def test_a_task_that_is_found_by_two_at_once_begins_the_session_once() -> None:
+    """1. A step waits for a task, which is about to begin the session. 2. The cluster changes, and the
+    session asks the task, too. 3. The task says that the session is open."""
+    fakes = await without_w1()
+    opened = fakes.workers[W1].hold(CreateWorkerSession)
+    waiting = asyncio.create_task(fakes.members.bring_in([W1], Deadline.after(PATIENCE)))
+    await fakes.workers[W1].until_asked(CreateWorkerSession)
+    fakes.version = 1
+    following = asyncio.create_task(fakes.members.follow(Deadline.after(PATIENCE)))
+    await fakes.workers[W1].until_asked(GetStatus, 3)
+    opened.set_result(Done())
+    assert await soon(waiting)
+    await soon(following)
+    assert len(fakes.workers[W1].of(CreateWorkerSession)) == 1
+    assert not fakes.members.missing
+    await soon(fakes.members.leave())
+
+
+async def test_a_session_that_nobody_waited_for_to_the_end_is_dropped_with_the_others() -> None:
+    """1. A step waits for a task, which is about to begin the session. 2. The step gives up. 3. The session
+    is closed: the task may have begun it."""
+    fakes = await without_w1()
+    opened = fakes.workers[W1].hold(CreateWorkerSession)
+    waiting = asyncio.create_task(fakes.members.bring_in([W1], Deadline.after(PATIENCE)))
+    await fakes.workers[W1].until_asked(CreateWorkerSession)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    await soon(fakes.members.leave())
+    assert type(fakes.workers[W1].asked[-1]) is DeleteWorkerSession
+    opened.cancel()
+
+
+# -- the search ----------------------------------------------------------------------------------------
+
+
+class Sought:
+    """A task that is searched for, and what was taken in."""
+
+    def __init__(self) -> None:
+        self.worker = FakeWorker(W1)
+        self.worker.answers[GetStatus] = UnavailableError("refused")
+        self.taken: list[FoundTask] = []
+        self.errors: list[OpError] = []
+        self.addresses = {W1: "tcp://h:1"}
+        self.absent = AbsentTasks("s", lambda task: self.worker, lambda: self.addresses, self.take)
+        self.absent.words[W1] = "not yet"
+
+    async def take(self, found: FoundTask) -> None:
+        if self.errors:
+            raise self.errors.pop()
+        self.taken.append(found)
+
+    def wait(self, seconds: float = PATIENCE) -> Coroutine[Any, Any, None]:
+        return self.absent.wait_for([W1], Deadline.after(seconds))
+
+
+async def test_all_who_wait_for_a_task_share_one_search() -> None:
+    sought = Sought()
+    waiting = [asyncio.create_task(sought.wait()) for _ in range(50)]
+    await sought.worker.until_asked(GetStatus, 3)
+    assert len(sought.worker.asked) < 10
+    sought.worker.answers[GetStatus] = status(W1)
+    await soon(asyncio.gather(*waiting))
+    assert [found.task for found in sought.taken] == [W1]
+    await sought.absent.aclose()
+
+
+async def test_a_search_ends_when_nobody_waits_any_more() -> None:
+    sought = Sought()
+    with pytest.raises(
+        DeadlineExceededError, match=r"1 of 1 tasks .*tcp://h:1 \(\d+ attempts?, last: ref"
+    ):
+        await soon(sought.wait(0.3))
+    await eventually(lambda: not len(sought.absent._children))
+    assert "last: refused" in sought.absent.words[W1]
+    await sought.absent.aclose()
+
+
+async def test_a_search_goes_on_where_what_it_has_found_is_lost_again() -> None:
+    sought = Sought()
+    sought.worker.answers[GetStatus] = status(W1)
+    sought.errors.append(UnavailableError("lost again"))
+    await soon(sought.wait())
+    assert (len(sought.taken), len(sought.worker.asked)) == (1, 2)
+    await sought.absent.aclose()
+
+
+async def test_a_task_that_refuses_ends_the_search_with_its_error() -> None:
+    sought = Sought()
+    sought.worker.answers[GetStatus] = status(W1)
+    sought.errors.append(InvalidArgumentError("not this one"))
+    with pytest.raises(InvalidArgumentError, match="not this one"):
+        await soon(sought.wait())
+    await sought.absent.aclose()
+
+
+async def test_a_task_that_has_left_is_not_waited_for() -> None:
+    sought = Sought()
+    sought.worker.answers[GetStatus] = status(W1)
+    sought.addresses.clear()
+    with pytest.raises(OpError, match="has left the cluster"):
+        await soon(sought.wait())
+    await sought.absent.aclose()
