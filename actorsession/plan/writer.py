@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from actorsession.plan import call_block, constructs  # noqa: F401 - write their nodes from here on
 from actorsession.plan.block import Block, Text
 from actorsession.plan.flow import Flow, Ref
+from actorsession.plan.outline import outlined
 from actorsession.plan.segment import INDENT, Line, Segment
 
 __all__ = ["SegmentWriter"]
@@ -72,11 +73,11 @@ class SegmentWriter(Block):
             self._results.append((slot, self._fetched(ref, again=ref in seen)))
             seen.add(ref)
         name, text = f"segment_{self._index}", self.text
-        head = Line(f"def {name}({', '.join(['C', *self._parameters.values()])}):")
         tail = Line(f"{INDENT}return ({''.join([e + ', ' for _, e in self._results])})")
+        function = outlined(name, list(self._parameters.values()), [*text.code, tail])
         return Segment(
             name=name,
-            code=(*text.functions, head, *text.code, tail),
+            code=(*text.functions, *function),
             bindings=text.bindings,
             arguments=tuple([self._slots[ref] for ref in self._parameters]),
             results=tuple([slot for slot, _ in self._results]),

@@ -116,15 +116,15 @@ def _node_at(caller: FrameType, segment: LinkedSegment) -> int | None:
     names = (segment.filename, segment.traced_filename)
     for bottom in sys._current_frames().values():
         frame: FrameType | None = bottom
-        inner: FrameType | None = None
+        number: int | None = None
         while frame is not None and frame is not caller:
             if frame.f_code.co_filename in names:
-                inner = frame
+                # Of a long function the part counts that was called, and not the line that has called it.
+                here = segment.node_at(frame.f_code.co_filename, frame.f_lineno or 0)
+                number = number if here is None else here
             frame = frame.f_back
         if frame is caller:
-            if inner is None:
-                return None
-            return segment.node_at(inner.f_code.co_filename, inner.f_lineno or 0)
+            return number
     return None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from actorsession.actors.deadline import Deadline
 from actorsession.config import ConfigProto, RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
 from actorsession.plan.place import Placed
@@ -104,20 +105,20 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
     ) -> Any:
         if options is not None or run_metadata is not None:
             check_run_arguments(options, run_metadata)
-        plan = request.plan
+        plan, limit = request.plan, self._timeout(options)
         if plan is None and request.needs_step:
+            deadline = Deadline.after(limit)
             with self._naming_operations():
-                plan = await self._session.prepare(request.signature)
+                plan = await self._session.prepare(request.signature, limit)
             request.bind(plan)
+            limit = deadline.time_left
         feeds = request.feeds(values)
         if plan is None:
             if run_metadata is not None:
                 run_metadata.clear()
             return request.result(feeds, ())
         with self._naming_operations():
-            fetched = await self._session.run(
-                plan, feeds, self._timeout(options), options, run_metadata
-            )
+            fetched = await self._session.run(plan, feeds, limit, options, run_metadata)
         return request.result(feeds, fetched)
 
     def make_callable(

@@ -30,6 +30,7 @@ from actorsession.runtime.devices import device_set, make_devices
 from actorsession.runtime.executor import Executor, Gate, TimedGate
 from actorsession.runtime.feeds import kept_feed
 from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.planning import Planning
 from actorsession.runtime.pools import SessionPools
 from actorsession.runtime.step import Step
 from actorsession.runtime.tensor_store import install_tensor_store
@@ -76,12 +77,16 @@ class DirectSession:
         self._pools = SessionPools(config)
         self._executors = {d.name: Executor(d) for d in self._devices}
         self._device_set = device_set(self._devices)
-        self.planner = Planner(graph, config, self._device_set, self._executors, self._evicted)
+        self._gate = Gate()
+        self.planner = Planner(
+            graph, config, self._device_set, self._executors, self._evicted, self._gate.check
+        )
+        self._planning = Planning()
+        self._making: dict[RunSignature, asyncio.Future[DirectPlan]] = {}
         self.tensors = install_tensor_store(self._devices)
         self.debugger = SessionDebugger(self.planner.debug_plan)
         self.on_evict: Callable[[DirectPlan], None] | None = None
         self.on_close: Callable[[DirectSession], None] | None = None
-        self._gate = Gate()
         self._steps = DirectSteps(self._gate, self.debugger)
         self._inflight = Admission(config.max_inflight_steps).share(
             config.max_inflight_steps, config.max_inflight_bytes
@@ -112,9 +117,33 @@ class DirectSession:
         """``list_devices`` for the asynchronous face."""
         return self.list_devices()
 
-    async def prepare(self, signature: RunSignature) -> DirectPlan:
-        """``plan`` for the asynchronous face."""
-        return self.planner.plan(signature)
+    async def prepare(self, signature: RunSignature, limit: float | None = None) -> DirectPlan:
+        """``plan`` for the asynchronous face: a large graph is planned in a thread.
+
+        Runs that ask for the same plan share one planning, which goes on for the next if one of them is
+        cancelled.
+
+        Args:
+            signature: what the run feeds, fetches and targets.
+            limit: seconds; ``None`` for the default.
+
+        Raises:
+            InvalidArgumentError: if the signature cannot be run on this graph and these devices.
+            DeadlineExceededError: if the planning takes too long; it goes on for later runs.
+            CancelledError: if the session is closed meanwhile.
+        """
+        found = self.planner.kept(signature)
+        if found is not None:
+            return found
+        if not self._planning.must_wait(self.planner.size):
+            return self.planner.make(signature)
+        key = signature.sorted()
+        making = self._making.get(key)
+        if making is None:
+            making = self._making[key] = self._planning.start(lambda: self.planner.make(signature))
+            making.add_done_callback(lambda _: self._making.pop(key, None))
+        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
+        return await deadline.wait(asyncio.shield(making), what=f"the plan of a step, {signature}")
 
     def plan(self, signature: RunSignature) -> DirectPlan:
         """The plan of a signature, built if it is not kept.
@@ -126,7 +155,14 @@ class DirectSession:
 
     def planner_for(self, graph: Graph) -> Planner:
         """A planner of another graph on the session's devices, for plans that ``run_here`` takes."""
-        return Planner(graph, self._config, self._device_set, self._executors, lambda plan: None)
+        return Planner(
+            graph,
+            self._config,
+            self._device_set,
+            self._executors,
+            lambda plan: None,
+            self._gate.check,
+        )
 
     def placement(self) -> dict[str, Placed]:
         """The device of every node of the graph, with the reason."""
@@ -353,6 +389,7 @@ class DirectSession:
         if not self._gate.close(CancelledError(_CLOSED)):
             return
         self.cancel_steps(CancelledError(_CLOSED))
+        self._planning.close(CancelledError(_CLOSED))
         if self._waiting_on is not None:  # this may be any thread, and that loop closed already
             with contextlib.suppress(RuntimeError):
                 self._waiting_on.call_soon_threadsafe(self._inflight.close, CancelledError(_CLOSED))

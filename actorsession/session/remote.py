@@ -265,7 +265,7 @@ class RemoteSession:
 
     # -- running -------------------------------------------------------------------------------
 
-    async def prepare(self, signature: RunSignature) -> RemotePlan:
+    async def prepare(self, signature: RunSignature, limit: float | None = None) -> RemotePlan:
         """Makes sure that the master knows everything a signature names."""
         await self.connect()
         if self._graph.operations_since(self._sent):
