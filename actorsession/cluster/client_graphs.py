@@ -12,11 +12,13 @@ no other; a registration that failed leaves no entry, so the next run tries anew
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Any
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.ref import Ref
+from actorsession.actors.ref import LocalRef, Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.client_graph import ClientGraph, TaskPart
 from actorsession.config import CONNECT_TIMEOUT
@@ -24,6 +26,7 @@ from actorsession.errors import AbortedError, OpError, first_error, from_excepti
 from actorsession.messages.worker import DeregisterGraph, RegisterGraph
 from actorsession.plan.cache import PlanCache
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.planning import LARGE, Planning
 
 __all__ = ["ClientGraphs", "ask_to_drop"]
 
@@ -44,6 +47,8 @@ class ClientGraphs:
         children: of the session; own registrations and releases.
         renew: called before anything is registered at a task; opens the session there again if its side
             of it was lost.
+        planning: of the session; large graphs are built and encoded there.
+        size: how many nodes building has to do with.
     """
 
     def __init__(
@@ -54,7 +59,12 @@ class ClientGraphs:
         limit: int,
         children: Children,
         renew: Callable[[str, Deadline], Awaitable[None]] | None = None,
+        planning: Planning | None = None,
+        size: Callable[[], int] = lambda: 0,
     ) -> None:
+        self._planning = planning or Planning()
+        self._size = size
+        self._making: dict[RunSignature, asyncio.Future[ClientGraph]] = {}
         self._renew = renew
         self._handle = session_handle
         self._workers = workers
@@ -82,15 +92,13 @@ class ClientGraphs:
             DeadlineExceededError: if the registration takes too long; it goes on for others.
             OpError: why a worker refused it, or could not be asked.
         """
-        graph = self._cache.get(signature)
-        if graph is None:
-            graph = self._build(signature.sorted())
-            graph.registration = self._children.start(
-                self._register(graph), name=f"register {signature}", awaited=True
-            )
-            # Everybody who waits may have given up by the time it fails.
-            graph.registration.add_done_callback(lambda task: task.cancelled() or task.exception())
-            self._cache.put(signature, graph)
+        while (graph := self._cache.get(signature)) is None:
+            if not self._planning.must_wait(self._size()):
+                graph = self._enter(self._build(signature.sorted()))
+                break
+            making = asyncio.shield(self._make(signature.sorted()))
+            await deadline.wait(making, what=f"the plan of a step, {signature}")
+            # It may have fallen out of the cache again by now.
         self.hold(graph)
         try:
             assert graph.registration is not None
@@ -100,6 +108,30 @@ class ClientGraphs:
             self.release(graph)
             raise
         return graph
+
+    def _make(self, signature: RunSignature) -> asyncio.Future[ClientGraph]:
+        """Builds a large graph in a thread, once for all who wait; it begins to be registered at once."""
+        making = self._making.get(signature)
+        if making is None:
+            making = self._planning.start(lambda: self._build(signature))
+            self._making[signature] = making
+            making.add_done_callback(lambda made: self._made(signature, made))
+        return making
+
+    def _made(self, signature: RunSignature, made: asyncio.Future[ClientGraph]) -> None:
+        del self._making[signature]
+        if not made.cancelled() and made.exception() is None:
+            with contextlib.suppress(AbortedError):  # the session is closing
+                self._enter(made.result())
+
+    def _enter(self, graph: ClientGraph) -> ClientGraph:
+        """Keeps a graph and begins to register it."""
+        graph.registration = self._children.start(
+            self._register(graph), name=f"register {graph.signature}", awaited=True
+        )
+        # Everybody who waits may have given up by the time it fails.
+        graph.registration.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return self._cache.put(graph.signature, graph)
 
     def hold(self, graph: ClientGraph) -> None:
         """Counts one more user."""
@@ -137,17 +169,26 @@ class ClientGraphs:
         raise error
 
     async def _register_part(self, part: TaskPart) -> None:
-        message = RegisterGraph(
-            session_handle=self._handle, partitions=[p.to_wire() for p in part.partitions]
-        )
         deadline = Deadline.after(CONNECT_TIMEOUT)
         try:
+            partitions = await self._encoded(part)
+            message = RegisterGraph(session_handle=self._handle, partitions=partitions)
             if self._renew is not None:
                 await self._renew(part.task, deadline)
             answer = await self._workers[part.task].ask(message, deadline)
         except OpError as error:
             raise error.locate(task=part.task) from error.__cause__
         part.graph_handle = answer.graph_handle
+
+    async def _encoded(self, part: TaskPart) -> list[Any]:
+        """The partitions of a part in wire form; what is large is encoded in a thread."""
+        # A worker in this process gets them as they are.
+        pack = not isinstance(self._workers[part.task], LocalRef)
+        if sum(len(p.nodes) for p in part.partitions) <= LARGE:
+            return [p.to_wire() for p in part.partitions]
+        return await self._planning.run(
+            lambda: [p.to_wire(pack=pack and len(p.nodes) > LARGE) for p in part.partitions]
+        )
 
     def _evicted(self, graph: ClientGraph) -> None:
         graph.dropped = True

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from typing import Any, TypeVar
 
 from actorsession.actors.actor import Actor, handles
 from actorsession.actors.admission import Admission, AdmissionStatistics, bytes_held
@@ -36,7 +36,7 @@ from actorsession.errors import (
     WorkerRestartedError,
     error_from_wire,
 )
-from actorsession.graph.node import GraphDef
+from actorsession.graph.node import GraphDef, nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
     AskSessionWhy,
@@ -55,9 +55,12 @@ from actorsession.messages.session import (
     StepDone,
 )  # fmt: skip
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.planning import Planning
 from actorsession.runtime.waits import MasterWaits
 
 __all__ = ["MasterSession"]
+
+T = TypeVar("T")
 
 _NO_OPTIONS = RunOptions()
 # Requests that do something, and those of them whose small answers are given again to a repeat.
@@ -73,11 +76,12 @@ class MasterSession(Actor):
         config: the client's settings.
         members: its tasks, once they have joined.
         admission: of the steps of all sessions of the master; the session has a share of it.
+        planning: where large graphs are planned; the session's from now on.
     """
 
     def __init__(
         self, handle: str, config: ConfigProto, members: Members,
-        admission: Admission | None = None,
+        admission: Admission | None = None, planning: Planning | None = None,
     ) -> None:  # fmt: skip
         super().__init__(f"master session {handle}")
         self.handle = handle
@@ -85,18 +89,17 @@ class MasterSession(Actor):
         self._infer_shapes = config.graph_options.infer_shapes
         self._members = members
         self._workers = members.workers
-        self._graph = SessionGraph(config, members)
+        # The graph is touched by one of them at a time: pieces of planning, or what runs on the loop.
+        self._planning = planning or Planning()
+        self._graph = SessionGraph(config, members, self._planning.check)
         self._graphs = ClientGraphs(
-            handle,
-            members.workers,
-            self._graph.build,
-            config.plan_cache_size,
-            self.children,
-            members.renew,
-        )
+            handle, members.workers, self._graph.build, config.plan_cache_size, self.children,
+            members.renew, self._planning, lambda: self._graph.size,
+        )  # fmt: skip
         self._partials = MasterPartialRuns(
-            handle, members, self._graph.build_partial, config, self.children
-        )
+            handle, members, self._graph.build_partial, config, self.children, self._planning,
+            lambda: self._graph.size,
+        )  # fmt: skip
         members.on_lapse = self._lapse
         self._requests = RecentRequests()
         self._under_way: dict[int, MasterStep] = {}
@@ -128,9 +131,13 @@ class MasterSession(Actor):
 
     # -- graph ---------------------------------------------------------------------------------
 
-    def extend(self, graph: GraphDef) -> int:
+    async def extend(self, graph: GraphDef) -> int:
         """Takes in nodes, all or none, and returns the new version; see ``SessionGraph.extend``."""
-        return self._graph.extend(graph)
+        return await self._worked(len(graph.nodes), lambda: self._graph.extend(graph))
+
+    async def _worked(self, nodes: float, work: Callable[[], T]) -> T:
+        """Does something with the graph, in a thread if it is much or others are at it."""
+        return await self._planning.run(work) if self._planning.must_wait(nodes) else work()
 
     @handles(ExtendSession)
     def on_extend(
@@ -138,19 +145,28 @@ class MasterSession(Actor):
     ) -> SessionExtended | Awaitable[SessionExtended]:
         """Takes in nodes that the client added, if it knew the present version."""
         self._check_open()
-        if self._members.changed:
+        if self._members.changed or self._planning.must_wait(_nodes_of(message)):
             return self._extend_later(message, call.deadline)
         try:
             return self._extend(message)
         except InvalidArgumentError:
             if not self._members.missing:
                 raise
-            return self._extend_later(message, call.deadline)
+            return self._extend_anew(message, call.deadline)
 
     async def _extend_later(self, message: ExtendSession, deadline: Deadline) -> SessionExtended:
+        await self._follow(deadline)
+        try:
+            return await self._worked(_nodes_of(message), lambda: self._extend(message))
+        except InvalidArgumentError:
+            if not self._members.missing:
+                raise
+            return await self._extend_anew(message, deadline)
+
+    async def _extend_anew(self, message: ExtendSession, deadline: Deadline) -> SessionExtended:
         """New nodes may ask for devices of tasks that have joined, or answer by now."""
-        self._adopt(await self._members.follow(deadline))
-        return self._extend(message)
+        await self._adopt(await self._members.follow(deadline))
+        return await self._worked(_nodes_of(message), lambda: self._extend(message))
 
     def _extend(self, message: ExtendSession) -> SessionExtended:
         if message.current_graph_version != self._graph.version:
@@ -321,25 +337,29 @@ class MasterSession(Actor):
     async def _follow(self, deadline: Deadline) -> None:
         """Takes in how the cluster has changed, if it has."""
         if self._members.changed:
-            self._adopt(await self._members.follow(deadline))
+            await self._adopt(await self._members.follow(deadline))
 
-    def _adopt(self, changes: Changes) -> None:
+    async def _adopt(self, changes: Changes) -> None:
         if changes:
-            self._graph.follow()
-            self._graphs.forget(changes.stale)
-            self._partials.graphs.forget(changes.stale)
+            self._forget(changes.stale)
+            await self._worked(0, self._graph.follow)
+            # What was planned until then for the devices that there were is kept by now.
+            self._forget(changes.stale)
+
+    def _forget(self, tasks: Collection[str]) -> None:
+        self._graphs.forget(tasks)
+        self._partials.graphs.forget(tasks)
 
     def _lapse(self, task: str) -> None:
         """What was registered at a task went with its side of the session."""
-        self._graphs.forget({task})
-        self._partials.graphs.forget({task})
+        self._forget({task})
 
     @handles(ReattachSession)
     async def on_reattach(self, message: ReattachSession, call: CallContext) -> SessionReattached:
         """Goes on with the tasks that there are now; those that have restarted begin without state."""
         self._check_open()
         changes = await self._members.follow(call.deadline, everybody=True)
-        self._adopt(changes)
+        await self._adopt(changes)
         lost: list[str] = []
         restored: list[str] = []
         for task in changes.restarted:
@@ -368,6 +388,7 @@ class MasterSession(Actor):
         if self._closed:
             return
         self._closed = True
+        self._planning.close(CancelledError(why))
         self._inflight.close(CancelledError(why))
         self._partials.close(CancelledError(why))
         await self.stop(why)
@@ -376,6 +397,11 @@ class MasterSession(Actor):
     def _check_open(self) -> None:
         if self._closed:
             raise FailedPreconditionError(f"session {self.handle} is closed")
+
+
+def _nodes_of(message: ExtendSession) -> float:
+    """How many nodes come with a message, as far as that can be seen."""
+    return nodes_in(message.graph[-1]) if message.graph else 0
 
 
 def _bytes_of(graph: ClientGraph, message: RunStep) -> int:

@@ -30,6 +30,7 @@ from actorsession.plan.partial import PartialParts, check_signature, make_partia
 from actorsession.plan.partition import Partition
 from actorsession.plan.prune import GraphView, StepGraph
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.planning import Planning
 from actorsession.runtime.run_state import Call, RunState, no_such_run
 from actorsession.runtime.waits import PartialWaits
 
@@ -82,6 +83,8 @@ class MasterPartialRuns:
         build: makes the client graph of a signature; raises what is wrong with it.
         config: the session's settings.
         children: of the session; own what goes on.
+        planning: of the session.
+        size: how many nodes building has to do with.
         clock: tells how long a run has been idle.
 
     Attributes:
@@ -95,12 +98,15 @@ class MasterPartialRuns:
         build: Callable[[RunSignature], ClientGraph],
         config: ConfigProto,
         children: Children,
+        planning: Planning | None = None,
+        size: Callable[[], int] = lambda: 0,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.clock = clock
         self.graphs = ClientGraphs(
-            session_handle, members.workers, build, config.plan_cache_size, children, members.renew
-        )
+            session_handle, members.workers, build, config.plan_cache_size, children, members.renew,
+            planning, size,
+        )  # fmt: skip
         self._handle = session_handle
         self._members = members
         self._children = children

@@ -8,6 +8,8 @@ is, even if its device is gone, and then no part can be cut that needs it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from actorsession.cluster.client_graph import ClientGraph, split_by_task
 from actorsession.cluster.losses import VARIABLE
 from actorsession.cluster.members import Members
@@ -32,12 +34,14 @@ class SessionGraph:
     Args:
         config: the client's settings.
         members: the session's tasks, whose devices come and go.
+        check: called between two passes; what it raises ends the planning.
 
     Attributes:
         version: how many times nodes were taken in.
     """
 
-    def __init__(self, config: ConfigProto, members: Members) -> None:
+    def __init__(self, config: ConfigProto, members: Members, check: Callable[[], None]) -> None:
+        self._check = check
         self._config = config
         self._members = members
         self._view = GraphView()
@@ -54,6 +58,7 @@ class SessionGraph:
         """
         devices = self._members.devices
         checked = self._view.checked(self._passes.new_nodes(graph.nodes, self._view, devices))
+        self._check()
         try:
             placed = self._placer.place(self._view.new_in(checked))
         except InvalidArgumentError as error:
@@ -72,9 +77,17 @@ class SessionGraph:
         """The variables that the graph has on a task."""
         return [
             self._view[name]
-            for name, where in self._placer.placed.items()
-            if where.device.startswith(f"{task}/") and self._view[name].op == VARIABLE
+            # A list: other nodes may be placed meanwhile.
+            for name, where in list(self._placer.placed.items())
+            if where.device.startswith(f"{task}/")
+            and name in self._view
+            and self._view[name].op == VARIABLE
         ]
+
+    @property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return len(self._view)
 
     def build(self, signature: RunSignature) -> ClientGraph:
         """The client graph of a signature.
@@ -95,6 +108,7 @@ class SessionGraph:
         self, signature: RunSignature, *, optimised: bool = False
     ) -> tuple[StepGraph, tuple[Partition, ...]]:
         graph = prune(self._view, signature)
+        self._check()
         self._placer.check_there(graph.nodes.values())
         devices = self._members.devices
         placed, client = self._placer.placed, devices.client_device
@@ -103,6 +117,9 @@ class SessionGraph:
         graph, device_of = self._passes.placed(
             graph, device_of, self._view, devices, optimised=optimised
         )
+        self._check()
         narrow = options.enable_bfloat16_sendrecv
         parts = partition(graph, device_of, devices, bfloat16_transfers=narrow)
-        return graph, self._passes.partitions(parts, self._view, devices)
+        parts = self._passes.partitions(parts, self._view, devices)
+        self._check()
+        return graph, parts

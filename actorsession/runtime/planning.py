@@ -43,6 +43,7 @@ class Planning:
 
     def __init__(self) -> None:
         self._line: deque[_Job] = deque()  # the first is under way
+        self._shared: dict[Any, asyncio.Future[Any]] = {}
         self._over: OpError | None = None
 
     @property
@@ -50,7 +51,7 @@ class Planning:
         """Whether a piece of work is under way, so that nothing else may touch what it works on."""
         return bool(self._line)
 
-    def must_wait(self, nodes: int) -> bool:
+    def must_wait(self, nodes: float) -> bool:
         """Whether work on so many nodes is for ``run``; if not, it may be done in the call at hand."""
         return self.busy or nodes > LARGE
 
@@ -63,6 +64,14 @@ class Planning:
             OpError: what ``close`` was given, if the planning was closed; else what the work raises.
         """
         return await self.start(work)
+
+    def shared(self, key: Any, work: Callable[[], T]) -> asyncio.Future[T]:
+        """``start``, once for all who ask by the same key before it has ended."""
+        found = self._shared.get(key)
+        if found is None:
+            found = self._shared[key] = self.start(work)
+            found.add_done_callback(lambda _: self._shared.pop(key))
+        return found
 
     def start(self, work: Callable[[], T]) -> asyncio.Future[T]:
         """``run`` for several who wait: the future of its result, to be shielded by each of them."""
@@ -126,8 +135,9 @@ class _Job:
             self._loop.call_soon_threadsafe(callback, *args)
 
     def _ended(self, result: Any, error: BaseException | None) -> None:
-        self._planning.ended()
+        # First: who hears of it here does so before the next piece of work can end.
         self.settle(result, error)
+        self._planning.ended()
 
     def settle(self, result: Any, error: BaseException | None) -> None:
         """Gives those who wait what came of it, if they still do."""

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from actorsession.actors.deadline import Deadline
 from actorsession.config import ConfigProto, RunMetadata, RunOptions
 from actorsession.graph.device import DeviceAttributes
 from actorsession.plan.place import Placed
@@ -105,20 +104,20 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
     ) -> Any:
         if options is not None or run_metadata is not None:
             check_run_arguments(options, run_metadata)
-        plan, limit = request.plan, self._timeout(options)
+        plan = request.plan
         if plan is None and request.needs_step:
-            deadline = Deadline.after(limit)
             with self._naming_operations():
-                plan = await self._session.prepare(request.signature, limit)
+                plan = await self._session.prepare(request.signature)
             request.bind(plan)
-            limit = deadline.time_left
         feeds = request.feeds(values)
         if plan is None:
             if run_metadata is not None:
                 run_metadata.clear()
             return request.result(feeds, ())
         with self._naming_operations():
-            fetched = await self._session.run(plan, feeds, limit, options, run_metadata)
+            fetched = await self._session.run(
+                plan, feeds, self._timeout(options), options, run_metadata
+            )
         return request.result(feeds, fetched)
 
     def make_callable(
@@ -161,7 +160,8 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         Raises:
             UnimplementedError: for a session that a master runs.
         """
-        return self._placement()
+        found: dict[str, Placed] = await self._placing().find_placement()
+        return found
 
     @staticmethod
     async def reset(

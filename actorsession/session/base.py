@@ -19,7 +19,6 @@ from actorsession.errors import CancelledError, InvalidArgumentError, OpError, U
 from actorsession.graph.evaluation import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.operation import Tensor
-from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug_dump import DebugDump, DebugReport, DumpStore
 from actorsession.session.callables import Arguments, checked_feed_list
@@ -203,10 +202,19 @@ class BaseSession:
             raise
 
     def _placement(self) -> dict[str, Placed]:
+        return self._placing().placement()
+
+    def _placing(self) -> DirectSession:
+        """The session behind the face, which tells where it places nodes.
+
+        Raises:
+            UnimplementedError: for a session that a master runs.
+        """
         self._check_usable()
-        self._check_local("does not tell where it places nodes")
-        found: dict[str, Placed] = self._session.placement()
-        return found
+        if not isinstance(self._session, DirectSession):
+            self._check_local("does not tell where it places nodes")
+        direct: DirectSession = self._session
+        return direct
 
     def _reattachable(self) -> Any:
         """The remote session behind the face.

@@ -12,7 +12,8 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from actorsession.actors.admission import Admission, bytes_held
 from actorsession.actors.deadline import Deadline
@@ -37,6 +38,7 @@ from actorsession.runtime.tensor_store import install_tensor_store
 from actorsession.runtime.waits import MasterWaits
 from actorsession.session.direct_steps import DirectSteps, graph_of, needs_step, result_of
 from actorsession.session.partial import PartialRuns
+from actorsession.session.partial_plans import PartialPlan
 from actorsession.session.placement_log import log_devices
 from actorsession.session.planner import DirectPlan, Planner
 from actorsession.session.statistics import SessionStatistics
@@ -48,6 +50,8 @@ __all__ = ["DirectPlan", "DirectSession", "SessionStatistics"]
 # Seconds that runs which need no waiting may hold the event loop in a row.
 _TURN = 0.005
 _CLOSED = "Session has been closed."
+
+T = TypeVar("T")
 
 
 class DirectSession:
@@ -82,7 +86,6 @@ class DirectSession:
             graph, config, self._device_set, self._executors, self._evicted, self._gate.check
         )
         self._planning = Planning()
-        self._making: dict[RunSignature, asyncio.Future[DirectPlan]] = {}
         self.tensors = install_tensor_store(self._devices)
         self.debugger = SessionDebugger(self.planner.debug_plan)
         self.on_evict: Callable[[DirectPlan], None] | None = None
@@ -117,15 +120,11 @@ class DirectSession:
         """``list_devices`` for the asynchronous face."""
         return self.list_devices()
 
-    async def prepare(self, signature: RunSignature, limit: float | None = None) -> DirectPlan:
+    async def prepare(self, signature: RunSignature) -> DirectPlan:
         """``plan`` for the asynchronous face: a large graph is planned in a thread.
 
         Runs that ask for the same plan share one planning, which goes on for the next if one of them is
-        cancelled.
-
-        Args:
-            signature: what the run feeds, fetches and targets.
-            limit: seconds; ``None`` for the default.
+        cancelled. As in TensorFlow, planning is no part of a step, whose limit begins when it is planned.
 
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
@@ -135,15 +134,21 @@ class DirectSession:
         found = self.planner.kept(signature)
         if found is not None:
             return found
+        make, what = partial(self.planner.make, signature), f"the plan of a step, {signature}"
+        return await self._apart(signature.sorted(), make, what)
+
+    async def _apart(self, key: Any, work: Callable[[], T], what: str) -> T:
+        """Does planning work; for a large graph in a thread, once for all who ask by the same key."""
         if not self._planning.must_wait(self.planner.size):
-            return self.planner.make(signature)
-        key = signature.sorted()
-        making = self._making.get(key)
-        if making is None:
-            making = self._making[key] = self._planning.start(lambda: self.planner.make(signature))
-            making.add_done_callback(lambda _: self._making.pop(key, None))
-        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT if limit is None else limit)
-        return await deadline.wait(asyncio.shield(making), what=f"the plan of a step, {signature}")
+            return work()
+        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT)
+        return await deadline.wait(asyncio.shield(self._planning.shared(key, work)), what=what)
+
+    async def prepare_partial(self, signature: RunSignature) -> PartialPlan:
+        """``prepare`` for partial runs."""
+        make = partial(self.partial_runs.plans.plan, signature)
+        what = f"the plan of a partial run, {signature}"
+        return await self._apart((PartialPlan, signature.sorted()), make, what)
 
     def plan(self, signature: RunSignature) -> DirectPlan:
         """The plan of a signature, built if it is not kept.
@@ -167,6 +172,10 @@ class DirectSession:
     def placement(self) -> dict[str, Placed]:
         """The device of every node of the graph, with the reason."""
         return self.planner.placement()
+
+    async def find_placement(self) -> dict[str, Placed]:
+        """``placement`` for the asynchronous face."""
+        return await self._apart("placement", self.planner.placement, "the placement")
 
     def _evicted(self, plan: DirectPlan) -> None:
         if self.on_evict is not None:
@@ -277,6 +286,8 @@ class DirectSession:
             await asyncio.sleep(0)
         self.planner.touch(plan)
         whole = options is not None and needs_step(options)
+        if options is not None and options.debug_options.active:
+            await self._prepare_debug(plan, options)
         pool = self._pools.choose(options)
         if plan.inline is not None and not whole and (plan.inline.cheap or pool is None):
             values = self._run_inline(plan, feeds, limit)
@@ -284,6 +295,13 @@ class DirectSession:
                 self._report(plan, None, options, metadata)
             return values
         return await self._run_step(plan, feeds, limit, options, metadata, pool)
+
+    async def _prepare_debug(self, plan: DirectPlan, options: RunOptions) -> None:
+        """Makes the plan of a debugged run beforehand, if that would hold the loop."""
+        if self._planning.must_wait(self.planner.size):
+            asked = plan.signature, options.debug_options
+            make = partial(self.debugger.prepare, *asked)
+            await self._apart(asked, make, f"the plan of a debugged step, {asked[0]}")
 
     async def _run_step(
         self,

@@ -16,7 +16,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.actors.deadline import NEVER, Deadline
@@ -48,6 +48,8 @@ _TURN = 0.005
 _LOOK = 1.0
 # Requests that are remembered, as in ``base``.
 _REMEMBERED = 1024
+
+T = TypeVar("T")
 
 
 class PartialRuns:
@@ -107,11 +109,13 @@ class PartialRuns:
             for run in list(self._runs.values())[:most]
         ]  # fmt: skip
 
-    def remember(self, key: Any, value: Any) -> None:
-        """Keeps what a face made of a setup or a call."""
-        if len(self.requests) >= _REMEMBERED:
-            self.requests.clear()
-        self.requests[key] = value
+    def remember(self, key: Any, value: T) -> T:
+        """Keeps what a face made of a setup or a call, unless there is no key for it."""
+        if key is not None:
+            if len(self.requests) >= _REMEMBERED:
+                self.requests.clear()
+            self.requests[key] = value
+        return value
 
     def needs_loop(self, plan: PartialPlan) -> bool:
         """Whether runs of a plan have nodes that wait without a thread, those of queues for instance."""

@@ -34,9 +34,6 @@ from actorsession.session.pruned_placement import PrunedPlacement
 
 __all__ = ["DirectPlan", "Planner"]
 
-# Operations that are described under one hold of the graph's lock: about a millisecond.
-_SLICE = 200
-
 
 class DirectPlan:
     """A plan of one signature, loaded.
@@ -141,7 +138,7 @@ class Planner:
 
     def extend(self) -> None:
         """Takes in what was added to the graph; an error changes nothing."""
-        self._describe_new()
+        self._graph.describe(self._taken, self._check)
         with self._graph.growing():
             extended = self._graph.extended_since(self._extensions)
             changed = [op for op in dict.fromkeys(extended) if op.name in self._view]
@@ -159,18 +156,6 @@ class Planner:
         self._view.add(checked)
         self._extensions += len(extended)
         self._taken += len(added)
-
-    def _describe_new(self) -> None:
-        """Has new operations describe themselves, which they remember, so that the graph is locked shortly.
-
-        Whoever builds in another thread meanwhile waits for a slice at most.
-        """
-        added = self._graph.operations_since(self._taken)
-        for first in range(0, len(added), _SLICE):
-            with self._graph.growing():
-                for op in added[first : first + _SLICE]:
-                    _ = op.plain
-            self._check()
 
     def _settle_ties(self, nodes: Collection[NodeDef]) -> None:
         """Sends nodes back that were placed anew, if new ones are tied to where they were."""

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT
@@ -36,6 +36,8 @@ __all__ = ["RemotePartialPlan", "RemotePartialPlans", "RemotePartialRuns"]
 _DROP = 2.0
 # Requests that are remembered, as in ``base``.
 _REMEMBERED = 1024
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +81,13 @@ class RemotePartialRuns:
         self._session = session
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def remember(self, key: Any, value: Any) -> None:
-        """Keeps what a face made of a setup or a call."""
-        if len(self.requests) >= _REMEMBERED:
-            self.requests.clear()
-        self.requests[key] = value
+    def remember(self, key: Any, value: T) -> T:
+        """Keeps what a face made of a setup or a call, unless there is no key for it."""
+        if key is not None:
+            if len(self.requests) >= _REMEMBERED:
+                self.requests.clear()
+            self.requests[key] = value
+        return value
 
     async def open(self, plan: RemotePartialPlan) -> str:
         """Starts a run at the master; what needs no feed is under way when this returns.
