@@ -220,8 +220,9 @@ class WorkerSession(Actor):
         graph = registered.graph
         pool = self._pool
         self._parts.counters.runs += 1
-        if graph.inline is not None and not message.trace and (pool is None or graph.inline.cheap):
-            return GraphDone(values=list(graph.inline.run(message.feeds, self._gate)), stats=None)
+        inline = None if message.trace else graph.inline
+        if inline is not None and (pool is None or inline.is_cheap(message.feeds)):
+            return GraphDone(values=list(inline.run(message.feeds, self._gate)), stats=None)
         parts = self._parts
         rendezvous = parts.rendezvous.begin(
             message.step_id, parts.task, parts.push, parts.link_name

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from actorsession.plan import call_block, constructs  # noqa: F401 - write their nodes from here on
 from actorsession.plan.block import Block, Text
+from actorsession.plan.fed_cost import FedCost
 from actorsession.plan.flow import Flow, Ref
 from actorsession.plan.outline import outlined
 from actorsession.plan.segment import INDENT, Line, Segment
@@ -86,6 +87,7 @@ class SegmentWriter(Block):
             cost=text.cost,
             cost_known=text.cost_known,
             is_steady=text.steady and not any(self.flow.varies(i) for i in nodes),
+            fed_cost=None if text.cost_known else FedCost.of(self.flow, nodes, [*self._parameters]),
         )
 
     def value(self, ref: Ref) -> str:

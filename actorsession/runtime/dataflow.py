@@ -253,7 +253,9 @@ class DataflowRun(PartitionRun):
         step = self.step
         pooled = step.has_pool
         if pooled and (plan.blocks or plan.varies or plan.dear > OFFLOAD_ABOVE):
-            step.offload(HeldNode(self, plan, iteration, values), blocks=plan.blocks)
+            first = None if plan.dear else plan
+            held = HeldNode(self, plan, iteration, values)
+            step.offload(held, blocks=plan.blocks, first=first)
             return
         if plan.suspends >= 0:
             number = plan.suspends + self._tickets * len(self.engine.compiled.suspensions)

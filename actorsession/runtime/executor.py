@@ -25,7 +25,7 @@ from actorsession.plan.dataflow import LinkedDataflow
 from actorsession.plan.link import LinkedPartition, LinkedSegment
 from actorsession.plan.partition import Partition
 from actorsession.runtime.devices import Device
-from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
+from actorsession.runtime.offload import is_dear
 from actorsession.runtime.partition_run import locate_error
 from actorsession.runtime.step import Step
 from actorsession.runtime.thread_waits import Begun, wait_for
@@ -260,16 +260,9 @@ class InlineRun:
         # Most plans need no reordering of results; seen once, it costs nothing later.
         self._in_order = self._order == tuple(range(len(slot_order)))
 
-    @property
-    def cheap(self) -> bool:
-        """Whether the segment may run on an event loop."""
-        seconds = self._segment.seconds
-        if self._segment.unpredictable:
-            return False
-        if seconds:
-            return seconds <= OFFLOAD_ABOVE
-        segment = self._segment.segment
-        return segment.cost * 1e-6 <= OFFLOAD_ABOVE and (segment.cost_known or segment.is_light)
+    def is_cheap(self, feeds: Sequence[Any]) -> bool:
+        """Whether the segment may run on an event loop, with these feeds."""
+        return not is_dear(self._segment, feeds, self._feeds)
 
     def run(self, feeds: Sequence[Any], gate: Gate) -> Sequence[Any]:
         """Runs the step in the calling thread.

@@ -33,14 +33,15 @@ from actorsession.errors import (
 from actorsession.plan.dataflow import LinkedDataflow
 from actorsession.runtime.collector import StepStatsCollector
 from actorsession.runtime.dataflow import DataflowRun
-from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE, KernelPool
+from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.offload import is_dear
 from actorsession.runtime.partition_run import HeldSends, PartitionRun
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.suspended import Suspended, SuspendedNodes
 from actorsession.runtime.thread_waits import Begun, drop
 
 if TYPE_CHECKING:
-    from actorsession.plan.link import LinkedPartition, LinkedSegment
+    from actorsession.plan.link import LinkedPartition
     from actorsession.runtime.debugger import DebugRun
 
 __all__ = ["Step"]
@@ -303,8 +304,13 @@ class Step:
                         break
                     run, index = self._ready.popleft()
                     segment = run.linked.segments[index]
-                    if self._is_dear(segment):
-                        self.offload(HeldSends(run, index), blocks=segment.blocks)
+                    if self._pool is not None and (
+                        self.debug is not None
+                        or is_dear(segment, run.slots, segment.segment.arguments)
+                    ):
+                        # What takes in watched values may write files, or be anybody's function.
+                        first = None if segment.seconds else segment
+                        self.offload(HeldSends(run, index), blocks=segment.blocks, first=first)
                     else:
                         self.finished(run, index, *run.execute(index))
         finally:
@@ -312,35 +318,25 @@ class Step:
         self.rendezvous.flush()
         self._settle()
 
-    def _is_dear(self, linked: LinkedSegment) -> bool:
-        if self._pool is None:
-            return False
-        if linked.unpredictable or self.debug is not None:
-            return True  # what takes in watched values may write files, or be anybody's function
-        if linked.seconds:
-            return linked.seconds > OFFLOAD_ABOVE
-        segment = linked.segment
-        # Unknown shapes: the first run goes to the pool unless it is cheap whatever they are.
-        return segment.cost * 1e-6 > OFFLOAD_ABOVE or not (segment.cost_known or segment.is_light)
-
     @property
     def has_pool(self) -> bool:
         """Whether there are other threads to run in."""
         return self._pool is not None
 
-    def offload(self, held: HeldSends, *, blocks: bool) -> None:
+    def offload(self, held: HeldSends, *, blocks: bool, first: object = None) -> None:
         """Runs something in the kernel pool.
 
         Args:
             held: what; given to ``execute`` of its partition there, and its outcome to ``finished`` here.
             blocks: whether it may take any time.
+            first: what it is that was never measured, if it is that; see ``PoolThreads.submit``.
         """
         assert self._pool is not None
         assert self.loop is not None
         self._in_pool += 1
         self.pooled.add(held)
         try:
-            self._pool.submit(self._work, held, blocks=blocks)
+            self._pool.submit(self._work, held, blocks=blocks, first=first)
         except RuntimeError as exc:
             self._in_pool -= 1
             self.pooled.discard(held)

@@ -109,7 +109,10 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             with self._naming_operations():
                 plan = await self._session.prepare(request.signature)
             request.bind(plan)
-        feeds = request.feeds(values)
+        if values and request.converts_much(values):
+            feeds = await self._converted(request, values)
+        else:
+            feeds = request.feeds(values)
         if plan is None:
             if run_metadata is not None:
                 run_metadata.clear()

@@ -19,6 +19,7 @@ from actorsession.errors import CancelledError, InvalidArgumentError, OpError, U
 from actorsession.graph.evaluation import DEFAULT_SESSIONS, get_default_session
 from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.operation import Tensor
+from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug_dump import DebugDump, DebugReport, DumpStore
 from actorsession.session.callables import Arguments, checked_feed_list
@@ -327,6 +328,7 @@ class BaseSession:
             plan.build,
             from_feeds if any(f is not None for f in from_feeds) else None,
             as_given=tuple(fed[t] for t in plan.tensors if t in fed and t.dtype.kind == "s"),
+            dtypes=tuple(t.dtype.np_dtype for t in fed),
         )
 
     def _prepared(self, fetches: Any, feed_list: Any) -> tuple[Request, Arguments]:

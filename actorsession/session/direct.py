@@ -29,7 +29,7 @@ from actorsession.runtime.debugger import SessionDebugger
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import device_set, make_devices
 from actorsession.runtime.executor import Executor, Gate, TimedGate
-from actorsession.runtime.feeds import kept_feed
+from actorsession.runtime.feeds import aside, kept_feeds
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.pools import SessionPools
@@ -144,6 +144,15 @@ class DirectSession:
         deadline = Deadline.after(DEFAULT_STEP_TIMEOUT)
         return await deadline.wait(asyncio.shield(self._planning.shared(key, work)), what=what)
 
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Does something with large values in a thread, if the session has any."""
+        pool = self._pools.choose(None)
+        return work() if pool is None else await aside(pool, work)
+
+    async def kept(self, feeds: Sequence[Any]) -> Sequence[Any]:
+        """Fed values that nobody changes while a step is suspended; see ``kept_feeds``."""
+        return await kept_feeds(feeds, self._pools.choose(None))
+
     async def prepare_partial(self, signature: RunSignature) -> PartialPlan:
         """``prepare`` for partial runs."""
         make = partial(self.partial_runs.plans.plan, signature)
@@ -188,11 +197,18 @@ class DirectSession:
         """Whether the settings ask for pools of this session's own, for every run."""
         return self._pools.explicit
 
-    def runs_here(self, plan: DirectPlan, limit: float | None, options: RunOptions | None) -> bool:
+    def runs_here(
+        self,
+        plan: DirectPlan,
+        feeds: Sequence[Any],
+        limit: float | None,
+        options: RunOptions | None,
+    ) -> bool:
         """Whether a run needs no event loop: it may use the thread of its caller.
 
         Args:
             plan: what ``plan`` returned.
+            feeds: values of its feeds.
             limit: seconds; ``None`` for the default.
             options: of this run.
 
@@ -202,7 +218,7 @@ class DirectSession:
         pool = self._pools.choose(options)
         if plan.graph.suspends:
             return False
-        if pool is None or (plan.inline is not None and plan.inline.cheap):
+        if pool is None or (plan.inline is not None and plan.inline.is_cheap(feeds)):
             return True
         return limit is None and not self._pools.explicit
 
@@ -289,7 +305,8 @@ class DirectSession:
         if options is not None and options.debug_options.active:
             await self._prepare_debug(plan, options)
         pool = self._pools.choose(options)
-        if plan.inline is not None and not whole and (plan.inline.cheap or pool is None):
+        inline = None if whole else plan.inline
+        if inline is not None and (pool is None or inline.is_cheap(feeds)):
             values = self._run_inline(plan, feeds, limit)
             if metadata is not None:
                 self._report(plan, None, options, metadata)
@@ -317,9 +334,10 @@ class DirectSession:
         if not self._inflight.enter_nowait(nbytes):
             limit = await self._wait_for_turn(nbytes, limit)
         try:
+            kept = await kept_feeds(feeds, pool)
             step = self._steps.new(plan, options, pool, limit)
             try:
-                graph_of(plan, step).tell(step, [kept_feed(f) for f in feeds])
+                graph_of(plan, step).tell(step, kept)
                 if not step.done:
                     await self._steps.wait(step, plan, limit)
                 values = result_of(step)

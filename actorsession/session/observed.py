@@ -133,12 +133,18 @@ class ObservedSession(DirectSession):
         """Whether each run must be asked for its way: a plan that was spread wants the pool."""
         return bool(self._period) or super().has_own_pools
 
-    def runs_here(self, plan: DirectPlan, limit: float | None, options: RunOptions | None) -> bool:
+    def runs_here(
+        self,
+        plan: DirectPlan,
+        feeds: Sequence[Any],
+        limit: float | None,
+        options: RunOptions | None,
+    ) -> bool:
         """As for a ``DirectSession``; a plan that was spread over devices goes to the kernel pool."""
         spread = self._placements > 0 and len(plan.graph.parts) > 1
         if spread and self._pools.choose(options) is not None:
             return False
-        return super().runs_here(plan, limit, options)
+        return super().runs_here(plan, feeds, limit, options)
 
     def run_here(
         self,

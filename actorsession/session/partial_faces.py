@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import weakref
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from actorsession.errors import CancelledError, OpError
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.feeds import large_arrays
 from actorsession.session.base import IN_LOOP
 from actorsession.session.direct import DirectSession
 from actorsession.session.feeds import feed_tensor, flatten_feed_keys
@@ -205,6 +206,14 @@ class SyncPartialRuns(_PartialFace):
 class AsyncPartialRuns(_PartialFace):
     """The partial runs of an ``AsyncSession``."""
 
+    async def _converted(self, request: Request, values: Sequence[Any]) -> Sequence[Any]:
+        """The values of a run as arrays, made in a thread, if the session has any."""
+        aside = getattr(self._session, "aside", None)  # kinds of session from outside may have none
+        if aside is None:
+            return request.feeds(values)
+        feeds: Sequence[Any] = await aside(lambda: request.feeds(values))
+        return feeds
+
     async def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Starts a step that will be fed and fetched in several calls; see
         ``Session.partial_run_setup``."""
@@ -230,10 +239,17 @@ class AsyncPartialRuns(_PartialFace):
         runs = self._partial_runs()
         feed_dict = self._flat_feeds(feed_dict)
         request = self._partial_request(runs, handle, fetches, feed_dict)
-        feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
-        signature = request.signature
+        given = tuple(feed_dict.values()) if feed_dict else ()
+        feeds: Sequence[Any] = ()
+        if request.converts_much(given):
+            feeds = await self._converted(request, given)
+        elif given:
+            feeds = request.feeds(given)
+        signature, kept = request.signature, feeds
+        if isinstance(self._session, DirectSession) and large_arrays(feeds):
+            kept = await self._session.kept(feeds)
         values = await runs.call(
-            handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
+            handle, signature.feeds, kept, signature.fetches, self._timeout(None)
         )
         return request.result(feeds, values)
 

@@ -56,6 +56,8 @@ from actorsession.messages.session import (
 )  # fmt: skip
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.device_filters import DeviceFilters
+from actorsession.runtime.feeds import aside
+from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import LARGE, Planning
 from actorsession.runtime.waits import TaskWaits
 from actorsession.session.reattach import Reattached
@@ -65,6 +67,7 @@ from actorsession.session.remote_settings import refuse_local_settings
 from actorsession.session.remote_values import (
     RemotePlan,
     RemoteStatistics,
+    copies_much,
     fill_metadata,
     own_values,
     sent_feeds,
@@ -124,6 +127,7 @@ class RemoteSession:
         self._sent = 0  # how many operations the master knows
         self._extensions = 0  # and how many extensions of them
         self._planning = Planning()
+        self._pool: KernelPool | None = None  # for large values; most sessions have none
         self._connecting = asyncio.Lock()
         self._extending = asyncio.Lock()
         self._steps = 0
@@ -384,7 +388,7 @@ class RemoteSession:
     ) -> Sequence[Any]:  # fmt: skip
         self._check_open()
         over_link = self.over_link
-        kept = sent_feeds(feeds, over_link=over_link)
+        kept = await self.sent_feeds(feeds)
         message = RunStep(
             session_handle=self.handle,
             feeds=dict(zip(plan.signature.feeds, kept, strict=True)),
@@ -397,6 +401,20 @@ class RemoteSession:
         if metadata is not None:
             fill_metadata(metadata, done.metadata)
         return own_values(done.values, over_link=over_link)
+
+    async def sent_feeds(self, feeds: Sequence[Any]) -> Sequence[Any]:
+        """Fed values that nobody changes while the step is under way; large ones are copied in a thread."""
+        over_link = self.over_link
+        if not copies_much(feeds, over_link=over_link):
+            return sent_feeds(feeds, over_link=over_link)
+        return await self.aside(lambda: sent_feeds(feeds, over_link=over_link))
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Does something with large values in a thread of the session."""
+        self._check_open()
+        if self._pool is None:
+            self._pool = KernelPool(1)
+        return await aside(self._pool, work)
 
     async def devices(self) -> list[DeviceAttributes]:
         """The devices that the session may use, the client device first."""
@@ -436,6 +454,8 @@ class RemoteSession:
         """
         self._closed = True
         self._planning.close(CancelledError(_CLOSED))
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
         self._inflight.close(CancelledError(_CLOSED))
         handle, self.handle = self.handle, ""
         if handle and self._master.reached:

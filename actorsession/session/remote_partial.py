@@ -25,7 +25,7 @@ from actorsession.messages.session import (
 )
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
-from actorsession.session.remote_values import own_values, sent_feeds, wire_limit
+from actorsession.session.remote_values import own_values, wire_limit
 
 if TYPE_CHECKING:
     from actorsession.session.remote import RemoteSession
@@ -141,10 +141,11 @@ class RemotePartialRuns:
         if not session.handle:
             await session.connect()
         over_link = session.over_link
+        kept = await session.sent_feeds(values)
         message = PartialRun(
             session_handle=session.handle,
             partial_run_handle=handle,
-            feeds=dict(zip(feeds, sent_feeds(values, over_link=over_link), strict=True)),
+            feeds=dict(zip(feeds, kept, strict=True)),
             fetches=list(fetches),
             timeout_in_ms=wire_limit(limit),
             request_id=session.request_id(),

@@ -148,7 +148,7 @@ class Session(SyncPartialRuns, BaseSession):
         """A run with options, a limit in time, pools of the session's own or a master."""
         limit = self._timeout(options)
         direct = self._direct
-        if direct is not None and direct.runs_here(plan, limit, options):
+        if direct is not None and direct.runs_here(plan, feeds, limit, options):
             return direct.run_here(plan, feeds, options, run_metadata, limit)
         found: Sequence[Any] = self._wait(
             self._session.run(plan, feeds, limit, options, run_metadata)
