@@ -35,6 +35,7 @@ from actorsession.messages.session import (
     PartialRun,
     PartialRunDrop,
     PartialRunSetup,
+    PrepareStep,
     ReattachSession,
     ResetContainers,
     RunStep,
@@ -53,7 +54,7 @@ _log = logging.getLogger("actorsession.cluster")
 _TELL_MARGIN = 1.0
 _OF_PARTIAL_RUNS = frozenset({PartialRunSetup, PartialRun, PartialRunDrop})
 _OF_SESSIONS = _OF_PARTIAL_RUNS | {
-    RunStep, ExtendSession, ListDevices, ReattachSession, AskSessionWhy,
+    RunStep, PrepareStep, ExtendSession, ListDevices, ReattachSession, AskSessionWhy,
 }  # fmt: skip
 
 

@@ -47,6 +47,7 @@ from actorsession.messages.session import (
     PartialRunDrop,
     PartialRunReady,
     PartialRunSetup,
+    PrepareStep,
     ReattachSession,
     RunStep,
     SessionExtended,
@@ -54,6 +55,7 @@ from actorsession.messages.session import (
     SessionWhy,
     StepDone,
 )  # fmt: skip
+from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.waits import MasterWaits
@@ -215,6 +217,20 @@ class MasterSession(Actor):
             return self._finish(step, graph, signature, options)
         self._inflight.leave(nbytes)
         return step_done(graph, step, signature, options, self._infer_shapes)
+
+    @handles(PrepareStep)
+    async def on_prepare_step(self, message: PrepareStep, call: CallContext) -> Done:
+        """Plans a step and registers its graphs, so that its first run begins at once."""
+        self._check_open()
+        signature = RunSignature(
+            tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
+        )
+        await self._follow(call.deadline)
+        if message.partial:
+            check_signature(signature)
+        graphs = self._partials.graphs if message.partial else self._graphs
+        graphs.release(await graphs.acquire(signature, call.deadline))
+        return Done()
 
     def _step(
         self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline

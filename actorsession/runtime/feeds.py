@@ -101,7 +101,7 @@ async def aside(pool: KernelPool, work: Callable[[], T]) -> T:
             loop.call_soon_threadsafe(give, result, error)
 
     try:
-        pool.submit(run, blocks=True)
+        pool.beside(run)
     except RuntimeError as exc:
         raise CancelledError("Session has been closed.") from exc
     return await done

@@ -225,6 +225,17 @@ class KernelPool:
             # Under this lock, which no pool thread takes: the threads must not end in between.
             threads.submit(work, *args, user=self._user, blocks=blocks, first=first)
 
+    def beside(self, work: Callable[[], None]) -> None:
+        """Runs ``work``, which is no kernel and must not raise, in a thread that kernels do not wait for.
+
+        Raises:
+            RuntimeError: if the share is shut down.
+        """
+        with self._lock:
+            if self._threads is None:
+                raise RuntimeError(_SHUT_DOWN)
+            self._threads.submit(work, blocks=True)
+
     def share(self) -> KernelPool:
         """One more share of the same threads.
 

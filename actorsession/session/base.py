@@ -299,6 +299,16 @@ class BaseSession:
             request = self._requests[key] = self._new_request(fetches, tuple(feed_dict or ()))
         return request
 
+    def _warm_request(self, fetches: Any, feeds: Any) -> Request:
+        """The request that a run of these fetches and feeds will be."""
+        if feeds is None:
+            keys: Sequence[Any] = ()
+        elif isinstance(feeds, Mapping):
+            keys = tuple(flatten_feeds(feeds))
+        else:
+            keys = flatten_feed_keys(feeds if isinstance(feeds, (list, tuple)) else (feeds,))
+        return self._request(fetches, dict.fromkeys(keys))
+
     def _look_at_graph(self) -> None:
         """Takes in that the graph was changed since the run before."""
         self._growth.look(self._runs)

@@ -96,8 +96,9 @@ class DirectSession:
         )
         self._waiting_on: asyncio.AbstractEventLoop | None = None
         self.partial_runs = PartialRuns(
-            self.planner, self._device_set, config, self._gate, self._partial_step, self._steps.end
-        )
+            self.planner, self._device_set, config, self._gate, self._partial_step, self._steps.end,
+            lambda feeds: kept_feeds(feeds, self._pools.choose(None)),
+        )  # fmt: skip
         threads = config.intra_op_parallelism_threads
         self._blas: BlasThreads | None = hold_blas_threads(threads) if threads else None
         self._turn_ends = 0.0
@@ -148,10 +149,6 @@ class DirectSession:
         """Does something with large values in a thread, if the session has any."""
         pool = self._pools.choose(None)
         return work() if pool is None else await aside(pool, work)
-
-    async def kept(self, feeds: Sequence[Any]) -> Sequence[Any]:
-        """Fed values that nobody changes while a step is suspended; see ``kept_feeds``."""
-        return await kept_feeds(feeds, self._pools.choose(None))
 
     async def prepare_partial(self, signature: RunSignature) -> PartialPlan:
         """``prepare`` for partial runs."""

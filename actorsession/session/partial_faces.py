@@ -10,14 +10,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import weakref
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from actorsession.errors import CancelledError, OpError
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.feeds import large_arrays
 from actorsession.session.base import IN_LOOP
 from actorsession.session.direct import DirectSession
 from actorsession.session.feeds import feed_tensor, flatten_feed_keys
@@ -142,14 +141,16 @@ class SyncPartialRuns(_PartialFace):
         if asyncio._get_running_loop() is not None:
             raise RuntimeError(IN_LOOP)
         runs = self._partial_runs()
-        plan, key, signature = self._partial_plan(runs, fetches, feeds)
-        if signature is not None:
-            plan = runs.remember(key, runs.plans.plan(signature))
+        plan = self._made_partial_plan(runs, fetches, feeds)
         if isinstance(runs, RemotePartialRuns) or runs.needs_loop(plan):
             handle: str = self._wait(runs.open(plan))
         else:
             handle = runs.open_here(plan, self._timeout(None))
         return handle
+
+    def _made_partial_plan(self, runs: Any, fetches: Any, feeds: Any) -> Any:
+        plan, key, signature = self._partial_plan(runs, fetches, feeds)
+        return plan if signature is None else runs.remember(key, runs.plans.plan(signature))
 
     def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
@@ -206,27 +207,20 @@ class SyncPartialRuns(_PartialFace):
 class AsyncPartialRuns(_PartialFace):
     """The partial runs of an ``AsyncSession``."""
 
-    async def _converted(self, request: Request, values: Sequence[Any]) -> Sequence[Any]:
-        """The values of a run as arrays, made in a thread, if the session has any."""
-        aside = getattr(self._session, "aside", None)  # kinds of session from outside may have none
-        if aside is None:
-            return request.feeds(values)
-        feeds: Sequence[Any] = await aside(lambda: request.feeds(values))
-        return feeds
-
     async def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Starts a step that will be fed and fetched in several calls; see
         ``Session.partial_run_setup``."""
         runs = self._partial_runs()
-        plan, key, signature = self._partial_plan(runs, fetches, feeds)
-        if signature is not None:
-            if isinstance(self._session, DirectSession):
-                plan = await self._session.prepare_partial(signature)
-            else:
-                plan = runs.plans.plan(signature)
-            runs.remember(key, plan)
-        handle: str = await runs.open(plan)
+        handle: str = await runs.open(await self._made_partial_plan(runs, fetches, feeds))
         return handle
+
+    async def _made_partial_plan(self, runs: Any, fetches: Any, feeds: Any) -> Any:
+        plan, key, signature = self._partial_plan(runs, fetches, feeds)
+        if signature is None:
+            return plan
+        if isinstance(self._session, DirectSession):
+            return runs.remember(key, await self._session.prepare_partial(signature))
+        return runs.remember(key, runs.plans.plan(signature))
 
     async def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
@@ -239,17 +233,10 @@ class AsyncPartialRuns(_PartialFace):
         runs = self._partial_runs()
         feed_dict = self._flat_feeds(feed_dict)
         request = self._partial_request(runs, handle, fetches, feed_dict)
-        given = tuple(feed_dict.values()) if feed_dict else ()
-        feeds: Sequence[Any] = ()
-        if request.converts_much(given):
-            feeds = await self._converted(request, given)
-        elif given:
-            feeds = request.feeds(given)
-        signature, kept = request.signature, feeds
-        if isinstance(self._session, DirectSession) and large_arrays(feeds):
-            kept = await self._session.kept(feeds)
+        feeds = request.feeds(tuple(feed_dict.values())) if feed_dict else []
+        signature = request.signature
         values = await runs.call(
-            handle, signature.feeds, kept, signature.fetches, self._timeout(None)
+            handle, signature.feeds, feeds, signature.fetches, self._timeout(None)
         )
         return request.result(feeds, values)
 

@@ -46,6 +46,7 @@ from actorsession.messages.session import (
     DeviceList,
     ExtendSession,
     ListDevices,
+    PrepareStep,
     ReattachSession,
     RunStep,
     SessionCreated,
@@ -309,6 +310,26 @@ class RemoteSession:
             await asyncio.shield(extending)
         ordered = signature.sorted()
         return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets))
+
+    async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
+        """Has the master plan a step and register its graphs.
+
+        Args:
+            signature: what the step feeds, fetches and targets.
+            partial: whether it is one of partial runs.
+
+        Raises:
+            OpError: why it cannot be planned, or a task refused its part or cannot be reached.
+        """
+        await self.prepare(signature)
+        message = PrepareStep(
+            session_handle=self.handle,
+            feeds=list(signature.feeds),
+            fetches=list(signature.fetches),
+            targets=list(signature.targets),
+            partial=partial,
+        )
+        await self.ask_step(message, None, Done)
 
     async def _extend(self) -> None:
         async with self._extending:

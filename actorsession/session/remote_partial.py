@@ -141,16 +141,16 @@ class RemotePartialRuns:
         if not session.handle:
             await session.connect()
         over_link = session.over_link
-        kept = await session.sent_feeds(values)
-        message = PartialRun(
-            session_handle=session.handle,
-            partial_run_handle=handle,
-            feeds=dict(zip(feeds, kept, strict=True)),
-            fetches=list(fetches),
-            timeout_in_ms=wire_limit(limit),
-            request_id=session.request_id(),
-        )
         try:
+            kept = await session.sent_feeds(values)
+            message = PartialRun(
+                session_handle=session.handle,
+                partial_run_handle=handle,
+                feeds=dict(zip(feeds, kept, strict=True)),
+                fetches=list(fetches),
+                timeout_in_ms=wire_limit(limit),
+                request_id=session.request_id(),
+            )
             done: StepDone = await session.ask_step(
                 message, DEFAULT_STEP_TIMEOUT if limit is None else limit, StepDone
             )
