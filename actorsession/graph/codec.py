@@ -18,8 +18,8 @@ from __future__ import annotations
 import math
 import reprlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import msgpack
 import numpy as np
@@ -32,6 +32,8 @@ __all__ = [
     "INLINE_LIMIT", "Buffer", "Packed", "opened", "pack", "packed", "register_function", "register_variant",
     "tensor_bytes", "unpack",
 ]  # fmt: skip
+
+T = TypeVar("T")
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
@@ -99,14 +101,22 @@ class Packed:
         self.segments = tuple(segments)
 
 
-def packed(value: Any) -> Packed:
-    """Encodes a value that will travel inside another; it comes as a ``Packed``, for ``opened``.
+def packed(items: Collection[T], to_wire: Callable[[T], Any]) -> Packed:
+    """Encodes a list that will travel inside another value; it comes as a ``Packed``, for ``opened``.
+
+    One item after the other, so that no call holds the interpreter lock for long.
+
+    Args:
+        items: what it is a list of.
+        to_wire: from an item to a value that travels.
 
     Raises:
         InvalidArgumentError: for a value that does not travel.
     """
     segments: list[Buffer] = []
-    return Packed(pack(value, segments), segments)
+    parts = [msgpack.Packer().pack_array_header(len(items))]
+    parts += [pack(to_wire(item), segments) for item in items]
+    return Packed(b"".join(parts), segments)
 
 
 def opened(value: Any) -> Any:

@@ -112,8 +112,7 @@ def _pairs(items: list[Any], first: type, second: type) -> Iterator[tuple[Any, A
 
 def nodes_to_wire(nodes: Sequence[NodeDef], *, pack: bool = False) -> list[Any] | codec.Packed:
     """Nodes as plain values; encoded at once if so asked, for messages that shall cost a loop little."""
-    wire = [node.to_wire() for node in nodes]
-    return codec.packed(wire) if pack else wire
+    return codec.packed(nodes, NodeDef.to_wire) if pack else [node.to_wire() for node in nodes]
 
 
 def nodes_from_wire(value: Any) -> tuple[NodeDef, ...]:
@@ -125,7 +124,11 @@ def nodes_from_wire(value: Any) -> tuple[NodeDef, ...]:
     nodes = codec.opened(value)
     if not isinstance(nodes, list):
         raise ProtocolError(f"not the wire form of nodes: {reprlib.repr(nodes)}")
-    return tuple(NodeDef.from_wire(node) for node in nodes)
+    if nodes is value:
+        return tuple([NodeDef.from_wire(node) for node in nodes])
+    nodes.reverse()
+    # Let go of one by one: a million lists at once would be a moment in which no other thread runs.
+    return tuple([NodeDef.from_wire(nodes.pop()) for _ in range(len(nodes))])
 
 
 def nodes_in(wire: Any) -> float:

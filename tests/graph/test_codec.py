@@ -438,24 +438,24 @@ def test_dtypes_come_back_as_the_one_instance() -> None:
 
 def test_a_packed_value_is_decoded_by_whoever_opens_it() -> None:
     large = np.arange(INLINE_LIMIT, dtype=np.int32)
-    value = {"small": [1, "two"], "large": large}
     segments: list[Buffer] = []
-    header = pack(["before", packed(value), large, packed("last")], segments)
+    made = packed([[1, "two"], large, {}], lambda item: item)
+    header = pack(["before", made, large, packed("abc", str.upper)], segments)
     assert len(header) < 100  # what was packed stands beside it, and so do its tensors
     before, found, array, last = unpack(header, segments)
     assert before == "before"
     assert isinstance(found, Packed)
-    opened_value = opened(found)
-    assert opened_value["small"] == [1, "two"]
-    np.testing.assert_array_equal(opened_value["large"], large)
+    small, one, empty = opened(found)
+    assert (small, empty) == ([1, "two"], {})
+    np.testing.assert_array_equal(one, large)
     np.testing.assert_array_equal(array, large)
-    assert opened(last) == "last"
+    assert opened(last) == ["A", "B", "C"]
     assert opened(before) == "before"
 
 
 def test_a_packed_value_needs_a_message_to_travel_with() -> None:
     with pytest.raises(InvalidArgumentError, match="beside a message"):
-        pack(packed(1))
+        pack(packed([1], int))
 
 
 @pytest.mark.parametrize(
