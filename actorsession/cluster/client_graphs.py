@@ -12,12 +12,14 @@ no other; a registration that failed leaves no entry, so the next run tries anew
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from typing import Any
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.ref import Ref
+from actorsession.actors.ref import LocalRef, Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.client_graph import ClientGraph, TaskPart
 from actorsession.config import CONNECT_TIMEOUT
@@ -25,6 +27,7 @@ from actorsession.errors import AbortedError, OpError, first_error, from_excepti
 from actorsession.messages.worker import DeregisterGraph, RegisterGraph
 from actorsession.plan.cache import PlanCache
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.planning import LARGE, Planning
 
 __all__ = ["ClientGraphs", "ask_to_drop"]
 
@@ -47,6 +50,9 @@ class ClientGraphs:
             of it was lost.
         bring_in: waits for those of some tasks that have not answered yet, and says whether there were any;
             graphs are then built anew, for more is known of their devices.
+        missing: the tasks that have not answered yet.
+        planning: of the session; large graphs are built and encoded there.
+        size: how many nodes building has to do with.
     """
 
     def __init__(
@@ -58,9 +64,16 @@ class ClientGraphs:
         children: Children,
         renew: Callable[[str, Deadline], Awaitable[None]] | None = None,
         bring_in: Callable[[Iterable[str], Deadline], Awaitable[bool]] | None = None,
+        missing: Callable[[], Collection[str]] = tuple,
+        planning: Planning | None = None,
+        size: Callable[[], int] = lambda: 0,
     ) -> None:
+        self._planning = planning or Planning()
+        self._size = size
+        self._making: dict[RunSignature, asyncio.Future[ClientGraph]] = {}
         self._renew = renew
         self._bring_in = bring_in
+        self._missing = missing
         self._awaited: Counter[tuple[str, ...]] = Counter()  # tasks that graphs wait for
         self._handle = session_handle
         self._workers = workers
@@ -89,16 +102,15 @@ class ClientGraphs:
             OpError: why a worker refused it, or could not be asked.
         """
         while (graph := self._cache.get(signature)) is None:
-            graph = self._build(signature.sorted())
-            if await self._has_waited(graph, deadline):
-                continue
-            graph.registration = self._children.start(
-                self._register(graph), name=f"register {signature}", awaited=True
-            )
-            # Everybody who waits may have given up by the time it fails.
-            graph.registration.add_done_callback(lambda task: task.cancelled() or task.exception())
-            self._cache.put(signature, graph)
-            break
+            if self._planning.must_wait(self._size()):
+                making = asyncio.shield(self._make(signature.sorted()))
+                made = await deadline.wait(making, what=f"the plan of a step, {signature}")
+                await self._has_waited(made, deadline)
+                continue  # it may have fallen out of the cache again by now, or has to be built anew
+            made = self._build(signature.sorted())
+            if not await self._has_waited(made, deadline):
+                graph = self._enter(made)
+                break
         self.hold(graph)
         try:
             assert graph.registration is not None
@@ -120,6 +132,40 @@ class ClientGraphs:
         finally:
             self._awaited[tasks] -= 1
             self._awaited += Counter()  # without those that are 0
+
+    def _make(self, signature: RunSignature) -> asyncio.Future[ClientGraph]:
+        """Builds a large graph in a thread, once for all who wait.
+
+        It begins to be registered at once, whoever still waits; but not if it needs a task that is missing.
+        """
+        making = self._making.get(signature)
+        if making is None:
+            making = self._planning.start(lambda: self._build(signature))
+            self._making[signature] = making
+            making.add_done_callback(lambda made: self._made(signature, made))
+        return making
+
+    def _made(self, signature: RunSignature, made: asyncio.Future[ClientGraph]) -> None:
+        del self._making[signature]
+        if (
+            made.cancelled()
+            or made.exception() is not None
+            or self._cache.get(signature) is not None
+        ):
+            return
+        graph = made.result()
+        if not any(part.task in self._missing() for part in graph.parts):
+            with contextlib.suppress(AbortedError):  # the session is closing
+                self._enter(graph)
+
+    def _enter(self, graph: ClientGraph) -> ClientGraph:
+        """Keeps a graph and begins to register it."""
+        graph.registration = self._children.start(
+            self._register(graph), name=f"register {graph.signature}", awaited=True
+        )
+        # Everybody who waits may have given up by the time it fails.
+        graph.registration.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return self._cache.put(graph.signature, graph)
 
     def hold(self, graph: ClientGraph) -> None:
         """Counts one more user."""
@@ -157,17 +203,26 @@ class ClientGraphs:
         raise error
 
     async def _register_part(self, part: TaskPart) -> None:
-        message = RegisterGraph(
-            session_handle=self._handle, partitions=[p.to_wire() for p in part.partitions]
-        )
         deadline = Deadline.after(CONNECT_TIMEOUT)
         try:
+            partitions = await self._encoded(part)
+            message = RegisterGraph(session_handle=self._handle, partitions=partitions)
             if self._renew is not None:
                 await self._renew(part.task, deadline)
             answer = await self._workers[part.task].ask(message, deadline)
         except OpError as error:
             raise error.locate(task=part.task) from error.__cause__
         part.graph_handle = answer.graph_handle
+
+    async def _encoded(self, part: TaskPart) -> list[Any]:
+        """The partitions of a part in wire form; what is large is encoded in a thread."""
+        # A worker in this process gets them as they are.
+        pack = not isinstance(self._workers[part.task], LocalRef)
+        if sum(len(p.nodes) for p in part.partitions) <= LARGE:
+            return [p.to_wire() for p in part.partitions]
+        return await self._planning.run(
+            lambda: [p.to_wire(pack=pack and len(p.nodes) > LARGE) for p in part.partitions]
+        )
 
     def _evicted(self, graph: ClientGraph) -> None:
         graph.dropped = True

@@ -24,8 +24,8 @@ from actorsession.cluster.member import Home
 from actorsession.cluster.members import Members
 from actorsession.cluster.recent_requests import Creations
 from actorsession.config import MAX_SERVER_STEPS, ConfigProto
-from actorsession.errors import AbortedError, OpError, UnavailableError
-from actorsession.graph.node import GraphDef
+from actorsession.errors import AbortedError, OpError, UnavailableError, from_exception
+from actorsession.graph.node import GraphDef, nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
     AskSessionWhy,
@@ -36,6 +36,7 @@ from actorsession.messages.session import (
     PartialRun,
     PartialRunDrop,
     PartialRunSetup,
+    PrepareStep,
     ReattachSession,
     ResetContainers,
     RunStep,
@@ -43,6 +44,7 @@ from actorsession.messages.session import (
     StepReceived,
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
+from actorsession.runtime.planning import Planning
 from actorsession.runtime.waits import MasterWaits
 from actorsession.session.placement_log import log_devices
 from actorsession.session.remote_settings import refuse_local_settings
@@ -52,7 +54,7 @@ __all__ = ["Master"]
 _log = logging.getLogger("actorsession.cluster")
 _OF_PARTIAL_RUNS = frozenset({PartialRunSetup, PartialRun, PartialRunDrop})
 _OF_SESSIONS = _OF_PARTIAL_RUNS | {
-    RunStep, ExtendSession, ListDevices, ReattachSession, AskSessionWhy,
+    RunStep, PrepareStep, ExtendSession, ListDevices, ReattachSession, AskSessionWhy,
 }  # fmt: skip
 
 
@@ -115,7 +117,8 @@ class Master(Actor):
         return created
 
     async def _create(self, message: CreateSession, limit: Deadline) -> SessionCreated:
-        graph = GraphDef.from_wire(message.graph)
+        planning = Planning()
+        graph = await _read(message.graph, planning)
         config = ConfigProto.from_wire(message.config)
         refuse_local_settings(config)
         handle = secrets.token_hex(8)
@@ -124,9 +127,10 @@ class Master(Actor):
         try:
             if config.log_device_placement:
                 log_devices(members.devices.devices)
-            session = MasterSession(handle, config, members, self._admission)
+            session = MasterSession(handle, config, members, self._admission, planning)
             version = await session.extend(graph, limit)
-        except BaseException:
+        except BaseException as exc:
+            planning.close(from_exception(exc))
             await members.leave()
             raise
         self._sessions[handle] = session
@@ -247,3 +251,10 @@ class Master(Actor):
     def sessions(self) -> int:
         """How many sessions are open."""
         return len(self._sessions)
+
+
+async def _read(wire: list[Any], planning: Planning) -> GraphDef:
+    """A graph that came in; a large one is read in a thread."""
+    if planning.must_wait(nodes_in(wire[-1]) if wire else 0):
+        return await planning.run(lambda: GraphDef.from_wire(wire))
+    return GraphDef.from_wire(wire)

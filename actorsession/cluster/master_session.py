@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from actorsession.actors.actor import Actor, handles
@@ -37,7 +37,7 @@ from actorsession.errors import (
     WorkerRestartedError,
     error_from_wire,
 )
-from actorsession.graph.node import GraphDef, NodeDef
+from actorsession.graph.node import GraphDef, NodeDef, nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
     AskSessionWhy,
@@ -48,6 +48,7 @@ from actorsession.messages.session import (
     PartialRunDrop,
     PartialRunReady,
     PartialRunSetup,
+    PrepareStep,
     ReattachSession,
     RunStep,
     SessionExtended,
@@ -57,7 +58,9 @@ from actorsession.messages.session import (
     StepReceived,
 )  # fmt: skip
 from actorsession.messages.worker import AskVariables
+from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.planning import Planning
 from actorsession.runtime.waits import MasterWaits
 
 __all__ = ["MasterSession"]
@@ -78,11 +81,12 @@ class MasterSession(Actor):
         config: the client's settings.
         members: its tasks, once they have joined.
         admission: of the steps of all sessions of the master; the session has a share of it.
+        planning: where large graphs are planned; the session's from now on.
     """
 
     def __init__(
         self, handle: str, config: ConfigProto, members: Members,
-        admission: Admission | None = None,
+        admission: Admission | None = None, planning: Planning | None = None,
     ) -> None:  # fmt: skip
         super().__init__(f"master session {handle}")
         self.handle = handle
@@ -90,25 +94,24 @@ class MasterSession(Actor):
         self._infer_shapes = config.graph_options.infer_shapes
         self._members = members
         self._workers = members.workers
-        self._graph = SessionGraph(config, members)
+        # The graph is touched by one of them at a time: pieces of planning, or what runs on the loop.
+        self._planning = planning or Planning()
+        self._graph = SessionGraph(config, members, self._planning.check)
         self._graphs = ClientGraphs(
-            handle,
-            members.workers,
-            self._graph.build,
-            config.plan_cache_size,
-            self.children,
-            members.renew,
-            members.bring_in,
-        )
+            handle, members.workers, self._graph.build, config.plan_cache_size, self.children,
+            members.renew, members.bring_in, lambda: members.missing, self._planning,
+            lambda: self._graph.size,
+        )  # fmt: skip
         members.on_lapse = self._lapse
-        members.on_devices = self._graph.follow
+        members.on_devices = self._use_devices
         self._requests = RecentRequests()
         self._lost: dict[str, None] = {}  # variables that went with a task, and had no value since
         self._under_way: dict[int, MasterStep] = {}
         self._deliveries = Deliveries()
         self._partials = MasterPartialRuns(
-            handle, members, self._graph.build_partial, config, self.children, self._deliveries
-        )
+            handle, members, self._graph.build_partial, config, self.children, self._deliveries,
+            self._planning, lambda: self._graph.size,
+        )  # fmt: skip
         admission = admission or Admission(config.max_inflight_steps)
         self._inflight = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
         self._used = time.monotonic()
@@ -142,10 +145,21 @@ class MasterSession(Actor):
 
         Tasks that have not answered are asked again if nodes ask for devices of which nothing is known.
         """
-        unknown = self._graph.unknown(graph)
+        nodes = len(graph.nodes)
+        unknown = await self._unknown(nodes, lambda: graph)
         if unknown:
             await self._members.look_again(deadline, unknown)
-        return self._graph.extend(graph)
+        return await self._worked(nodes, lambda: self._graph.extend(graph))
+
+    async def _unknown(self, nodes: float, graph: Callable[[], GraphDef]) -> Collection[str]:
+        """The tasks of which new nodes ask for devices that are not known; see ``SessionGraph.unknown``."""
+        if not self._members.missing:
+            return ()
+        return await self._worked(nodes, lambda: self._graph.unknown(graph()))
+
+    async def _worked(self, nodes: float, work: Callable[[], T]) -> T:
+        """Does something with the graph, in a thread if it is much or others are at it."""
+        return await self._planning.run(work) if self._planning.must_wait(nodes) else work()
 
     @handles(ExtendSession)
     def on_extend(
@@ -153,22 +167,32 @@ class MasterSession(Actor):
     ) -> SessionExtended | Awaitable[SessionExtended]:
         """Takes in nodes that the client added, if it knew the present version."""
         self._check_open()
-        if self._members.changed:
+        if self._members.changed or self._planning.must_wait(_nodes_of(message)):
             return self._extend_later(message, call.deadline)
         try:
             return self._extend(message)
         except InvalidArgumentError:
             if not self._members.missing:
                 raise
-            return self._extend_later(message, call.deadline)
+            return self._extend_anew(message, call.deadline)
 
     async def _extend_later(self, message: ExtendSession, deadline: Deadline) -> SessionExtended:
+        await self._follow(deadline)
+        try:
+            return await self._worked(_nodes_of(message), lambda: self._extend(message))
+        except InvalidArgumentError:
+            if not self._members.missing:
+                raise
+            return await self._extend_anew(message, deadline)
+
+    async def _extend_anew(self, message: ExtendSession, deadline: Deadline) -> SessionExtended:
         """New nodes may ask for devices of tasks that have joined, or answer by now."""
         await self._follow(deadline)
+        nodes = _nodes_of(message)
         if self._members.missing:
-            unknown = self._graph.unknown(GraphDef.from_wire(message.graph))
+            unknown = await self._unknown(nodes, lambda: GraphDef.from_wire(message.graph))
             await self._members.look_again(deadline, unknown)
-        return self._extend(message)
+        return await self._worked(nodes, lambda: self._extend(message))
 
     def _extend(self, message: ExtendSession) -> SessionExtended:
         if message.current_graph_version != self._graph.version:
@@ -228,6 +252,23 @@ class MasterSession(Actor):
             return self._finish(step, graph, message.request_id, signature, options)
         self._inflight.leave(nbytes)
         return self._answer(step, graph, message.request_id, signature, options)
+
+    @handles(PrepareStep)
+    async def on_prepare_step(self, message: PrepareStep, call: CallContext) -> Done:
+        """Plans a step and registers its graphs, so that its first run begins at once."""
+        self._check_open()
+        signature = RunSignature(
+            tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
+        )
+        if message.partial:
+            check_signature(signature)
+        graphs, deadline = self._partials.graphs if message.partial else self._graphs, call.deadline
+        try:
+            graph = await self._acquire(lambda: graphs.acquire(signature, deadline), deadline)
+        except WorkerRestartedError as error:
+            raise await self._with_losses(error) from error
+        graphs.release(graph)
+        return Done()
 
     def _step(
         self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline
@@ -373,7 +414,7 @@ class MasterSession(Actor):
     async def _follow(self, deadline: Deadline) -> None:
         """Takes in how the cluster has changed, if it has."""
         if self._members.changed:
-            self._adopt(await self._members.follow(deadline))
+            await self._adopt(await self._members.follow(deadline))
 
     async def _acquire(self, attempt: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
         """Does what registers a graph, once more where a task has restarted and the session lost nothing."""
@@ -388,21 +429,34 @@ class MasterSession(Actor):
             await self._members.take_back(task, deadline)
             self._lapse(task)
 
-    def _adopt(self, changes: Changes) -> None:
-        self._graphs.forget(changes.stale)
-        self._partials.graphs.forget(changes.stale)
+    async def _adopt(self, changes: Changes) -> None:
+        if changes:
+            self._forget(changes.stale)
+            await self._worked(0, self._graph.follow)
+            # What was planned until then for the devices that there were is kept by now.
+            self._forget(changes.stale)
+
+    def _forget(self, tasks: Collection[str]) -> None:
+        self._graphs.forget(tasks)
+        self._partials.graphs.forget(tasks)
+
+    def _use_devices(self) -> None:
+        """Plans for the devices that there are now, as soon as what is under way has been planned."""
+        if self._planning.busy:
+            _ = self._planning.start(self._graph.follow)
+        else:
+            self._graph.follow()
 
     def _lapse(self, task: str) -> None:
         """What was registered at a task went with its side of the session."""
-        self._graphs.forget({task})
-        self._partials.graphs.forget({task})
+        self._forget({task})
 
     @handles(ReattachSession)
     async def on_reattach(self, message: ReattachSession, call: CallContext) -> SessionReattached:
         """Goes on with the tasks that there are now; those that have restarted begin without state."""
         self._check_open()
         changes = await self._members.reattach(self._graph.tasks(), call.deadline)
-        self._adopt(changes)
+        await self._adopt(changes)
         restored = [
             name
             for task in changes.restarted
@@ -466,6 +520,7 @@ class MasterSession(Actor):
         if self._closed:
             return
         self._closed = True
+        self._planning.close(CancelledError(why))
         self._inflight.close(CancelledError(why))
         self._partials.close(CancelledError(why))
         await self.stop(why)
@@ -479,6 +534,11 @@ class MasterSession(Actor):
 
 def _task_of(device: str) -> str:
     return device.rpartition("/device:")[0]
+
+
+def _nodes_of(message: ExtendSession) -> float:
+    """How many nodes come with a message, as far as that can be seen."""
+    return nodes_in(message.graph[-1]) if message.graph else 0
 
 
 def _bytes_of(graph: ClientGraph, message: RunStep) -> int:

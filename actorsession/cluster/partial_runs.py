@@ -31,6 +31,7 @@ from actorsession.plan.partial import PartialParts, check_signature, make_partia
 from actorsession.plan.partition import Partition
 from actorsession.plan.prune import GraphView, StepGraph
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.planning import Planning
 from actorsession.runtime.run_state import Call, RunState, no_such_run
 from actorsession.runtime.waits import PartialWaits
 
@@ -84,6 +85,8 @@ class MasterPartialRuns:
         config: the session's settings.
         children: of the session; own what goes on.
         deliveries: of the session; its answers that wait for the client's word.
+        planning: of the session.
+        size: how many nodes building has to do with.
         clock: tells how long a run has been idle.
 
     Attributes:
@@ -98,12 +101,14 @@ class MasterPartialRuns:
         config: ConfigProto,
         children: Children,
         deliveries: Deliveries,
+        planning: Planning | None = None,
+        size: Callable[[], int] = lambda: 0,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.clock = clock
         self.graphs = ClientGraphs(
             session_handle, members.workers, build, config.plan_cache_size, children,
-            members.renew, members.bring_in,
+            members.renew, members.bring_in, lambda: members.missing, planning, size,
         )  # fmt: skip
         self._handle = session_handle
         self._members = members

@@ -371,6 +371,7 @@ class Server:
         if self._master is None or self._worker is None:
             raise FailedPreconditionError(f"the server of {self.task} is not started")
         held = held_pool(self._pool, self.task)
+        threads = 0 if self._pool is None else self._pool.threads
         return ServerStatistics(
             task=self.task,
             sessions=self._master.sessions,
@@ -386,7 +387,7 @@ class Server:
             links=self._cache.statistics(),
             loop_lag=self._vitals.lag[0],
             worst_loop_lag=self._vitals.lag[1],
-            pool_threads=0 if self._pool is None else self._pool.threads,
+            pool_threads=threads if held is None else held.threads,
             overdue=0 if held is None else held.held,
             overdue_kernels="" if held is None else str(held),
         )

@@ -8,6 +8,8 @@ is, even if its device is gone, and then no part can be cut that needs it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from actorsession.cluster.client_graph import ClientGraph, split_by_task
 from actorsession.cluster.losses import VARIABLE, holds_state
 from actorsession.cluster.members import Members
@@ -33,17 +35,21 @@ class SessionGraph:
     Args:
         config: the client's settings.
         members: the session's tasks, whose devices come and go.
+        check: called between two passes; what it raises ends the planning.
 
     Attributes:
         version: how many times nodes were taken in.
     """
 
-    def __init__(self, config: ConfigProto, members: Members) -> None:
+    def __init__(self, config: ConfigProto, members: Members, check: Callable[[], None]) -> None:
+        self._check = check
         self._config = config
         self._members = members
+        # Of one moment: what is planned in a thread must not see them change.
+        self._devices = members.devices
         self._view = GraphView()
         self._passes = PassRunner(optimiser_settings(config.graph_options.optimizer_options))
-        self._placer = Placer(members.devices, allow_soft_placement=config.allow_soft_placement)
+        self._placer = Placer(self._devices, allow_soft_placement=config.allow_soft_placement)
         self.version = 0
 
     def extend(self, graph: GraphDef) -> int:
@@ -53,8 +59,8 @@ class SessionGraph:
             InvalidArgumentError: for a node that exists, that reads what does not, or that asks for a
                 device that is not there.
         """
-        devices = self._members.devices
-        checked = self._view.checked(self._passes.new_nodes(graph.nodes, self._view, devices))
+        checked = self._view.checked(self._passes.new_nodes(graph.nodes, self._view, self._devices))
+        self._check()
         try:
             placed = self._placer.place(self._view.new_in(checked))
         except InvalidArgumentError as error:
@@ -67,7 +73,8 @@ class SessionGraph:
 
     def follow(self) -> None:
         """Goes on with the devices that the members have by now."""
-        self._placer.use(self._members.devices)
+        self._devices = self._members.devices
+        self._placer.use(self._devices)
 
     def variables_of(self, task: str) -> list[NodeDef]:
         """The variables that the graph has on a task."""
@@ -77,20 +84,23 @@ class SessionGraph:
         """The variables of the graph, each with its device."""
         return [
             (self._view[name], where.device)
-            for name, where in self._placer.placed.items()
-            if self._view[name].op == VARIABLE
+            # A list: other nodes may be placed meanwhile, before the view has them.
+            for name, where in list(self._placer.placed.items())
+            if name in self._view and self._view[name].op == VARIABLE
         ]
 
     def tasks(self) -> set[str]:
         """The tasks that the graph has nodes on."""
-        devices = {where.device for where in self._placer.placed.values()}
+        devices = {where.device for where in list(self._placer.placed.values())}
         return {device.rpartition("/device:")[0] for device in devices}
 
     def keeps_state(self, task: str) -> bool:
         """Whether the graph has a node on a task of which something is kept there between steps."""
         return any(
-            where.device.startswith(f"{task}/") and holds_state(self._view[name])
-            for name, where in self._placer.placed.items()
+            where.device.startswith(f"{task}/")
+            and name in self._view
+            and holds_state(self._view[name])
+            for name, where in list(self._placer.placed.items())
         )
 
     def unknown(self, graph: GraphDef) -> set[str]:
@@ -109,6 +119,11 @@ class SessionGraph:
                 found.add(task)
         return found
 
+    @property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return len(self._view)
+
     def build(self, signature: RunSignature) -> ClientGraph:
         """The client graph of a signature.
 
@@ -122,20 +137,24 @@ class SessionGraph:
 
     def build_partial(self, signature: RunSignature) -> ClientGraph:
         """The client graph of a signature of partial runs; see ``partial_runs.build_partial``."""
-        return build_partial(signature, self._view, self._members.devices, self._cut)
+        return build_partial(signature, self._view, self._devices, self._cut)
 
     def _cut(
         self, signature: RunSignature, *, optimised: bool = False
     ) -> tuple[StepGraph, tuple[Partition, ...]]:
         graph = prune(self._view, signature)
+        self._check()
         self._placer.check_there(graph.nodes.values())
-        devices = self._members.devices
+        devices = self._devices
         placed, client = self._placer.placed, devices.client_device
         device_of = {n: placed[n].device if n in placed else client for n in graph.nodes}
         options = self._config.graph_options
         graph, device_of = self._passes.placed(
             graph, device_of, self._view, devices, optimised=optimised
         )
+        self._check()
         narrow = options.enable_bfloat16_sendrecv
         parts = partition(graph, device_of, devices, bfloat16_transfers=narrow)
-        return graph, self._passes.partitions(parts, self._view, devices)
+        parts = self._passes.partitions(parts, self._view, devices)
+        self._check()
+        return graph, parts

@@ -39,7 +39,8 @@ class ServerStatistics:
         held: parts of steps that are held back here until a task that they send to reads on.
         unsettled: parts of steps that have run here and taken something, which is put back unless word comes
             that the caller has the values.
-        pool_threads: threads that kernels have here; 0 where they run in the event loop's own.
+        pool_threads: threads that kernels have here, with those of the lane of first runs that are
+            ``overdue``; 0 where they run in the event loop's own.
         overdue: those of them that are held by kernels whose steps are over.
         overdue_kernels: the same in words; "" if there are none.
     """

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from actorsession.actors.context import CallContext
 from actorsession.cluster.held_steps import HeldSteps, Room
 from actorsession.cluster.worker_rendezvous import LinkName, Push, RendezvousTable, WorkerRendezvous
 from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError
+from actorsession.graph.node import nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.worker import (
     AskVariables,
@@ -36,6 +37,7 @@ from actorsession.plan.partition import SEND, Partition
 from actorsession.runtime.devices import Device
 from actorsession.runtime.executor import Executor, Gate, LoadedGraph
 from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.planning import Planning
 from actorsession.runtime.step import Step
 from actorsession.runtime.takes import ended_from_outside
 
@@ -120,6 +122,7 @@ class WorkerSession(Actor):
         self._owns_devices = owns_devices
         self._states: dict[str, dict[str, Any]] = {}
         self._graphs: dict[str, _Registered] = {}
+        self._planning = Planning()
         self._steps: dict[int, Step] = {}
         # Steps that have run and taken something, until the master says what becomes of it.
         self._unsettled: dict[int, Step] = {}
@@ -144,14 +147,35 @@ class WorkerSession(Actor):
     # -- graphs --------------------------------------------------------------------------------
 
     @handles(RegisterGraph)
-    def on_register_graph(self, message: RegisterGraph, call: CallContext) -> GraphRegistered:
-        """Compiles partitions for this worker's devices."""
-        partitions = [Partition.from_wire(p) for p in message.partitions]
+    def on_register_graph(
+        self, message: RegisterGraph, call: CallContext
+    ) -> GraphRegistered | Awaitable[GraphRegistered]:
+        """Compiles partitions for this worker's devices; large ones in a thread."""
+        nodes = sum(
+            nodes_in(p[1]) for p in message.partitions if isinstance(p, list) and len(p) > 1
+        )
+        if self._planning.must_wait(nodes):
+            return self._register_apart(message, call)
+        return self._keep(self._load(message), call)
+
+    async def _register_apart(self, message: RegisterGraph, call: CallContext) -> GraphRegistered:
+        registered = await self._planning.run(lambda: self._load(message))
+        self._planning.check()
+        return self._keep(registered, call)
+
+    def _load(self, message: RegisterGraph) -> _Registered:
+        partitions = []
+        for wire in message.partitions:
+            partitions.append(Partition.from_wire(wire))
+            self._planning.check()
         self._check_incarnations(partitions)
         graph = LoadedGraph(partitions, self._parts.executors, self._states, own_fetches=False)
-        handle = secrets.token_hex(8)
         feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
-        self._graphs[handle] = _Registered(graph, feeds, self._consumers(partitions))
+        return _Registered(graph, feeds, self._consumers(partitions))
+
+    def _keep(self, registered: _Registered, call: CallContext) -> GraphRegistered:
+        handle = secrets.token_hex(8)
+        self._graphs[handle] = registered
         if not self.handle:
             # The legacy session has no master and no end: its graphs go with whoever registered them.
             call.on_gone(lambda: self._release(handle))
@@ -211,12 +235,9 @@ class WorkerSession(Actor):
         graph = registered.graph
         pool = self._pool
         self._parts.counters.runs += 1
-        if (
-            graph.inline is not None
-            and not message.trace
-            and (pool is None or graph.inline.is_cheap(message.feeds))
-        ):
-            return GraphDone(values=list(graph.inline.run(message.feeds, self._gate)), stats=None)
+        inline = None if message.trace else graph.inline
+        if inline is not None and (pool is None or inline.is_cheap(message.feeds)):
+            return GraphDone(values=list(inline.run(message.feeds, self._gate)), stats=None)
         parts = self._parts
         rendezvous = parts.rendezvous.begin(
             message.step_id, parts.task, parts.push, parts.link_name
@@ -322,6 +343,7 @@ class WorkerSession(Actor):
     async def aclose(self, error: OpError) -> None:
         """Ends every step with an error, and lets everything go."""
         self._over = error
+        self._planning.close(error)
         if self._held_steps is not None:
             self._held_steps.close(error)
         for step in list(self._steps.values()):

@@ -18,8 +18,8 @@ from __future__ import annotations
 import math
 import reprlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import msgpack
 import numpy as np
@@ -29,8 +29,11 @@ from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import TensorShape
 
 __all__ = [
-    "INLINE_LIMIT", "Buffer", "pack", "register_function", "register_variant", "tensor_bytes", "unpack",
+    "INLINE_LIMIT", "Buffer", "Packed", "opened", "pack", "packed", "register_function", "register_variant",
+    "tensor_bytes", "unpack",
 ]  # fmt: skip
+
+T = TypeVar("T")
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
 
@@ -45,7 +48,7 @@ _BIGINT_DIGITS = 64
 _MAX_RANK = 64  # numpy's own limit
 
 _EXT_TENSOR, _EXT_DTYPE, _EXT_SHAPE, _EXT_STRINGS, _EXT_BIGINT, _EXT_FUNCTION = 1, 2, 3, 4, 5, 6
-_EXT_VARIANT = 7
+_EXT_VARIANT, _EXT_PACKED = 7, 8
 
 # An empty list or map is one byte on the wire and some sixty here, so a header of 64 MiB could ask for
 # 4 GiB. The largest graph that fits into one, 300,000 nodes of 200 bytes, has no more than this of them.
@@ -78,6 +81,51 @@ def register_variant(kind: type[Any], read: Callable[[Any], Any]) -> None:
     """Says which class the values of variant tensors have; arguments as ``register_function``."""
     _VARIANT_CLASS.append(kind)
     _READ_VARIANT.append(read)
+
+
+class Packed:
+    """A value that was encoded before it is put into a message, and is decoded after it was taken out.
+
+    To encode or decode a graph of 60,000 nodes takes a second, and messages are encoded and decoded on event
+    loops. What is packed goes beside the message, like a large tensor.
+
+    Args:
+        data: what ``pack`` made.
+        segments: the buffers that belong to it.
+    """
+
+    __slots__ = ("data", "segments")
+
+    def __init__(self, data: Buffer, segments: Sequence[Buffer]) -> None:
+        self.data = data
+        self.segments = tuple(segments)
+
+
+def packed(items: Collection[T], to_wire: Callable[[T], Any]) -> Packed:
+    """Encodes a list that will travel inside another value; it comes as a ``Packed``, for ``opened``.
+
+    One item after the other, so that no call holds the interpreter lock for long.
+
+    Args:
+        items: what it is a list of.
+        to_wire: from an item to a value that travels.
+
+    Raises:
+        InvalidArgumentError: for a value that does not travel.
+    """
+    segments: list[Buffer] = []
+    parts = [msgpack.Packer().pack_array_header(len(items))]
+    parts += [pack(to_wire(item), segments) for item in items]
+    return Packed(b"".join(parts), segments)
+
+
+def opened(value: Any) -> Any:
+    """A value that may have been packed.
+
+    Raises:
+        ProtocolError: for bytes of any other form.
+    """
+    return unpack(value.data, value.segments) if isinstance(value, Packed) else value
 
 
 def tensor_bytes(value: Any) -> int:
@@ -132,6 +180,8 @@ class _Packer(threading.local):
             return msgpack.ExtType(_EXT_DTYPE, obj.name.encode())
         if isinstance(obj, TensorShape):
             return msgpack.ExtType(_EXT_SHAPE, self._inner.pack(obj.sizes))
+        if isinstance(obj, Packed):
+            return self._packed(obj)
         if isinstance(obj, int):
             return _integer(int(obj))
         for code, kinds in ((_EXT_FUNCTION, _FUNCTION_CLASS), (_EXT_VARIANT, _VARIANT_CLASS)):
@@ -147,6 +197,13 @@ class _Packer(threading.local):
             f"cannot send a {type(obj).__name__}: only plain values, arrays, dtypes and shapes "
             "travel"
         )
+
+    def _packed(self, value: Packed) -> msgpack.ExtType:
+        if self._segments is None:
+            raise InvalidArgumentError("a packed value travels beside a message, and here is none")
+        first = len(self._segments)
+        self._segments.extend((value.data, *value.segments))
+        return msgpack.ExtType(_EXT_PACKED, self._inner.pack([first, len(value.segments)]))
 
     def _tensor(self, array: np.ndarray[Any, Any]) -> msgpack.ExtType:
         shape = array.shape
@@ -246,6 +303,8 @@ class _Reader:
             return int(body)
         if code == _EXT_FUNCTION:
             return self._nested("functions", body, _READ_FUNCTION)
+        if code == _EXT_PACKED:
+            return _unpack_packed(msgpack.unpackb(body), self._segments)
         if code == _EXT_VARIANT:
             return self._nested("values of variants", body, _READ_VARIANT)
         raise ProtocolError(f"unknown extension type {code} in a message")
@@ -313,6 +372,15 @@ def _unpack_shape(dims: Any) -> TensorShape:
     if isinstance(dims, list) and len(dims) > _MAX_RANK:
         raise ProtocolError(f"a static shape has at most {_MAX_RANK} dimensions, got {len(dims)}")
     return TensorShape(dims)
+
+
+def _unpack_packed(place: Any, segments: Sequence[Buffer]) -> Packed:
+    match place:
+        case [int(first), int(count)] if first >= 0 and 0 <= count < len(segments) - first:
+            return Packed(segments[first], segments[first + 1 : first + 1 + count])
+    raise ProtocolError(
+        f"a packed value has a place among the {len(segments)} segments, got {reprlib.repr(place)}"
+    )
 
 
 def _count(shape: Any) -> int:

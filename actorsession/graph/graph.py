@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession.graph import registry
@@ -37,6 +37,9 @@ from actorsession.graph.source import user_line
 from actorsession.graph.static import constant_value
 
 __all__ = ["Graph", "constant_value", "default_graphs", "get_default_graph", "reset_default_graph"]
+
+# Operations that are described under one hold of the lock: about a millisecond.
+_SLICE = 200
 
 
 class Graph(Elements, Scoped, Collected):
@@ -272,6 +275,23 @@ class Graph(Elements, Scoped, Collected):
     def growing(self) -> contextlib.AbstractContextManager[object]:
         """A block in which no other thread adds to the graph, and no session takes in what is half there."""
         return self._lock
+
+    def describe(self, number: int, check: Callable[[], None]) -> None:
+        """Makes the plain forms of all operations but the first ``number``, which remember them.
+
+        The graph is locked for slices of it, so that whoever builds in another thread hardly waits; who takes
+        all operations in afterwards locks it shortly.
+
+        Args:
+            number: how many are described already.
+            check: called between two slices; what it raises ends the work.
+        """
+        added = self.operations_since(number)
+        for first in range(0, len(added), _SLICE):
+            with self._lock:
+                for op in added[first : first + _SLICE]:
+                    _ = op.plain
+            check()
 
     def extend_op(
         self,

@@ -9,7 +9,7 @@ msgpack blob. ``from_wire`` checks the form alone; whether the nodes make a grap
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,10 @@ from actorsession.graph import codec
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import TensorShape
 
-__all__ = ["GRAPH_DEF_VERSION", "GraphDef", "NodeDef", "TensorSpec", "tensor_name"]
+__all__ = [
+    "GRAPH_DEF_VERSION", "GraphDef", "NodeDef", "TensorSpec", "nodes_from_wire", "nodes_in",
+    "nodes_to_wire", "tensor_name",
+]  # fmt: skip
 
 # Counts the incompatible changes of the wire form; a reader refuses versions that it does not know.
 GRAPH_DEF_VERSION = 1
@@ -107,6 +110,34 @@ def _pairs(items: list[Any], first: type, second: type) -> Iterator[tuple[Any, A
                 )
 
 
+def nodes_to_wire(nodes: Sequence[NodeDef], *, pack: bool = False) -> list[Any] | codec.Packed:
+    """Nodes as plain values; encoded at once if so asked, for messages that shall cost a loop little."""
+    return codec.packed(nodes, NodeDef.to_wire) if pack else [node.to_wire() for node in nodes]
+
+
+def nodes_from_wire(value: Any) -> tuple[NodeDef, ...]:
+    """Reads what ``nodes_to_wire`` made.
+
+    Raises:
+        ProtocolError: for any other form.
+    """
+    nodes = codec.opened(value)
+    if not isinstance(nodes, list):
+        raise ProtocolError(f"not the wire form of nodes: {reprlib.repr(nodes)}")
+    if nodes is value:
+        return tuple([NodeDef.from_wire(node) for node in nodes])
+    nodes.reverse()
+    # Let go of one by one: a million lists at once would be a moment in which no other thread runs.
+    return tuple([NodeDef.from_wire(nodes.pop()) for _ in range(len(nodes))])
+
+
+def nodes_in(wire: Any) -> float:
+    """How many nodes a wire form of nodes holds; infinitely many if they are packed, as only many are."""
+    if isinstance(wire, codec.Packed):
+        return float("inf")
+    return len(wire) if isinstance(wire, list) else 0
+
+
 @dataclass(frozen=True, slots=True)
 class GraphDef:
     """A whole graph as plain data.
@@ -121,9 +152,13 @@ class GraphDef:
     version: int = GRAPH_DEF_VERSION
     seed: int | None = None
 
-    def to_wire(self) -> list[Any]:
-        """The graph as plain values, for messages (large constants then travel out of band)."""
-        return [self.version, self.seed, [node.to_wire() for node in self.nodes]]
+    def to_wire(self, *, pack: bool = False) -> list[Any]:
+        """The graph as plain values, for messages (large constants then travel out of band).
+
+        Args:
+            pack: whether the nodes are encoded here and now; see ``codec.Packed``.
+        """
+        return [self.version, self.seed, nodes_to_wire(self.nodes, pack=pack)]
 
     @classmethod
     def from_wire(cls, value: Any) -> GraphDef:
@@ -133,12 +168,12 @@ class GraphDef:
             ProtocolError: for another form or an unknown version.
         """
         match value:
-            case [int(version), (None | int()) as seed, list(nodes)]:
+            case [int(version), (None | int()) as seed, (list() | codec.Packed()) as nodes]:
                 if version != GRAPH_DEF_VERSION:
                     raise ProtocolError(
                         f"graph has form version {version}; this library reads {GRAPH_DEF_VERSION}"
                     )
-                return cls(tuple(NodeDef.from_wire(n) for n in nodes), version, seed)
+                return cls(nodes_from_wire(nodes), version, seed)
         raise ProtocolError(f"not the wire form of a graph: {reprlib.repr(value)}")
 
     def to_bytes(self) -> bytes:

@@ -17,9 +17,9 @@ from actorsession.messages.registry import message
 
 __all__ = [
     "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExtendSession", "ListDevices",
-    "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup", "ReattachSession",
-    "ResetContainers", "RunStep", "SessionCreated", "SessionExtended", "SessionReattached", "SessionWhy",
-    "StepDone", "StepReceived",
+    "PartialRun", "PartialRunDrop", "PartialRunReady", "PartialRunSetup", "PrepareStep",
+    "ReattachSession", "ResetContainers", "RunStep", "SessionCreated", "SessionExtended",
+    "SessionReattached", "SessionWhy", "StepDone", "StepReceived",
 ]  # fmt: skip
 
 MASTER = "master"
@@ -108,6 +108,26 @@ class RunStep:
     targets: list[str]
     options: dict[str, Any]
     request_id: str
+
+
+@message("prepare_step", reply="done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrepareStep:
+    """Plans a step and registers its graphs, and runs nothing.
+
+    Attributes:
+        session_handle: the session.
+        feeds: tensor names, as the keys of ``RunStep.feeds``.
+        fetches: as in ``RunStep``.
+        targets: as in ``RunStep``.
+        partial: whether it is a step that is fed and fetched in several calls.
+    """
+
+    session_handle: str
+    feeds: list[str]
+    fetches: list[str]
+    targets: list[str]
+    partial: bool
 
 
 @message("step_done")

@@ -12,7 +12,8 @@ import itertools
 import linecache
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from actorsession.graph.registry import KernelContext, ResourceHost, lookup
 from actorsession.ops.blockwise import Blockwise
 from actorsession.ops.lists.values import empty_list
 from actorsession.ops.memory import within_memory
+from actorsession.plan.outline import LONGEST
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.plan.segment import CompiledPartition, Segment
 
@@ -98,9 +100,32 @@ def _load(
     ended = [f"{line}\n" for line in lines]
     text = "".join(ended)
     linecache.cache[filename] = (len(text), None, ended, filename)
-    exec(compile(text, filename, "exec"), namespace)  # our own generated text, see the module
+    for first, piece in _pieces(ended):
+        code = _moved(compile(piece, filename, "exec"), first)
+        exec(code, namespace)  # our own generated text, see the module
     function: Callable[..., Any] = namespace.pop(name)
     return function
+
+
+def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The functions of a text, short ones together, each with the number of lines before it.
+
+    They are compiled one by one, because compiling keeps the interpreter lock; see ``outline``.
+    """
+    first = 0
+    for number, line in enumerate(lines):
+        if number - first >= LONGEST and line.startswith("def "):
+            yield first, "".join(lines[first:number])
+            first = number
+    yield first, "".join(lines[first:])
+
+
+def _moved(code: CodeType, lines: int) -> CodeType:
+    """Code as if it stood that many lines further down."""
+    if not lines:
+        return code
+    inner = [_moved(c, lines) if isinstance(c, CodeType) else c for c in code.co_consts]
+    return code.replace(co_firstlineno=code.co_firstlineno + lines, co_consts=tuple(inner))
 
 
 class LinkedPartition:

@@ -22,8 +22,9 @@ import numpy as np
 
 from actorsession.errors import InternalError, InvalidArgumentError, ProtocolError
 from actorsession.graph import dtypes
+from actorsession.graph.codec import Packed
 from actorsession.graph.function import function_fault
-from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.node import NodeDef, TensorSpec, nodes_from_wire, nodes_to_wire
 from actorsession.graph.primitives import PRIMITIVES, is_back_edge
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.graph.shape import TensorShape
@@ -73,9 +74,10 @@ class Partition:
         """The task that owns the device."""
         return _task(self.device)
 
-    def to_wire(self) -> list[Any]:
-        """The part as plain values."""
-        return [self.device, [n.to_wire() for n in self.nodes], [list(f) for f in self.fetches]]
+    def to_wire(self, *, pack: bool = False) -> list[Any]:
+        """The part as plain values; ``pack`` encodes its nodes here and now."""
+        nodes = nodes_to_wire(self.nodes, pack=pack)
+        return [self.device, nodes, [list(f) for f in self.fetches]]
 
     @classmethod
     def from_wire(cls, value: Any) -> Partition:
@@ -85,7 +87,7 @@ class Partition:
             ProtocolError: for any other form, or nodes that later stages could not rely on.
         """
         match value:
-            case [str(device), list(nodes), list(fetches)]:
+            case [str(device), (list() | Packed()) as nodes, list(fetches)]:
                 parts = []
                 for fetch in fetches:
                     match fetch:
@@ -95,7 +97,7 @@ class Partition:
                             raise ProtocolError(
                                 f"not the wire form of a fetch: {reprlib.repr(fetch)}"
                             )
-                part = cls(device, tuple(NodeDef.from_wire(n) for n in nodes), tuple(parts))
+                part = cls(device, nodes_from_wire(nodes), tuple(parts))
                 try:
                     _check_part(part)
                     for made in part.nodes:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from actorsession.graph.node import NodeDef
 from actorsession.plan.context import NodeContext
 from actorsession.plan.cost import LIGHT
 from actorsession.plan.partition import Partition
 from actorsession.plan.takes import TakePlan, TakeUses
+
+if TYPE_CHECKING:
+    from actorsession.plan.fed_cost import FedCost
 
 __all__ = ["INDENT", "CompiledPartition", "Line", "Segment", "Suspension"]
 
@@ -70,6 +73,7 @@ class Segment:
         cost_known: whether every shape behind the estimate is known.
         is_steady: whether the time of one run says what others take; see ``steady``.
         unsized: positions of the arguments whose types do not say how many bytes they are.
+        fed_cost: tells what it costs with the values at hand, if the estimate does not.
     """
 
     name: str
@@ -83,6 +87,7 @@ class Segment:
     cost_known: bool
     is_steady: bool = True
     unsized: tuple[int, ...] = ()
+    fed_cost: FedCost | None = None
 
     @property
     def lines(self) -> tuple[str, ...]:

@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from actorsession.graph.dtypes import variant
 from actorsession.plan import call_block, constructs  # noqa: F401 - write their nodes from here on
 from actorsession.plan.block import Block, Text
+from actorsession.plan.fed_cost import FedCost
 from actorsession.plan.flow import Flow, Ref
+from actorsession.plan.outline import outlined
 from actorsession.plan.segment import INDENT, Line, Segment
 
 __all__ = ["SegmentWriter"]
@@ -73,11 +75,11 @@ class SegmentWriter(Block):
             self._results.append((slot, self._fetched(ref, again=ref in seen)))
             seen.add(ref)
         name, text = f"segment_{self._index}", self.text
-        head = Line(f"def {name}({', '.join(['C', *self._parameters.values()])}):")
         tail = Line(f"{INDENT}return ({''.join([e + ', ' for _, e in self._results])})")
+        function = outlined(name, list(self._parameters.values()), [*text.code, tail])
         return Segment(
             name=name,
-            code=(*text.functions, head, *text.code, tail),
+            code=(*text.functions, *function),
             bindings=text.bindings,
             arguments=tuple([self._slots[ref] for ref in self._parameters]),
             results=tuple([slot for slot, _ in self._results]),
@@ -87,6 +89,7 @@ class SegmentWriter(Block):
             cost_known=text.cost_known,
             is_steady=text.steady and not any(self.flow.varies(i) for i in nodes),
             unsized=tuple([k for k, ref in enumerate(self._parameters) if not self._has_size(ref)]),
+            fed_cost=None if text.cost_known else FedCost.of(self.flow, nodes, [*self._parameters]),
         )
 
     def _has_size(self, ref: Ref) -> bool:

@@ -270,7 +270,9 @@ class DataflowRun(PartitionRun):
             or plan.dear > OFFLOAD_ABOVE
             or (plan.is_unsized and bytes_of(values) > LARGE)
         ):
-            step.offload(HeldNode(self, plan, iteration, values), blocks=plan.blocks)
+            first = None if plan.dear else plan
+            held = HeldNode(self, plan, iteration, values)
+            step.offload(held, blocks=plan.blocks, first=first)
             return
         if plan.suspends >= 0:
             number = plan.suspends + self._tickets * len(self.engine.compiled.suspensions)

@@ -232,7 +232,7 @@ class SessionDebugger:
         watches = options.debug_tensor_watch_opts
         urls = dict.fromkeys([url for watch in watches for url in watch.debug_urls])
         sinks = {url: sink_for(url, self.store, options) for url in urls}
-        plan = self._plan(signature, options)
+        plan = self.prepare(signature, options)
         tally = Tally(options)
         state = DebuggerStateRegistry.create_state(
             options, lambda _: SinkState(options, sinks, tally)
@@ -241,7 +241,12 @@ class SessionDebugger:
         run.begin()
         return run
 
-    def _plan(self, signature: RunSignature, options: DebugOptions) -> DebugPlan:
+    def prepare(self, signature: RunSignature, options: DebugOptions) -> DebugPlan:
+        """The decorated plan of a signature, made if it is not kept.
+
+        Raises:
+            InvalidArgumentError: for a node, slot or debug op that does not exist.
+        """
         watches = tuple(options.debug_tensor_watch_opts)
         key = (signature, watches, options.break_on, tuple(options.break_exclude))
         with self._lock:

@@ -2,6 +2,8 @@
 
 Executors ask before they run a segment, and tell how long it took. A time that was measured stands for inputs
 of about the size that it was measured with: one that was short for a short string says nothing of a long one.
+Before anything was measured, what the types of its nodes say decides, and where they do not say enough, what
+the values at hand do.
 """
 
 from __future__ import annotations
@@ -44,12 +46,22 @@ def is_dear(linked: LinkedSegment, values: Sequence[Any], places: Sequence[int])
     if linked.seconds:
         if linked.seconds > OFFLOAD_ABOVE:
             return True
-    # Unknown shapes: the first run goes to the pool unless it is cheap whatever they are.
-    elif segment.cost * 1e-6 > OFFLOAD_ABOVE or not (segment.cost_known or segment.is_light):
+    elif segment.cost * 1e-6 > OFFLOAD_ABOVE:
+        # Among others, what is as large as a value says counts so much that no estimate is asked below.
         return True
+    elif not (segment.cost_known or segment.is_light):
+        return _is_dear_with(linked, values, places)
     if not segment.unsized:
         return False
     return _size(linked, values, places) > max(2 * linked.largest, _SMALL)
+
+
+def _is_dear_with(linked: LinkedSegment, values: Sequence[Any], places: Sequence[int]) -> bool:
+    """Whether a segment of open shapes that was not measured yet is dear with these values, or may be."""
+    if linked.segment.fed_cost is None:
+        return True
+    micros = linked.segment.fed_cost.micros([values[k] for k in places])
+    return micros is None or micros * 1e-6 > OFFLOAD_ABOVE
 
 
 def took(

@@ -282,6 +282,6 @@ def locate_error(exc: Exception, linked: LinkedPartition, segment: LinkedSegment
             if number is not None:
                 node = linked.compiled.nodes[number]
                 error.locate(node=node.name, device=linked.device, source=node.source)
-            break
+                break  # a line without a node calls a part of a long function; see ``outline``
         frame = frame.tb_next
     return error

@@ -327,7 +327,8 @@ class Step:
                         or is_dear(segment, run.slots, segment.segment.arguments)
                     ):
                         # What takes in watched values may write files, or be anybody's function.
-                        self.offload(HeldSends(run, index), blocks=segment.blocks)
+                        first = None if segment.seconds else segment
+                        self.offload(HeldSends(run, index), blocks=segment.blocks, first=first)
                     else:
                         self.finished(run, index, *run.execute(index))
         finally:
@@ -340,19 +341,20 @@ class Step:
         """Whether there are other threads to run in."""
         return self._pool is not None
 
-    def offload(self, held: HeldSends, *, blocks: bool) -> None:
+    def offload(self, held: HeldSends, *, blocks: bool, first: object = None) -> None:
         """Runs something in the kernel pool.
 
         Args:
             held: what; given to ``execute`` of its partition there, and its outcome to ``finished`` here.
             blocks: whether it may take any time.
+            first: what it is that was never measured, if it is that; see ``PoolThreads.submit``.
         """
         assert self._pool is not None
         assert self.loop is not None
         self._in_pool += 1
         self.pooled.add(held)
         try:
-            self._pool.submit(self._work, held, blocks=blocks)
+            self._pool.submit(self._work, held, blocks=blocks, first=first)
         except RuntimeError as exc:
             self._in_pool -= 1
             self.pooled.discard(held)

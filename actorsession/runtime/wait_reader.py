@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -118,15 +118,15 @@ def _node_at(caller: FrameType, segment: LinkedSegment) -> int | None:
     names = (segment.filename, segment.traced_filename)
     for bottom in sys._current_frames().values():
         frame: FrameType | None = bottom
-        inner: FrameType | None = None
+        number: int | None = None
         while frame is not None and frame is not caller:
             if frame.f_code.co_filename in names:
-                inner = frame
+                # Of a long function the part counts that was called, and not the line that has called it.
+                here = segment.node_at(frame.f_code.co_filename, frame.f_lineno or 0)
+                number = number if here is None else here
             frame = frame.f_back
         if frame is caller:
-            if inner is None:
-                return None
-            return segment.node_at(inner.f_code.co_filename, inner.f_lineno or 0)
+            return number
     return None
 
 
@@ -175,9 +175,11 @@ def held_pool(pool: KernelPool | None, task: str) -> HeldPool | None:
         pool: the pool.
         task: whose it is.
     """
-    running = [] if pool is None else pool.running()
-    late = [held for held, *_ in running if isinstance(held, HeldSends) and held.run.step.given_up]
-    if pool is None or not late:
+    if pool is None:
+        return None
+    in_lane = _overdue(pool.running(in_lane=True))
+    late = _overdue(pool.running()) + in_lane
+    if not late:
         return None
     stacks, kernels = Stacks(), []
     for held in late:
@@ -188,7 +190,13 @@ def held_pool(pool: KernelPool | None, task: str) -> HeldPool | None:
             found = _kernel(held.run.linked, segment, held.node, seconds, held.run)
         kernels.append(found)
     kernels.sort(key=lambda k: -k.seconds)
-    return HeldPool(task=task, threads=pool.threads, held=len(late), kernels=tuple(kernels[:_FEW]))
+    threads = pool.threads + len(in_lane)
+    return HeldPool(task=task, threads=threads, held=len(late), kernels=tuple(kernels[:_FEW]))
+
+
+def _overdue(running: Sequence[tuple[Any, ...]]) -> list[HeldSends]:
+    """What runs of steps that are over."""
+    return [h for h, *_ in running if isinstance(h, HeldSends) and h.run.step.given_up]
 
 
 # -- steps -----------------------------------------------------------------------------------------

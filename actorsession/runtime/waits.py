@@ -85,7 +85,7 @@ class HeldPool:
 
     Attributes:
         task: whose it is.
-        threads: how many it has.
+        threads: how many it has; those of its lane of first runs count if they are held so.
         held: how many of them are held so.
         kernels: the first few of those kernels, those that have run the longest first.
     """

@@ -20,6 +20,7 @@ from actorsession.session.callables import AsyncCallable
 from actorsession.session.factory import get_factory
 from actorsession.session.partial_faces import AsyncPartialRuns
 from actorsession.session.reattach import Reattached
+from actorsession.session.remote import RemoteSession
 from actorsession.session.request import Request
 from actorsession.session.restoring import called_with, parts_to_run
 from actorsession.session.why import Why
@@ -110,7 +111,10 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             with self._naming_operations():
                 plan = await self._session.prepare(request.signature)
             request.bind(plan)
-        feeds = request.feeds(values)
+        if values and request.converts_much(values):
+            feeds = await self._converted(request, values)
+        else:
+            feeds = request.feeds(values)
         if plan is None:
             if run_metadata is not None:
                 run_metadata.clear()
@@ -120,6 +124,51 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
                 plan, feeds, self._timeout(options), options, run_metadata
             )
         return request.result(feeds, fetched)
+
+    async def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:
+        """Does all that the first run of some fetches does before its step begins, and runs nothing.
+
+        The graph is taken in, and the step is pruned, placed, optimised, partitioned and compiled; a master
+        registers its graphs with the workers. The next run of the same fetches with the same feeds finds its
+        plan, in whatever order they are named. No kernel runs and no state changes; placeholders need no
+        values. A large graph is planned in a thread, so the loop goes on. Cancelling it leaves what has begun
+        to be planned for later runs.
+
+        Args:
+            fetches: as in ``run``.
+            feeds: what that run will feed: keys as in its ``feed_dict``, in a list, or a dict whose values
+                are not looked at.
+            partial: whether it will be a partial run, whose setup will name the same fetches and feeds.
+
+        Raises:
+            RuntimeError: if the session is closed.
+            TypeError: for a bad feed key or a fetch of a wrong type.
+            ValueError: for an unknown fetch.
+            InvalidArgumentError: if the run cannot be planned, for a placeholder that is not fed for
+                instance.
+            OpError: in a session that a master runs, why a task refused its part or cannot be reached.
+        """
+        if partial:
+            runs = self._partial_runs()
+            plan = await self._made_partial_plan(runs, fetches, feeds)
+        else:
+            request = self._warm_request(fetches, feeds)
+            if not request.needs_step:
+                return
+            with self._naming_operations():
+                plan = request.plan or await self._session.prepare(request.signature)
+            request.bind(plan)
+        if isinstance(self._session, RemoteSession):
+            with self._naming_operations():
+                await self._session.warm_up(plan.signature, partial=partial)
+
+    async def _converted(self, request: Request, values: Sequence[Any]) -> Sequence[Any]:
+        """The values of a run as arrays, made in a thread, if the session has any."""
+        aside = getattr(self._session, "aside", None)  # kinds of session from outside may have none
+        if aside is None:
+            return request.feeds(values)
+        feeds: Sequence[Any] = await aside(lambda: request.feeds(values))
+        return feeds
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -161,7 +210,8 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         Raises:
             UnimplementedError: for a session that a master runs.
         """
-        return self._placement()
+        found: dict[str, Placed] = await self._placing().find_placement()
+        return found
 
     @staticmethod
     async def reset(

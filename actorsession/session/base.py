@@ -203,10 +203,19 @@ class BaseSession:
             raise
 
     def _placement(self) -> dict[str, Placed]:
+        return self._placing().placement()
+
+    def _placing(self) -> DirectSession:
+        """The session behind the face, which tells where it places nodes.
+
+        Raises:
+            UnimplementedError: for a session that a master runs.
+        """
         self._check_usable()
-        self._check_local("does not tell where it places nodes")
-        found: dict[str, Placed] = self._session.placement()
-        return found
+        if not isinstance(self._session, DirectSession):
+            self._check_local("does not tell where it places nodes")
+        direct: DirectSession = self._session
+        return direct
 
     def _reattachable(self) -> Any:
         """The remote session behind the face.
@@ -290,6 +299,16 @@ class BaseSession:
             request = self._requests[key] = self._new_request(fetches, tuple(feed_dict or ()))
         return request
 
+    def _warm_request(self, fetches: Any, feeds: Any) -> Request:
+        """The request that a run of these fetches and feeds will be."""
+        if feeds is None:
+            keys: Sequence[Any] = ()
+        elif isinstance(feeds, Mapping):
+            keys = tuple(flatten_feeds(feeds))
+        else:
+            keys = flatten_feed_keys(feeds if isinstance(feeds, (list, tuple)) else (feeds,))
+        return self._request(fetches, dict.fromkeys(keys))
+
     def _look_at_graph(self) -> None:
         """Takes in that the graph was changed since the run before."""
         self._growth.look(self._runs)
@@ -319,6 +338,7 @@ class BaseSession:
             plan.build,
             from_feeds if any(f is not None for f in from_feeds) else None,
             as_given=tuple(fed[t] for t in plan.tensors if t in fed and t.dtype.kind == "s"),
+            dtypes=tuple(t.dtype.np_dtype for t in fed),
         )
 
     def _prepared(self, fetches: Any, feed_list: Any) -> tuple[Request, Arguments]:

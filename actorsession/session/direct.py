@@ -12,7 +12,8 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from actorsession.actors.admission import Admission, bytes_held
 from actorsession.actors.deadline import Deadline
@@ -28,8 +29,9 @@ from actorsession.runtime.debugger import SessionDebugger
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import device_set, make_devices
 from actorsession.runtime.executor import Executor, Gate, TimedGate
-from actorsession.runtime.feeds import kept_feed
+from actorsession.runtime.feeds import aside, kept_feeds
 from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.planning import Planning
 from actorsession.runtime.pools import SessionPools
 from actorsession.runtime.step import Step
 from actorsession.runtime.tensor_store import install_tensor_store
@@ -37,6 +39,7 @@ from actorsession.runtime.waits import MasterWaits
 from actorsession.session.delivery import Delivery
 from actorsession.session.direct_steps import DirectSteps, graph_of, needs_step, result_of
 from actorsession.session.partial import PartialRuns
+from actorsession.session.partial_plans import PartialPlan
 from actorsession.session.placement_log import log_devices
 from actorsession.session.planner import DirectPlan, Planner
 from actorsession.session.statistics import SessionStatistics
@@ -48,6 +51,8 @@ __all__ = ["DirectPlan", "DirectSession", "SessionStatistics"]
 # Seconds that runs which need no waiting may hold the event loop in a row.
 _TURN = 0.005
 _CLOSED = "Session has been closed."
+
+T = TypeVar("T")
 
 
 class DirectSession:
@@ -77,20 +82,24 @@ class DirectSession:
         self._pools = SessionPools(config)
         self._executors = {d.name: Executor(d) for d in self._devices}
         self._device_set = device_set(self._devices)
-        self.planner = Planner(graph, config, self._device_set, self._executors, self._evicted)
+        self._gate = Gate()
+        self.planner = Planner(
+            graph, config, self._device_set, self._executors, self._evicted, self._gate.check
+        )
+        self._planning = Planning()
         self.tensors = install_tensor_store(self._devices)
         self.debugger = SessionDebugger(self.planner.debug_plan)
         self.on_evict: Callable[[DirectPlan], None] | None = None
         self.on_close: Callable[[DirectSession], None] | None = None
-        self._gate = Gate()
         self._steps = DirectSteps(self._gate, self.debugger)
         self._inflight = Admission(config.max_inflight_steps).share(
             config.max_inflight_steps, config.max_inflight_bytes
         )
         self._waiting_on: asyncio.AbstractEventLoop | None = None
         self.partial_runs = PartialRuns(
-            self.planner, self._device_set, config, self._gate, self._partial_step, self._steps.end
-        )
+            self.planner, self._device_set, config, self._gate, self._partial_step, self._steps.end,
+            lambda feeds: kept_feeds(feeds, self._pools.choose(None)),
+        )  # fmt: skip
         threads = config.intra_op_parallelism_threads
         self._blas: BlasThreads | None = hold_blas_threads(threads) if threads else None
         self._turn_ends = 0.0
@@ -114,8 +123,39 @@ class DirectSession:
         return self.list_devices()
 
     async def prepare(self, signature: RunSignature) -> DirectPlan:
-        """``plan`` for the asynchronous face."""
-        return self.planner.plan(signature)
+        """``plan`` for the asynchronous face: a large graph is planned in a thread.
+
+        Runs that ask for the same plan share one planning, which goes on for the next if one of them is
+        cancelled. As in TensorFlow, planning is no part of a step, whose limit begins when it is planned.
+
+        Raises:
+            InvalidArgumentError: if the signature cannot be run on this graph and these devices.
+            DeadlineExceededError: if the planning takes too long; it goes on for later runs.
+            CancelledError: if the session is closed meanwhile.
+        """
+        found = self.planner.kept(signature)
+        if found is not None:
+            return found
+        make, what = partial(self.planner.make, signature), f"the plan of a step, {signature}"
+        return await self._apart(signature.sorted(), make, what)
+
+    async def _apart(self, key: Any, work: Callable[[], T], what: str) -> T:
+        """Does planning work; for a large graph in a thread, once for all who ask by the same key."""
+        if not self._planning.must_wait(self.planner.size):
+            return work()
+        deadline = Deadline.after(DEFAULT_STEP_TIMEOUT)
+        return await deadline.wait(asyncio.shield(self._planning.shared(key, work)), what=what)
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Does something with large values in a thread, if the session has any."""
+        pool = self._pools.choose(None)
+        return work() if pool is None else await aside(pool, work)
+
+    async def prepare_partial(self, signature: RunSignature) -> PartialPlan:
+        """``prepare`` for partial runs."""
+        make = partial(self.partial_runs.plans.plan, signature)
+        what = f"the plan of a partial run, {signature}"
+        return await self._apart((PartialPlan, signature.sorted()), make, what)
 
     def plan(self, signature: RunSignature) -> DirectPlan:
         """The plan of a signature, built if it is not kept.
@@ -127,11 +167,22 @@ class DirectSession:
 
     def planner_for(self, graph: Graph) -> Planner:
         """A planner of another graph on the session's devices, for plans that ``run_here`` takes."""
-        return Planner(graph, self._config, self._device_set, self._executors, lambda plan: None)
+        return Planner(
+            graph,
+            self._config,
+            self._device_set,
+            self._executors,
+            lambda plan: None,
+            self._gate.check,
+        )
 
     def placement(self) -> dict[str, Placed]:
         """The device of every node of the graph, with the reason."""
         return self.planner.placement()
+
+    async def find_placement(self) -> dict[str, Placed]:
+        """``placement`` for the asynchronous face."""
+        return await self._apart("placement", self.planner.placement, "the placement")
 
     def _evicted(self, plan: DirectPlan) -> None:
         if self.on_evict is not None:
@@ -252,6 +303,8 @@ class DirectSession:
             await asyncio.sleep(0)
         self.planner.touch(plan)
         whole = options is not None and needs_step(options)
+        if options is not None and options.debug_options.active:
+            await self._prepare_debug(plan, options)
         pool = self._pools.choose(options)
         inline = None if whole else plan.inline
         if inline is not None and (pool is None or inline.is_cheap(feeds)):
@@ -266,6 +319,13 @@ class DirectSession:
             delivery.hold(step.settle)
         return step.outputs
 
+    async def _prepare_debug(self, plan: DirectPlan, options: RunOptions) -> None:
+        """Makes the plan of a debugged run beforehand, if that would hold the loop."""
+        if self._planning.must_wait(self.planner.size):
+            asked = plan.signature, options.debug_options
+            make = partial(self.debugger.prepare, *asked)
+            await self._apart(asked, make, f"the plan of a debugged step, {asked[0]}")
+
     async def _run_step(
         self,
         plan: DirectPlan,
@@ -279,9 +339,10 @@ class DirectSession:
         if not self._inflight.enter_nowait(nbytes):
             limit = await self._wait_for_turn(nbytes, limit)
         try:
+            kept = await kept_feeds(feeds, pool)
             step = self._steps.new(plan, options, pool, limit)
             try:
-                graph_of(plan, step).tell(step, [kept_feed(f) for f in feeds])
+                graph_of(plan, step).tell(step, kept)
                 if not step.done:
                     await self._steps.wait(step, plan, limit)
                 result_of(step)
@@ -364,6 +425,7 @@ class DirectSession:
         if not self._gate.close(CancelledError(_CLOSED)):
             return
         self.cancel_steps(CancelledError(_CLOSED))
+        self._planning.close(CancelledError(_CLOSED))
         if self._waiting_on is not None:  # this may be any thread, and that loop closed already
             with contextlib.suppress(RuntimeError):
                 self._waiting_on.call_soon_threadsafe(self._inflight.close, CancelledError(_CLOSED))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -112,7 +113,9 @@ class ObservedSession(DirectSession):
         self._timelines: deque[StepStats] = deque(maxlen=_TIMELINES)
         self._recent: dict[int, tuple[DirectPlan, int]] = {}  # plans run since the last look
         self._placements = 0
-        self._gap = self._next_look = self._period
+        self._gap = self._period
+        self._next_look: float = self._period
+        self._last_run = 0
 
     def timelines(self) -> list[StepStats]:
         """The last few steps that were traced for ``timeline_step``, the oldest first."""
@@ -159,7 +162,8 @@ class ObservedSession(DirectSession):
         else:
             values = super().run_here(plan, feeds, watch.options, watch.metadata, limit)
             self._take_in(plan, watch, options, metadata)
-        self._ran(plan, watch.number)
+        if self._is_due(plan, watch.number):
+            self._look_again()
         return values
 
     async def run(
@@ -178,7 +182,11 @@ class ObservedSession(DirectSession):
         else:
             values = await super().run(plan, feeds, limit, watch.options, watch.metadata, delivery)
             self._take_in(plan, watch, options, metadata)
-        self._ran(plan, watch.number)
+        if self._is_due(plan, watch.number):
+            if self._planning.must_wait(self.planner.size):
+                _ = self._planning.start(self._look_again)  # no run waits for it
+            else:
+                self._look_again()
         return values
 
     def _watch(self, plan: DirectPlan, options: RunOptions | None) -> _Watch:
@@ -223,21 +231,32 @@ class ObservedSession(DirectSession):
 
     # -- placement -----------------------------------------------------------------------------
 
-    def _ran(self, plan: DirectPlan, number: int) -> None:
+    def _is_due(self, plan: DirectPlan, number: int) -> bool:
+        """Counts a run, and tells whether a look at the placement is due; no other is until it ends."""
         if not self._period:
-            return
+            return False
         _, runs = self._recent.get(id(plan), (plan, 0))
         self._recent[id(plan)] = plan, runs + 1
         if number < self._next_look:
-            return
-        if self.cost_model.steps:
-            moved = self._look_again()
+            return False
+        self._last_run = number
+        if not self.cost_model.steps:
+            self._next_look = number + self._gap
+            return False
+        self._next_look = math.inf
+        return True
+
+    def _look_again(self) -> None:
+        """Places nodes anew if that is worth it."""
+        moved = False
+        try:
+            moved = self._place_anew()
+        finally:
             # A look at a large graph takes a while; one that changes nothing is made more and more rarely.
             self._gap = self._period if moved else min(2 * self._gap, _LONGEST_GAP * self._period)
-        self._next_look = number + self._gap
+            self._next_look = self._last_run + self._gap
 
-    def _look_again(self) -> bool:
-        """Places nodes anew if that is worth it, and tells whether it was."""
+    def _place_anew(self) -> bool:
         recent, self._recent = self._recent, {}
         candidates = _Candidates(self)
         steps = [

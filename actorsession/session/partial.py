@@ -15,8 +15,8 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.actors.deadline import NEVER, Deadline
@@ -24,6 +24,7 @@ from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto
 from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
 from actorsession.plan.device_set import DeviceSet
 from actorsession.runtime.executor import Gate
+from actorsession.runtime.feeds import large_arrays
 from actorsession.runtime.partial_step import (
     BeginRun,
     ContinueRun,
@@ -49,6 +50,8 @@ _LOOK = 1.0
 # Requests that are remembered, as in ``base``.
 _REMEMBERED = 1024
 
+T = TypeVar("T")
+
 
 class PartialRuns:
     """The partial runs of one direct session.
@@ -60,6 +63,7 @@ class PartialRuns:
         gate: whether it is open.
         new_step: makes a step of a plan; the second argument tells whether an event loop drives it.
         end_step: forgets a step.
+        keep: fed values that nobody changes while a step is suspended; see ``kept_feeds``.
         clock: tells how long a run has been idle.
 
     Attributes:
@@ -75,6 +79,7 @@ class PartialRuns:
         gate: Gate,
         new_step: Callable[[Any, bool], Step],
         end_step: Callable[[Step], None],
+        keep: Callable[[Sequence[Any]], Awaitable[Sequence[Any]]],
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.clock = clock
@@ -83,6 +88,7 @@ class PartialRuns:
         self._gate = gate
         self._new_step = new_step
         self._end_step = end_step
+        self._keep = keep
         self._limit = config.partial_run_idle_limit_in_ms / 1000
         self._numbers = itertools.count()
         self._runs: dict[str, PartialStep] = {}
@@ -107,11 +113,13 @@ class PartialRuns:
             for run in list(self._runs.values())[:most]
         ]  # fmt: skip
 
-    def remember(self, key: Any, value: Any) -> None:
-        """Keeps what a face made of a setup or a call."""
-        if len(self.requests) >= _REMEMBERED:
-            self.requests.clear()
-        self.requests[key] = value
+    def remember(self, key: Any, value: T) -> T:
+        """Keeps what a face made of a setup or a call, unless there is no key for it."""
+        if key is not None:
+            if len(self.requests) >= _REMEMBERED:
+                self.requests.clear()
+            self.requests[key] = value
+        return value
 
     def needs_loop(self, plan: PartialPlan) -> bool:
         """Whether runs of a plan have nodes that wait without a thread, those of queues for instance."""
@@ -240,6 +248,8 @@ class PartialRuns:
         try:
             await self._take_turn()
             run = self._find(handle)
+            if large_arrays(values):
+                values = await self._keep(values)
             assert self._actor is not None
             message = ContinueRun(
                 handle, feeds, values, fetches, self.clock.now(), Deadline.after(limit)

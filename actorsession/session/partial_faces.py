@@ -18,6 +18,7 @@ from actorsession.errors import CancelledError, OpError
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
 from actorsession.session.base import IN_LOOP
+from actorsession.session.direct import DirectSession
 from actorsession.session.feeds import feed_tensor, flatten_feed_keys
 from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
 from actorsession.session.partial import PartialRuns
@@ -47,8 +48,10 @@ class _PartialFace(_Base):
             self._check_local("makes no partial runs")
         return runs
 
-    def _partial_plan(self, runs: _Runs, fetches: Any, feeds: Any) -> Any:
-        """The plan of a setup; remembered for fetches of a common form."""
+    def _partial_plan(
+        self, runs: _Runs, fetches: Any, feeds: Any
+    ) -> tuple[Any, Any, RunSignature | None]:
+        """The plan of a setup, if it is remembered; else by what to remember it, and its signature."""
         graph = self._graph
         self._runs += 1
         if graph.version != self._growth.version:
@@ -60,20 +63,17 @@ class _PartialFace(_Base):
         plan: PartialPlan | RemotePartialPlan | None = (
             None if key is None else runs.requests.get(key)
         )
-        if plan is None:
-            check_not_empty(graph)
-            tensors = [feed_tensor(graph, k) for k in flatten_feed_keys(keys)]
-            mapped = map_fetches(graph, fetches)
-            plan = runs.plans.plan(
-                RunSignature(
-                    tuple(t.name for t in tensors),
-                    tuple(t.name for t in mapped.tensors),
-                    tuple(op.name for op in mapped.targets),
-                )
-            )
-            if key is not None:
-                runs.remember(key, plan)
-        return plan
+        if plan is not None:
+            return plan, key, None
+        check_not_empty(graph)
+        tensors = [feed_tensor(graph, k) for k in flatten_feed_keys(keys)]
+        mapped = map_fetches(graph, fetches)
+        signature = RunSignature(
+            tuple(t.name for t in tensors),
+            tuple(t.name for t in mapped.tensors),
+            tuple(op.name for op in mapped.targets),
+        )
+        return None, key, signature
 
     def _partial_request(
         self, runs: _Runs, handle: Any, fetches: Any, feed_dict: Mapping[Any, Any] | None
@@ -101,8 +101,7 @@ class _PartialFace(_Base):
                     f"{', '.join(request.signature.targets)}: name them in partial_run_setup, where they "
                     "run as soon as their inputs are there"
                 )
-            if key is not None:
-                runs.remember(key, request)
+            runs.remember(key, request)
         return request
 
 
@@ -142,12 +141,16 @@ class SyncPartialRuns(_PartialFace):
         if asyncio._get_running_loop() is not None:
             raise RuntimeError(IN_LOOP)
         runs = self._partial_runs()
-        plan = self._partial_plan(runs, fetches, feeds)
+        plan = self._made_partial_plan(runs, fetches, feeds)
         if isinstance(runs, RemotePartialRuns) or runs.needs_loop(plan):
             handle: str = self._wait(runs.open(plan))
         else:
             handle = runs.open_here(plan, self._timeout(None))
         return handle
+
+    def _made_partial_plan(self, runs: Any, fetches: Any, feeds: Any) -> Any:
+        plan, key, signature = self._partial_plan(runs, fetches, feeds)
+        return plan if signature is None else runs.remember(key, runs.plans.plan(signature))
 
     def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None
@@ -208,8 +211,16 @@ class AsyncPartialRuns(_PartialFace):
         """Starts a step that will be fed and fetched in several calls; see
         ``Session.partial_run_setup``."""
         runs = self._partial_runs()
-        handle: str = await runs.open(self._partial_plan(runs, fetches, feeds))
+        handle: str = await runs.open(await self._made_partial_plan(runs, fetches, feeds))
         return handle
+
+    async def _made_partial_plan(self, runs: Any, fetches: Any, feeds: Any) -> Any:
+        plan, key, signature = self._partial_plan(runs, fetches, feeds)
+        if signature is None:
+            return plan
+        if isinstance(self._session, DirectSession):
+            return runs.remember(key, await self._session.prepare_partial(signature))
+        return runs.remember(key, runs.plans.plan(signature))
 
     async def partial_run(
         self, handle: str, fetches: Any, feed_dict: Mapping[Any, Any] | None = None

@@ -65,6 +65,7 @@ class Planner:
         devices: the session's devices.
         executors: by device name.
         on_evict: called with a plan that is kept no longer.
+        check: called between two passes; what it raises ends the planning.
 
     Attributes:
         costs: what nodes were measured to cost, for sessions that measure.
@@ -77,7 +78,9 @@ class Planner:
         devices: DeviceSet,
         executors: Mapping[str, Executor],
         on_evict: Callable[[DirectPlan], None],
+        check: Callable[[], None],
     ) -> None:
+        self._check = check
         self._graph = graph
         self._config = config
         self._devices = devices
@@ -106,14 +109,28 @@ class Planner:
         Raises:
             InvalidArgumentError: if the signature cannot be run on this graph and these devices.
         """
-        found = self._cache.get(signature)
-        if found is None:
-            with self._lock:
-                self.extend()
-                found = self._build(signature)
-                self._built += 1
-            found = self._cache.put(signature, found)
-        return found
+        return self.kept(signature) or self.make(signature)
+
+    def kept(self, signature: RunSignature) -> DirectPlan | None:
+        """The plan of a signature, if it is kept."""
+        return self._cache.get(signature)
+
+    def make(self, signature: RunSignature) -> DirectPlan:
+        """Builds the plan of a signature and keeps it, unless another thread was faster.
+
+        Raises:
+            InvalidArgumentError: if the signature cannot be run on this graph and these devices.
+        """
+        with self._lock:
+            self.extend()
+            found = self._build(signature)
+            self._built += 1
+        return self._cache.put(signature, found)
+
+    @property
+    def size(self) -> int:
+        """How many nodes planning has to do with: those known, and those added to the graph since."""
+        return len(self._view) + len(self._graph.operations_since(self._taken))
 
     def touch(self, plan: DirectPlan) -> None:
         """Notes that a plan was used, for the choice of which to keep."""
@@ -121,6 +138,7 @@ class Planner:
 
     def extend(self) -> None:
         """Takes in what was added to the graph; an error changes nothing."""
+        self._graph.describe(self._taken, self._check)
         with self._graph.growing():
             extended = self._graph.extended_since(self._extensions)
             changed = [op for op in dict.fromkeys(extended) if op.name in self._view]
@@ -128,7 +146,9 @@ class Planner:
             nodes = [op.plain for op in (*changed, *added)]
         if not nodes:
             return
+        self._check()
         checked = self._view.checked(self._passes.new_nodes(nodes, self._view, self._devices))
+        self._check()
         new = self._view.new_in(checked)
         if self._places_all:
             self._place(new)
@@ -179,6 +199,7 @@ class Planner:
             optimised: whether nodes may be folded and merged; not for those who look at every node.
         """
         step_graph = prune(self._view, signature)
+        self._check()
         if not self._places_all:
             position = self._view.position
             names = sorted((n for n in step_graph.nodes if n in position), key=position.__getitem__)
@@ -189,10 +210,13 @@ class Planner:
         step_graph, device_of = self._passes.placed(
             step_graph, device_of, self._view, self._devices, optimised=optimised
         )
+        self._check()
         # Between tasks alone: a direct session has one, so nothing is narrowed unless it gets more.
         narrow = self._config.graph_options.enable_bfloat16_sendrecv
         parts = partition(step_graph, device_of, self._devices, bfloat16_transfers=narrow)
-        return step_graph, self._passes.partitions(parts, self._view, self._devices)
+        parts = self._passes.partitions(parts, self._view, self._devices)
+        self._check()
+        return step_graph, parts
 
     @property
     def _placed(self) -> Mapping[str, Placed]:

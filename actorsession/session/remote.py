@@ -13,10 +13,10 @@ import asyncio
 import contextlib
 import itertools
 import secrets
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from actorsession.actors.admission import Admission, bytes_held
 from actorsession.actors.deadline import Deadline
@@ -38,7 +38,7 @@ from actorsession.errors import (
 )  # fmt: skip
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
-from actorsession.graph.node import GraphDef
+from actorsession.graph.node import GraphDef, nodes_in
 from actorsession.graph.registry import lookup
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
@@ -49,6 +49,7 @@ from actorsession.messages.session import (
     ExtendSession,
     ListDevices,
     PartialRun,
+    PrepareStep,
     ReattachSession,
     RunStep,
     SessionCreated,
@@ -60,6 +61,9 @@ from actorsession.messages.session import (
 )  # fmt: skip
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.device_filters import DeviceFilters
+from actorsession.runtime.feeds import aside
+from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.planning import LARGE, Planning
 from actorsession.runtime.waits import TaskWaits
 from actorsession.session.delivery import Delivery
 from actorsession.session.reattach import Reattached
@@ -69,6 +73,7 @@ from actorsession.session.remote_settings import refuse_local_settings
 from actorsession.session.remote_values import (
     RemotePlan,
     RemoteStatistics,
+    copies_much,
     fill_metadata,
     own_values,
     sent_feeds,
@@ -91,6 +96,8 @@ _ANSWER_MARGIN = 0.25
 _LEAST = 1e-3
 _GONE = (UnavailableError, DeadlineExceededError, AbortedError, CancelledError)
 _CLOSED = "Session has been closed."
+
+T = TypeVar("T")
 
 
 class RemoteSession:
@@ -125,6 +132,8 @@ class RemoteSession:
         self._version = 0
         self._sent = 0  # how many operations the master knows
         self._extensions = 0  # and how many extensions of them
+        self._planning = Planning()
+        self._pool: KernelPool | None = None  # for large values; most sessions have none
         self._connecting = asyncio.Lock()
         self._extending = asyncio.Lock()
         self._steps = 0
@@ -168,15 +177,16 @@ class RemoteSession:
         with self._graph.growing():
             operations = self._graph.get_operations()
             extensions = len(self._graph.extended_since(0))
-        self._may_wait = _may_wait(operations)
-        message = CreateSession(
-            graph=_wire(operations, self._graph.seed),
-            config=self._config.to_wire(),
-            target=self._target,
-            request_id=self.request_id(),
-        )
+        message: CreateSession | None = None
         for left in reversed(range(_TRIES)):
             await self._master.reach(deadline)
+            if message is None:
+                message = CreateSession(
+                    graph=await self._described(lambda: operations, len(operations), deadline),
+                    config=self._config.to_wire(),
+                    target=self._target,
+                    request_id=self.request_id(),
+                )
             try:
                 created = await self.ask(message, deadline, SessionCreated)
                 break
@@ -190,6 +200,32 @@ class RemoteSession:
         self._version = created.graph_version
         self._sent, self._extensions = len(operations), extensions
         self.handle = created.session_handle
+
+    async def _described(
+        self, operations: Callable[[], Sequence[Any]], number: int, deadline: Deadline
+    ) -> list[Any]:
+        """Operations in wire form; many are described in a thread, and encoded there for a link.
+
+        Args:
+            operations: gives them; called under the lock of the graph.
+            number: about how many they are.
+            deadline: until when to wait.
+        """
+        many, seed = number > LARGE, self._graph.seed
+
+        def describe() -> tuple[bool, list[Any]]:
+            if many:
+                self._graph.describe(self._sent, self._planning.check)
+            with self._graph.growing():
+                found = operations()
+                nodes = GraphDef(tuple(op.plain for op in found), seed=seed)
+            self._planning.check()
+            return _may_wait(found), nodes.to_wire(pack=many and self.over_link)
+
+        described = self._planning.run(describe) if many else _now(describe)
+        may_wait, wire = await deadline.wait(described, what="the graph to be described")
+        self._may_wait = self._may_wait or may_wait
+        return wire
 
     def _check_open(self) -> None:
         if self._closed:
@@ -285,17 +321,41 @@ class RemoteSession:
         ordered = signature.sorted()
         return RemotePlan(ordered, list(ordered.fetches), list(ordered.targets))
 
+    async def warm_up(self, signature: RunSignature, *, partial: bool) -> None:
+        """Has the master plan a step and register its graphs.
+
+        Args:
+            signature: what the step feeds, fetches and targets.
+            partial: whether it is one of partial runs.
+
+        Raises:
+            OpError: why it cannot be planned, or a task refused its part or cannot be reached.
+        """
+        await self.prepare(signature)
+        message = PrepareStep(
+            session_handle=self.handle,
+            feeds=list(signature.feeds),
+            fetches=list(signature.fetches),
+            targets=list(signature.targets),
+            partial=partial,
+        )
+        await self.ask_step(message, None, Done)
+
     async def _extend(self) -> None:
         async with self._extending:
-            with self._graph.growing():
-                grown = self._graph.extended_since(self._extensions)
-                changed = [op for op in dict.fromkeys(grown) if op.number < self._sent]
-                added = self._graph.operations_since(self._sent)
-                new = [*changed, *added]
-                wire = _wire(new, self._graph.seed)
-            if not new:
+            grown: list[Any] = []
+            added: list[Any] = []
+
+            def new() -> list[Any]:
+                grown[:] = self._graph.extended_since(self._extensions)
+                added[:] = self._graph.operations_since(self._sent)
+                return [*(op for op in dict.fromkeys(grown) if op.number < self._sent), *added]
+
+            deadline = Deadline.after(self._config.operation_timeout or DEFAULT_STEP_TIMEOUT)
+            number = len(self._graph.operations_since(self._sent))
+            wire = await self._described(new, number, deadline)
+            if not nodes_in(wire[-1]):
                 return
-            self._may_wait = self._may_wait or _may_wait(new)
             extended = await self.ask(
                 ExtendSession(
                     session_handle=self.handle,
@@ -303,7 +363,7 @@ class RemoteSession:
                     current_graph_version=self._version,
                     request_id=self.request_id(),
                 ),
-                Deadline.after(self._config.operation_timeout or DEFAULT_STEP_TIMEOUT),
+                deadline,
                 SessionExtended,
             )
             self._version = extended.graph_version
@@ -361,7 +421,7 @@ class RemoteSession:
     ) -> Sequence[Any]:  # fmt: skip
         self._check_open()
         over_link = self.over_link
-        kept = sent_feeds(feeds, over_link=over_link)
+        kept = await self.sent_feeds(feeds)
         message = RunStep(
             session_handle=self.handle,
             feeds=dict(zip(plan.signature.feeds, kept, strict=True)),
@@ -409,6 +469,20 @@ class RemoteSession:
             )
         )  # fmt: skip
 
+    async def sent_feeds(self, feeds: Sequence[Any]) -> Sequence[Any]:
+        """Fed values that nobody changes while the step is under way; large ones are copied in a thread."""
+        over_link = self.over_link
+        if not copies_much(feeds, over_link=over_link):
+            return sent_feeds(feeds, over_link=over_link)
+        return await self.aside(lambda: sent_feeds(feeds, over_link=over_link))
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Does something with large values in a thread of the session."""
+        self._check_open()
+        if self._pool is None:
+            self._pool = KernelPool(1)
+        return await aside(self._pool, work)
+
     async def devices(self) -> list[DeviceAttributes]:
         """The devices that the session may use, the client device first."""
         await self.connect()
@@ -446,6 +520,9 @@ class RemoteSession:
         CancelledError.
         """
         self._closed = True
+        self._planning.close(CancelledError(_CLOSED))
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
         self._inflight.close(CancelledError(_CLOSED))
         handle, self.handle = self.handle, ""
         if handle and self._master.reached:
@@ -466,5 +543,5 @@ def _may_wait(operations: Sequence[Any]) -> bool:
     return any(lookup(op.type).blocks for op in operations)
 
 
-def _wire(operations: Sequence[Any], seed: int | None) -> list[Any]:
-    return GraphDef(tuple(op.plain for op in operations), seed=seed).to_wire()
+async def _now(work: Callable[[], T]) -> T:
+    return work()

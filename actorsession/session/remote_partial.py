@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT
@@ -24,7 +24,7 @@ from actorsession.messages.session import (
 )
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
-from actorsession.session.remote_values import own_values, sent_feeds, wire_limit
+from actorsession.session.remote_values import own_values, wire_limit
 
 if TYPE_CHECKING:
     from actorsession.session.remote import RemoteSession
@@ -35,6 +35,8 @@ __all__ = ["RemotePartialPlan", "RemotePartialPlans", "RemotePartialRuns"]
 _DROP = 2.0
 # Requests that are remembered, as in ``base``.
 _REMEMBERED = 1024
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +80,13 @@ class RemotePartialRuns:
         self._session = session
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def remember(self, key: Any, value: Any) -> None:
-        """Keeps what a face made of a setup or a call."""
-        if len(self.requests) >= _REMEMBERED:
-            self.requests.clear()
-        self.requests[key] = value
+    def remember(self, key: Any, value: T) -> T:
+        """Keeps what a face made of a setup or a call, unless there is no key for it."""
+        if key is not None:
+            if len(self.requests) >= _REMEMBERED:
+                self.requests.clear()
+            self.requests[key] = value
+        return value
 
     async def open(self, plan: RemotePartialPlan) -> str:
         """Starts a run at the master; what needs no feed is under way when this returns.
@@ -136,15 +140,16 @@ class RemotePartialRuns:
         if not session.handle:
             await session.connect()
         over_link = session.over_link
-        message = PartialRun(
-            session_handle=session.handle,
-            partial_run_handle=handle,
-            feeds=dict(zip(feeds, sent_feeds(values, over_link=over_link), strict=True)),
-            fetches=list(fetches),
-            timeout_in_ms=wire_limit(limit),
-            request_id=session.request_id(),
-        )
         try:
+            kept = await session.sent_feeds(values)
+            message = PartialRun(
+                session_handle=session.handle,
+                partial_run_handle=handle,
+                feeds=dict(zip(feeds, kept, strict=True)),
+                fetches=list(fetches),
+                timeout_in_ms=wire_limit(limit),
+                request_id=session.request_id(),
+            )
             done = await session.ask_values(
                 message, DEFAULT_STEP_TIMEOUT if limit is None else limit, None
             )

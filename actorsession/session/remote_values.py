@@ -16,11 +16,11 @@ from actorsession.actors.link import LinkStatistics
 from actorsession.config import RunMetadata, RunOptions, StepStats
 from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.feeds import kept_feed
+from actorsession.runtime.feeds import kept_feed, large_arrays
 
 __all__ = [
-    "RemotePlan", "RemoteStatistics", "fill_metadata", "own_values", "sent_feeds", "wire_limit",
-    "wire_options",
+    "RemotePlan", "RemoteStatistics", "copies_much", "fill_metadata", "own_values", "sent_feeds",
+    "wire_limit", "wire_options",
 ]  # fmt: skip
 
 
@@ -56,8 +56,19 @@ class RemoteStatistics:
 
 def sent_feeds(feeds: Sequence[Any], *, over_link: bool) -> Sequence[Any]:
     """Fed values that nobody changes while the step is under way."""
-    # Over a link they are borrowed until the answer is there.
-    return feeds if over_link else [kept_feed(feed) for feed in feeds]
+    # Over a link they are borrowed until the answer is there, in one piece each.
+    if not over_link:
+        return [kept_feed(feed) for feed in feeds]
+    return [f if _is_whole(f) else np.ascontiguousarray(f) for f in feeds]
+
+
+def copies_much(feeds: Sequence[Any], *, over_link: bool) -> bool:
+    """Whether ``sent_feeds`` has to copy so much that it is no work for an event loop."""
+    return large_arrays(feeds) and not (over_link and all(_is_whole(feed) for feed in feeds))
+
+
+def _is_whole(value: Any) -> bool:
+    return not large_arrays((value,)) or bool(value.flags.c_contiguous)
 
 
 def own_values(values: Sequence[Any], *, over_link: bool) -> list[Any]:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.feeds import large_arrays
 from actorsession.session.feeds import Converter, strings_as_fed
 
 __all__ = ["Request"]
@@ -45,6 +46,7 @@ class Request:
             if no fetched tensor is fed.
         plan: the plan, once it was bound.
         as_given: places of values that are fetched in the form in which the caller gave them.
+        dtypes: of each feed of the signature.
         binding: held while a plan is bound.
     """
 
@@ -56,6 +58,7 @@ class Request:
     plan: Any = None
     order: tuple[int, ...] | None = None
     as_given: tuple[int, ...] = ()
+    dtypes: tuple[np.dtype[Any], ...] = ()
     binding: threading.Lock = field(default_factory=threading.Lock)
 
     def bind(self, plan: Any) -> None:
@@ -70,6 +73,7 @@ class Request:
             fetches = tuple(plan.signature.fetches.index(name) for name in self.signature.fetches)
             self.converters = tuple(self.converters[i] for i in feeds)
             self.positions = tuple(self.positions[i] for i in feeds)
+            self.dtypes = tuple(self.dtypes[i] for i in feeds)
             self.order = None if fetches == tuple(range(len(fetches))) else fetches
             self.signature = RunSignature(
                 plan.signature.feeds, self.signature.fetches, self.signature.targets
@@ -84,6 +88,15 @@ class Request:
         if not self.as_given:
             return converted
         return _Feeds(converted, {i: strings_as_fed(values[i]) for i in self.as_given})
+
+    def converts_much(self, values: Sequence[Any]) -> bool:
+        """Whether ``feeds`` has to make large arrays of others, or to look at each of many strings."""
+        if not large_arrays(values):
+            return False
+        return any(
+            large_arrays((values[i],)) and (values[i].dtype != dtype or dtype.hasobject)
+            for dtype, i in zip(self.dtypes, self.positions, strict=True)
+        )
 
     def result(self, feeds: Sequence[Any], values: Sequence[Any]) -> Any:
         """The caller's structure.

@@ -37,6 +37,7 @@ from actorsession.session.direct import DirectSession
 from actorsession.session.factory import get_factory
 from actorsession.session.partial_faces import SyncPartialRuns
 from actorsession.session.reattach import Reattached
+from actorsession.session.remote import RemoteSession
 from actorsession.session.request import Request
 from actorsession.session.restoring import called_with, parts_to_run
 from actorsession.session.why import Why
@@ -185,6 +186,28 @@ class Session(SyncPartialRuns, BaseSession):
         made = Callable(self, request, arguments, accept_options=accept_options)
         self._callables.add(made)
         return made
+
+    def warm_up(self, fetches: Any, feeds: Any = None, *, partial: bool = False) -> None:
+        """Does all that the first run of some fetches does before its step begins, and runs nothing; see
+        ``AsyncSession.warm_up``.
+
+        Raises:
+            RuntimeError: also in a coroutine of a running event loop.
+        """
+        if asyncio._get_running_loop() is not None:
+            raise RuntimeError(IN_LOOP)
+        if partial:
+            plan = self._made_partial_plan(self._partial_runs(), fetches, feeds)
+        else:
+            request = self._warm_request(fetches, feeds)
+            if not request.needs_step:
+                return
+            with self._naming_operations():
+                plan = request.plan or self._prepare(request)
+            request.bind(plan)
+        if isinstance(self._session, RemoteSession):
+            with self._naming_operations():
+                self._wait(self._session.warm_up(plan.signature, partial=partial))
 
     def _prepare(self, request: Any) -> Any:
         if self._direct is not None:

@@ -20,6 +20,7 @@ from actorsession.cli import main
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
 from actorsession.graph.graph import Graph
+from actorsession.runtime.kernel_pool import LANE
 from actorsession.runtime.waits import QUEUED
 from actorsession.session import AsyncSession, Session
 from actorsession.session.why import Cause
@@ -48,17 +49,17 @@ async def test_threads_that_are_held_by_kernels_whose_steps_are_over_are_told_of
     graph: Graph, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """
-    1. Two steps run into their limit in a kernel that does not end; they hold both threads of W0.
+    1. Steps run into their limit in kernels that do not end; they hold both threads of W0, and its lane.
     2. ``status`` and ``why`` of the task say so, with the names of the kernels.
-    3. A third step waits for a thread; its session says what it waits for.
-    4. The kernels end, and so does the third step.
+    3. Another step waits for a thread; its session says what it waits for.
+    4. The kernels end, and so does that step.
     """
     gate = Gate("overdue")
     stuck = [
         gate(
             ops.constant(float(k)),
         )
-        for k in range(2)
+        for k in range(2 + LANE)
     ]
     other = Gate("in time")
     other.open()
@@ -75,22 +76,22 @@ async def test_threads_that_are_held_by_kernels_whose_steps_are_over_are_told_of
                 with pytest.raises(DeadlineExceededError):
                     await soon(session.run(node, options=RunOptions(timeout_in_ms=50)))
                 await gate.wait_entered(k + 1)
-            await eventually(lambda: server.statistics().overdue == 2)
+            await eventually(lambda: server.statistics().overdue == 2 + LANE)
             counters = server.statistics()
-            assert counters.pool_threads == 2
-            assert "2 of 2 threads of the kernel pool are held" in counters.overdue_kernels
+            assert counters.pool_threads == 2 + LANE
+            assert "4 of 4 threads of the kernel pool are held" in counters.overdue_kernels
             assert "'TestGate' (TestGate) for " in counters.overdue_kernels
             said = asyncio.to_thread(main, ["status", cluster.target()])
             assert await soon(said) == 0
             shown = capsys.readouterr().out.splitlines()[-1]
-            assert shown.startswith(f"{W0}: 2 of 2 threads of the kernel pool are held by kernels")
+            assert shown.startswith(f"{W0}: 4 of 4 threads of the kernel pool are held by kernels")
             assert shown.endswith("others wait until it is started again")
-            third = asyncio.ensure_future(session.run(late))
+            another = asyncio.ensure_future(session.run(late))
             queued = await soon(_queued(session))
             assert "are held by kernels whose steps are over: 'TestGate" in str(queued)
         finally:
             gate.open()
-        assert await soon(third) == 5.0
+        assert await soon(another) == 5.0
         await eventually(lambda: server.statistics().overdue == 0)
 
 

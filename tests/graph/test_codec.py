@@ -21,11 +21,21 @@ from hypothesis.extra import numpy as hnp
 
 from actorsession.errors import InvalidArgumentError, ProtocolError
 from actorsession.graph import dtypes
-from actorsession.graph.codec import INLINE_LIMIT, Buffer, pack, tensor_bytes, unpack
+from actorsession.graph.codec import (
+    INLINE_LIMIT,
+    Buffer,
+    Packed,
+    opened,
+    pack,
+    packed,
+    tensor_bytes,
+    unpack,
+)
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import TensorShape
 
 TENSOR, DTYPE, SHAPE, STRINGS, BIGINT = 1, 2, 3, 4, 5  # the extension types on the wire
+PACKED = 8
 
 NUMBERS = [
     as_dtype(name) for name in dtypes.__all__ if name not in ("DType", "as_dtype", "bool_")
@@ -421,3 +431,43 @@ def test_dtypes_come_back_as_the_one_instance() -> None:
     back = unpack(pack(list(NUMBERS)))
     assert all(a is b for a, b in zip(back, NUMBERS, strict=True))
     assert all(isinstance(d, DType) for d in back)
+
+
+# -- values that are packed before -----------------------------------------------------------------
+
+
+def test_a_packed_value_is_decoded_by_whoever_opens_it() -> None:
+    large = np.arange(INLINE_LIMIT, dtype=np.int32)
+    segments: list[Buffer] = []
+    made = packed([[1, "two"], large, {}], lambda item: item)
+    header = pack(["before", made, large, packed("abc", str.upper)], segments)
+    assert len(header) < 100  # what was packed stands beside it, and so do its tensors
+    before, found, array, last = unpack(header, segments)
+    assert before == "before"
+    assert isinstance(found, Packed)
+    small, one, empty = opened(found)
+    assert (small, empty) == ([1, "two"], {})
+    np.testing.assert_array_equal(one, large)
+    np.testing.assert_array_equal(array, large)
+    assert opened(last) == ["A", "B", "C"]
+    assert opened(before) == "before"
+
+
+def test_a_packed_value_needs_a_message_to_travel_with() -> None:
+    with pytest.raises(InvalidArgumentError, match="beside a message"):
+        pack(packed([1], int))
+
+
+@pytest.mark.parametrize(
+    "place", [[-1, 0], [0, 1], [1, 0], [0, -1], [0], 0, ["0", 0], [0, 0, 0], None, [2**40, 0]]
+)
+def test_a_packed_value_has_a_place_among_the_segments(place: Any) -> None:
+    with pytest.raises(ProtocolError, match="a place among the 1 segments"):
+        unpack(extension(PACKED, place), [b"\x01"])
+
+
+@pytest.mark.parametrize("data", [b"", b"\xc1", b"\x92\x01", msgpack.packb([1]) + b"\x01"])
+def test_bytes_that_hold_no_value_are_found_when_they_are_opened(data: bytes) -> None:
+    found = unpack(extension(PACKED, [0, 0]), [data])
+    with pytest.raises(ProtocolError):
+        opened(found)

@@ -38,6 +38,11 @@ PROTOCOL = {
     "step_received": ("session_handle: str, request_id: str, received: bool", None),
     "list_devices": ("session_handle: str", "device_list"),
     "device_list": ("devices: list[Any]", None),
+    "prepare_step": (
+        "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], "
+        "partial: bool",
+        "done",
+    ),
     "partial_run_setup": (
         "session_handle: str, feeds: list[str], fetches: list[str], targets: list[str], "
         "request_id: str",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from actorsession.runtime.kernel_pool import KernelPool, PoolThreads, processors
+from actorsession.runtime.kernel_pool import LANE, KernelPool, PoolThreads, processors
 
 
 def threads_named(prefix: str) -> list[threading.Thread]:
@@ -141,3 +143,113 @@ def test_a_share_may_be_divided() -> None:
     pool.shutdown()
     with pytest.raises(RuntimeError, match="shut down"):
         pool.share()
+
+
+class Busy:
+    """Work that has begun and does not end before it is let go."""
+
+    def __init__(self, pool: KernelPool, count: int = 1, **how: Any) -> None:
+        self.begun = threading.Semaphore(0)
+        self.go = threading.Event()
+        self.names: list[str] = []
+        for _ in range(count):
+            pool.submit(self._run, **how)
+
+    def _run(self) -> None:
+        self.names.append(threading.current_thread().name)
+        self.begun.release()
+        assert self.go.wait(10)
+
+    def wait_begun(self, times: int = 1) -> None:
+        for _ in range(times):
+            assert self.begun.acquire(timeout=10)
+
+
+@pytest.fixture
+def full() -> Iterator[tuple[KernelPool, Busy]]:
+    """A pool whose only thread is busy, and a hundred pieces of work that wait for it."""
+    pool = KernelPool(PoolThreads(1, "full-kernel"))
+    busy = Busy(pool, 101)
+    busy.wait_begun()
+    yield pool, busy
+    busy.go.set()
+    pool.shutdown()
+
+
+def test_what_runs_for_the_first_time_does_not_stand_behind_what_is_dear(
+    full: tuple[KernelPool, Busy],
+) -> None:
+    pool, busy = full
+    first = Busy(pool, first="a segment")
+    first.wait_begun()
+    assert not busy.go.is_set()
+    assert busy.names == ["full-kernel_0"]
+    assert first.names == ["full-kernel-first_0"]
+    first.go.set()
+
+
+def test_many_first_runs_of_one_thing_do_not_fill_the_lane(full: tuple[KernelPool, Busy]) -> None:
+    pool, _ = full
+    many = Busy(pool, 100, first="a segment")
+    many.wait_begun()
+    other = Busy(pool, first="another segment")
+    other.wait_begun()
+    assert len(many.names) == 1
+    many.go.set()
+    other.go.set()
+
+
+def test_first_runs_that_turn_out_dear_leave_the_next_its_turn_in_the_pool() -> None:
+    pool = KernelPool(PoolThreads(1, "dear-kernel"))
+    busy = Busy(pool)
+    busy.wait_begun()
+    dear = [Busy(pool, first=f"segment {k}") for k in range(LANE)]
+    for work in dear:
+        work.wait_begun()
+    late = Busy(pool, first="late")
+    busy.go.set()
+    late.wait_begun()
+    assert late.names == ["dear-kernel_0"]
+    for work in (*dear, late):
+        work.go.set()
+    pool.shutdown()
+
+
+def test_a_first_run_needs_no_lane_where_a_thread_is_free() -> None:
+    pool = KernelPool(PoolThreads(2, "free-kernel"))
+    busy = Busy(pool)
+    busy.wait_begun()
+    first = Busy(pool, first="a segment")
+    first.wait_begun()
+    assert first.names[0].startswith("free-kernel_")
+    busy.go.set()
+    first.go.set()
+    pool.shutdown()
+
+
+def test_what_the_lane_has_taken_does_not_run_again() -> None:
+    pool = KernelPool(PoolThreads(1, "once-kernel"))
+    busy = Busy(pool)
+    busy.wait_begun()
+    ran: list[int] = []
+    done = threading.Event()
+    for k in range(5):
+        pool.submit(ran.append, k, first=k)
+    pool.submit(done.set)
+    busy.go.set()
+    assert done.wait(10)
+    pool.shutdown()
+    assert sorted(ran) == [0, 1, 2, 3, 4]
+
+
+def test_work_beside_the_kernels_is_not_counted_and_waits_for_none(
+    full: tuple[KernelPool, Busy],
+) -> None:
+    pool, _ = full
+    before, done = pool.submitted, threading.Event()
+    pool.beside(done.set)
+    assert done.wait(10)
+    assert pool.submitted == before
+    pool.shutdown(wait=False)
+    with pytest.raises(RuntimeError, match="shut down"):
+        pool.beside(done.set)

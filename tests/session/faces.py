@@ -69,6 +69,9 @@ class AsyncFace(LocalFace):
     def callable(self, *args: Any, **kwargs: Any) -> Any:
         return Made(self.session.make_callable(*args, **kwargs))
 
+    async def warm_up(self, *args: Any, **kwargs: Any) -> None:
+        await self.session.warm_up(*args, **kwargs)
+
     async def partial_run_setup(self, *args: Any) -> str:
         return await self.session.partial_run_setup(*args)
 
@@ -98,6 +101,9 @@ class SyncFace(LocalFace):
 
     def callable(self, *args: Any, **kwargs: Any) -> Any:
         return Made(self.session.make_callable(*args, **kwargs), threaded=True)
+
+    async def warm_up(self, *args: Any, **kwargs: Any) -> None:
+        await asyncio.to_thread(self.session.warm_up, *args, **kwargs)
 
     async def partial_run_setup(self, *args: Any) -> str:
         return await asyncio.to_thread(self.session.partial_run_setup, *args)

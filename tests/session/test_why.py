@@ -16,6 +16,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import ProtocolError
 from actorsession.graph.graph import Graph
 from actorsession.plan.keys import build_key
+from actorsession.runtime.kernel_pool import LANE
 from actorsession.runtime.waits import (
     HELD,
     NOBODY,
@@ -304,7 +305,8 @@ async def test_a_value_whose_own_inputs_are_there_waits_for_a_kernel_before_it(
         value = gate(ops.constant(1.0)) + arrives
     with graph.device("/cpu:1"):
         end = ops.multiply(value, 2.0, name="end")
-        holding = other(ops.constant(1.0))
+        # One for the thread, and those that the lane of first runs takes.
+        holding = [other(ops.constant(float(i))) for i in range(1 + LANE)]
     config = ConfigProto(
         device_count={"CPU": 2}, inter_op_parallelism_threads=1, use_per_session_threads=True
     )
@@ -312,8 +314,8 @@ async def test_a_value_whose_own_inputs_are_there_waits_for_a_kernel_before_it(
         runs = []
         try:
             if queued:
-                runs.append(asyncio.ensure_future(session.run(holding)))
-                await other.wait_entered()
+                runs += [asyncio.ensure_future(session.run(held)) for held in holding]
+                await eventually(lambda: other.entered == len(holding))
             runs.append(asyncio.ensure_future(session.run(end, {"x:0": 1.0})))
             await eventually(lambda: session.statistics().offloaded == len(runs))
             if not queued:
@@ -331,18 +333,21 @@ async def test_a_value_whose_own_inputs_are_there_waits_for_a_kernel_before_it(
 
 async def test_a_kernel_without_a_thread_is_told_from_one_that_runs(graph: Graph) -> None:
     gate = Gate("why queued")
-    first, second = gate(ops.constant(1.0)), gate(ops.constant(2.0))
+    values = [
+        float(i) for i in range(2 + LANE)
+    ]  # one in the thread, some in the lane of first runs
+    gated = [gate(ops.constant(value)) for value in values]
     config = ConfigProto(inter_op_parallelism_threads=1, use_per_session_threads=True)
     async with AsyncSession(graph=graph, config=config) as session:
-        runs = [asyncio.ensure_future(session.run(t)) for t in (first, second)]
+        runs = [asyncio.ensure_future(session.run(t)) for t in gated]
         try:
-            await gate.wait_entered()
-            await eventually(lambda: session.statistics().offloaded == 2)
+            await eventually(lambda: gate.entered == 1 + LANE)
+            await eventually(lambda: session.statistics().offloaded == len(gated))
             kinds = [[k.queued for k in s.tasks[0].kernels] for s in (await session.why()).steps]
         finally:
             gate.open()
-        assert await asyncio.gather(*runs) == [1.0, 2.0]
-        assert sorted(kinds) == [[False], [True]]
+        assert await asyncio.gather(*runs) == values
+        assert sorted(kinds) == [[False]] * (1 + LANE) + [[True]]
 
 
 @pytest.mark.parametrize("devices", [1, 2], ids=["without a step", "in a step"])

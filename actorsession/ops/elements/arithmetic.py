@@ -325,10 +325,14 @@ def _add_n_kernel(ctx: KernelContext) -> Kernel:
     return operator.add if len(ctx.inputs) == 2 else add_n
 
 
+# Python's compiler goes one call deeper for each term of a sum, and gives up after some thousand.
+_MOST_INLINE = 64
+
+
 def _emit_add_n(ctx: KernelContext, args: Sequence[str]) -> str | None:
     """Inline only scalars: the sum of arrays in place makes one temporary for all of them."""
     scalars = all(spec.shape.rank == 0 for spec in ctx.inputs)
-    return f"({' + '.join(args)})" if scalars and len(args) > 1 else None
+    return f"({' + '.join(args)})" if scalars and 1 < len(args) <= _MOST_INLINE else None
 
 
 register(

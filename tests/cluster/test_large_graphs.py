@@ -1,0 +1,236 @@
+"""Large graphs on a cluster: masters, workers and clients go on with everything else while they plan one.
+
+The servers of these tests share one loop with their clients, so that a plan which held any of them would hold
+all: a step of another session ends while a pass, or a kernel that a worker makes, waits for the test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.config import RunOptions
+from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
+from actorsession.ops.build import make_one
+from actorsession.plan.passes import PassGroup
+from actorsession.runtime.planning import LARGE
+from actorsession.session import AsyncSession, Session
+from tests.cluster.kit import PATIENCE, W1, InProcess, eventually, on, soon
+from tests.session.large_kit import held_pass, large
+
+ONES = float(LARGE)
+# Whether workers may make the kernels of ``TestSlowToMake`` yet, and how many they have begun to make.
+_GO = threading.Event()
+_BEGUN: list[str] = []
+
+
+def _make(context: Any) -> Any:
+    _BEGUN.append(context.name)
+    assert _GO.wait(PATIENCE), "nobody has let the kernel be made"
+    return lambda x: x
+
+
+if not is_registered("TestSlowToMake"):
+    register(
+        OpDef(
+            name="TestSlowToMake",
+            infer=lambda context: context.inputs,
+            kernel=_make,
+            gradient=NOT_DIFFERENTIABLE,
+            stateful=True,
+        )
+    )
+
+
+@pytest.fixture
+def kernels() -> Iterator[threading.Event]:
+    _GO.clear()
+    _BEGUN.clear()
+    yield _GO
+    _GO.set()
+
+
+@pytest.fixture
+def x(graph: Graph) -> Tensor:
+    return ops.placeholder("float32", [], name="x")
+
+
+@asynccontextmanager
+async def another_session(cluster: InProcess) -> AsyncIterator[Any]:
+    """A session of a small graph on both workers; gives a function that runs a first step of it."""
+    with Graph().as_default() as graph:
+        y = ops.placeholder("float32", [], name="y")
+        with on(W1):
+            z = y + 1.0
+    async with AsyncSession(cluster.target(), graph=graph) as session:
+
+        async def step() -> None:
+            assert await soon(session.run(z, {"y:0": 1.0})) == 2.0
+
+        yield step
+
+
+@pytest.mark.usefixtures("way")
+async def test_a_step_ends_while_the_master_takes_in_a_large_graph(
+    cluster: InProcess, x: Tensor
+) -> None:
+    with held_pass(PassGroup.PRE_PLACEMENT) as held:
+        async with another_session(cluster) as step:
+            y = large(x)
+            session = AsyncSession(cluster.target(), graph=x.graph)
+            first = asyncio.ensure_future(session.run(y, {x: 1.0}))
+            await eventually(lambda: held.entered == 1)
+            await step()
+            held.go.set()
+            assert await soon(first) == 1.0 + ONES
+            held.go.clear()
+            z = large(y)  # and what is added to it
+            second = asyncio.ensure_future(session.run(z, {x: 1.0}))
+            await eventually(lambda: held.entered == 2)
+            await step()
+            held.go.set()
+            assert await soon(second) == 1.0 + 2 * ONES
+            await session.close()
+
+
+@pytest.mark.usefixtures("way")
+async def test_a_step_ends_while_the_master_plans_a_large_one(
+    cluster: InProcess, x: Tensor
+) -> None:
+    with held_pass() as held:
+        async with another_session(cluster) as step:
+            with x.graph.device(W1):
+                y = large(x)
+            async with AsyncSession(cluster.target(), graph=x.graph) as session:
+                runs = [asyncio.ensure_future(session.run(y, {x: float(k)})) for k in range(3)]
+                await eventually(lambda: held.entered == 1)
+                await step()
+                held.go.set()
+                assert await soon(asyncio.gather(*runs)) == [k + ONES for k in range(3)]
+                assert held.entered == 1  # for all three
+                assert cluster.statistics()[W1].graphs == 2
+
+
+@pytest.mark.usefixtures("way")
+async def test_a_step_ends_while_a_worker_loads_a_large_graph(
+    cluster: InProcess, x: Tensor, kernels: threading.Event
+) -> None:
+    async with another_session(cluster) as step:
+        with x.graph.device(W1):
+            y = make_one("TestSlowToMake", [large(x)])
+        async with AsyncSession(cluster.target(), graph=x.graph) as session:
+            first = asyncio.ensure_future(session.run(y, {x: 1.0}))
+            await eventually(lambda: len(_BEGUN) == 1)
+            await step()
+            kernels.set()
+            assert await soon(first) == 1.0 + ONES
+
+
+async def test_closing_a_session_whose_graph_is_loaded_leaves_nothing(
+    cluster: InProcess, x: Tensor, kernels: threading.Event
+) -> None:
+    with on(W1):
+        y = make_one("TestSlowToMake", [large(x)])
+    session = AsyncSession(cluster.target(), graph=x.graph)
+    first = asyncio.ensure_future(session.run(y, {x: 1.0}))
+    await eventually(lambda: len(_BEGUN) == 1)
+    await soon(session.close())
+    with pytest.raises(CancelledError, match="closed"):
+        await soon(first)
+    kernels.set()
+    await cluster.until_idle()
+    await eventually(lambda: not any(s.graphs for s in cluster.statistics().values()))
+
+
+@pytest.mark.usefixtures("patient_clients")
+async def test_a_limit_that_is_over_while_a_step_is_planned_leaves_the_plan_to_the_next(
+    cluster: InProcess, x: Tensor
+) -> None:
+    y = large(x)
+    with held_pass() as held:
+        async with AsyncSession(cluster.target(), graph=x.graph) as session:
+            with pytest.raises(DeadlineExceededError, match="the plan of a step"):
+                await soon(session.run(y, {x: 1.0}, options=RunOptions(timeout_in_ms=100)))
+            held.go.set()
+            assert await soon(session.run(y, {x: 1.0})) == 1.0 + ONES
+            assert held.entered == 1
+
+
+async def test_closing_a_session_ends_what_waits_for_its_master_to_plan(
+    cluster: InProcess, x: Tensor
+) -> None:
+    y = large(x)
+    with held_pass() as held:
+        session = AsyncSession(cluster.target(), graph=x.graph)
+        first = asyncio.ensure_future(session.run(y, {x: 1.0}))
+        await eventually(lambda: held.entered == 1)
+        await soon(session.close())
+        with pytest.raises(CancelledError, match="closed"):
+            await soon(first)
+        held.go.set()
+        await cluster.until_idle()
+
+
+@pytest.mark.usefixtures("way")
+async def test_constants_and_loops_of_a_large_graph_arrive_as_they_are(cluster: InProcess) -> None:
+    """They travel packed, with large tensors beside them."""
+    with Graph().as_default() as graph:
+        x = ops.placeholder("float32", [4096], name="x")
+        big = np.arange(4096, dtype=np.float32)
+        with on(W1):
+            y = large(x * ops.constant(big))
+            _, z = ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v + big), (0, y))
+        async with AsyncSession(cluster.target(), graph=graph) as session:
+            got = await soon(session.run(z, {x: np.ones(4096, np.float32)}))
+    np.testing.assert_array_equal(got, 4 * big + ONES)
+
+
+@pytest.mark.usefixtures("way")
+async def test_what_is_wrong_with_a_large_graph_is_said_as_with_any(
+    cluster: InProcess, x: Tensor
+) -> None:
+    y = large(x)
+    async with AsyncSession(cluster.target(), graph=x.graph) as session:
+        with pytest.raises(InvalidArgumentError, match="feed a value for placeholder"):
+            await soon(session.run(y))
+        assert await soon(session.run(y, {x: 1.0})) == 1.0 + ONES
+        with x.graph.device("/job:nobody/task:0"):
+            z = large(y)
+        with pytest.raises(InvalidArgumentError, match="nobody"):
+            await soon(session.run(z, {x: 1.0}))
+
+
+@pytest.mark.usefixtures("way")
+async def test_a_partial_run_of_a_large_graph_lets_others_go_on(
+    cluster: InProcess, x: Tensor
+) -> None:
+    y = large(x)
+    with held_pass() as held:
+        async with another_session(cluster) as step:
+            async with AsyncSession(cluster.target(), graph=x.graph) as session:
+                setup = asyncio.ensure_future(session.partial_run_setup([y], [x]))
+                await eventually(lambda: held.entered == 1)
+                await step()
+                held.go.set()
+                handle = await soon(setup)
+                assert await soon(session.partial_run(handle, y, {x: 1.0})) == 1.0 + ONES
+
+
+async def test_a_session_without_await_runs_a_large_graph(cluster: InProcess, x: Tensor) -> None:
+    y = large(x)
+
+    def run() -> Any:
+        with Session(cluster.target(), graph=x.graph) as session:
+            return session.run(y, {x: 1.0})
+
+    assert await soon(asyncio.to_thread(run)) == 1.0 + ONES

@@ -1,0 +1,172 @@
+"""Long generated functions: split into functions that are compiled one by one, and nothing else changes."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import traceback
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.plan import link
+from actorsession.plan.outline import LONGEST
+from actorsession.session import Session
+from tests.plan.kit import Made, call
+
+# Nodes of a graph whose function is split.
+MANY = 4 * LONGEST
+
+
+@pytest.fixture
+def graph() -> Iterator[Graph]:
+    with Graph().as_default() as made:
+        yield made
+
+
+def lengths(lines: tuple[str, ...]) -> list[int]:
+    """The lines of each function of a text."""
+    found = ast.parse("\n".join(lines)).body
+    return [
+        f.end_lineno - f.lineno for f in found if isinstance(f, ast.FunctionDef) and f.end_lineno
+    ]
+
+
+def mixed(x: Tensor, count: int) -> list[Tensor]:
+    """Nodes of which some read the one before, and some what was made long before."""
+    made = [x]
+    for k in range(count):
+        made.append(made[-1] + made[k // 2] if k % 3 else made[-1] * 0.5)
+    return made
+
+
+def mixed_values(x: Any, count: int) -> list[Any]:
+    made = [x]
+    for k in range(count):
+        made.append(made[-1] + made[k // 2] if k % 3 else made[-1] * np.float32(0.5))
+    return made
+
+
+@pytest.mark.parametrize("shape", [[], [3]], ids=["scalars", "arrays"])
+@pytest.mark.parametrize("traced", [False, True], ids=["plain", "traced"])
+def test_a_long_function_is_split_and_computes_the_same(
+    graph: Graph, shape: list[int], traced: bool
+) -> None:
+    x = ops.placeholder("float32", shape)
+    nodes = mixed(x, MANY)
+    wanted = [0, 1, MANY // 2, MANY - 1, MANY]
+    made = Made(graph, [nodes[k] for k in wanted], [x])
+    (segment,) = made.linked[0].segments
+    assert max(lengths(segment.segment.lines)) <= LONGEST
+    fed = np.full(shape, 1e-9, np.float32)[()]
+    if traced:
+        assert [f.__code__.co_name for f in (made.linked[0].traced(0),)] == ["segment_0"]
+        assert len(lengths(segment.segment.traced_lines)) == len(lengths(segment.segment.lines))
+    values = mixed_values(fed, MANY)
+    with np.errstate(all="ignore"):
+        for got, k in zip(made.run(fed), wanted, strict=True):
+            np.testing.assert_array_equal(got, values[k])
+
+
+def test_a_function_that_is_not_long_is_left_whole(graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    made = Made(graph, [mixed(x, LONGEST)[-1]], [x])
+    assert len(lengths(made.linked[0].segments[0].segment.lines)) == 1
+
+
+def test_no_function_is_compiled_together_with_another_long_one(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever compiles holds the interpreter lock until it is through."""
+    compiled: list[int] = []
+
+    def spy(text: str, *rest: Any) -> Any:
+        compiled.append(text.count("\n"))
+        return compile(text, *rest)
+
+    monkeypatch.setattr(link, "compile", spy, raising=False)
+    x = ops.placeholder("float32", [])
+    Made(graph, [mixed(x, MANY)[-1]], [x])
+    assert len(compiled) >= MANY // LONGEST
+    assert max(compiled) < 2 * LONGEST + 10
+
+
+def test_loops_and_branches_are_split_inside(graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    n = ops.placeholder("int32", [])
+
+    def body(i: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        for _ in range(MANY):
+            value = value + 1.0
+        return i + 1, value
+
+    def much() -> Tensor:
+        value = x
+        for _ in range(MANY):
+            value = value + 2.0
+        return value
+
+    _, looped = ops.while_loop(lambda i, value: i < n, body, (0, x))
+    chosen = ops.cond(x > 0.0, much, lambda: x - 1.0)
+    made = Made(graph, [looped, chosen], [x, n])
+    (segment,) = made.linked[0].segments
+    assert max(lengths(segment.segment.lines)) <= LONGEST
+    for fed in (1.0, -1.0):
+        branch = fed + 2.0 * MANY if fed > 0 else fed - 1.0
+        got = made.run(np.float32(fed), np.int32(3))
+        assert [float(v) for v in got] == [fed + 3.0 * MANY, branch]
+
+
+def test_an_error_in_a_part_names_its_node_and_the_line_that_built_it(graph: Graph) -> None:
+    x = ops.placeholder("float32", [])
+    nodes = mixed(x, MANY)
+    checked = ops.check_numerics(nodes[MANY // 2], "half way", name="checked")
+    end = mixed(checked, MANY)[-1]
+    with Session(graph=graph) as session, pytest.raises(InvalidArgumentError) as info:
+        session.run(end, {x: np.float32("nan")})
+    assert info.value.node == "checked"
+    cause = info.value.__cause__ or info.value
+    text = "".join(traceback.format_exception(cause))
+    assert "# checked (CheckNumerics)" in text
+    assert "test_outline.py" in text
+
+
+def test_what_one_part_leaves_to_another_is_dropped_after_its_last_use(graph: Graph) -> None:
+    """It is in a list that all parts share, and no local variable of any."""
+    kept: list[Any] = []
+
+    def make() -> Any:
+        array = np.ones(3, np.float32)
+        kept.append(weakref.ref(array))
+        return array
+
+    def is_gone(value: Any) -> Any:
+        gc.collect()
+        return np.float32(kept[0]() is None)
+
+    x = ops.placeholder("float32", [])
+    with graph.control_dependencies([x.op]):
+        array = call(graph, make, shapes=[[3]]).outputs[0]
+    middle = mixed(x, MANY)[-1]
+    with graph.control_dependencies([middle.op]):
+        last = ops.reduce_sum(array)
+    after = mixed(last, MANY)[-1]
+    with graph.control_dependencies([after.op]):
+        gone = call(graph, is_gone, x, shapes=[[]]).outputs[0]
+    made = Made(graph, [gone, last], [x])
+    with np.errstate(all="ignore"):
+        assert made.run(np.float32(1.0)) == [1.0, 3.0]
+
+
+def test_the_sum_of_thousands_of_scalars_is_one_call(graph: Graph) -> None:
+    """As one expression it is deeper than Python's compiler goes."""
+    x = ops.placeholder("float32", [])
+    made = Made(graph, [ops.add_n([x * float(k) for k in range(5000)])], [x])
+    assert made.run(np.float32(2.0)) == [np.float32(sum(2.0 * k for k in range(5000)))]

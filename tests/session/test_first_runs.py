@@ -1,0 +1,217 @@
+"""The first run of a plan: it stands behind nobody's kernels, and runs on the loop if its feeds are small."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.config import ConfigProto
+from actorsession.errors import CancelledError
+from actorsession.graph.graph import Graph
+from actorsession.graph.operation import Tensor
+from actorsession.runtime import feeds as feeds_module
+from actorsession.runtime.feeds import LARGE
+from actorsession.session import AsyncSession
+from tests.cluster.kit import Gate, eventually, soon
+from tests.session.probe import Probe
+
+ONE_THREAD = ConfigProto(inter_op_parallelism_threads=1, use_per_session_threads=True)
+
+
+@pytest.fixture
+def gate() -> Iterator[Gate]:
+    made = Gate("first runs")
+    yield made
+    made.open()
+
+
+def layers(x: Tensor, count: int = 12) -> Tensor:
+    for _ in range(count):
+        x = ops.tanh(x)
+    return x
+
+
+async def fill_pool(session: AsyncSession, gate: Gate, fetch: Tensor, runs: int) -> list[Any]:
+    """Steps of one plan: one in the pool's thread, one in the lane of first runs, and others behind them."""
+    before = session.statistics().offloaded
+    made = [asyncio.ensure_future(session.run(fetch)) for _ in range(runs)]
+    await eventually(lambda: session.statistics().offloaded == before + runs)
+    await eventually(lambda: gate.entered == 2)
+    return made
+
+
+async def test_the_first_run_of_another_plan_ends_while_the_pool_is_full(
+    graph: Graph, gate: Gate
+) -> None:
+    dear = Probe("first dear", work=lambda: None)
+    slow, first = gate(ops.constant(1.0)), dear(ops.constant(2.0))
+    async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
+        waiting = await fill_pool(session, gate, slow, 50)
+        assert await soon(session.run(first)) == 2.0
+        assert not any(run.done() for run in waiting)
+        gate.open()
+        assert await soon(asyncio.gather(*waiting)) == [1.0] * 50
+
+
+async def test_a_plan_of_unknown_shapes_runs_on_the_loop_at_once_if_its_feeds_are_small(
+    graph: Graph,
+) -> None:
+    x = ops.placeholder("float32", [None])
+    y = layers(x)
+    async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
+        got = await soon(session.run(y, {x: np.zeros(3, np.float32)}))
+        np.testing.assert_array_equal(got, np.zeros(3))
+        assert session.statistics().offloaded == 0
+
+
+async def test_and_goes_to_the_pool_if_they_are_large(graph: Graph) -> None:
+    x = ops.placeholder("float32", [None])
+    y = layers(x)
+    async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
+        await soon(session.run(y, {x: np.zeros(1 << 20, np.float32)}))
+        assert session.statistics().offloaded == 1
+
+
+async def test_segments_of_a_step_are_estimated_with_what_has_arrived(graph: Graph) -> None:
+    x = ops.placeholder("float32", [None])
+    with graph.device("/cpu:1"):
+        y = layers(x)
+    with graph.device("/cpu:0"):
+        z = layers(y)
+    config = ConfigProto(device_count={"CPU": 2})
+    async with AsyncSession(graph=graph, config=config) as session:
+        await soon(session.run(z, {x: np.zeros(3, np.float32)}))
+        assert session.statistics().offloaded == 0
+
+
+# -- large feeds -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def copies(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the threads that copy large feeds."""
+    names: list[str] = []
+    kept_feed = feeds_module.kept_feed
+
+    def spy(value: Any) -> Any:
+        if isinstance(value, np.ndarray) and value.nbytes > LARGE:
+            names.append(threading.current_thread().name)
+        return kept_feed(value)
+
+    monkeypatch.setattr(feeds_module, "kept_feed", spy)
+    return names
+
+
+def megabytes(count: int) -> Any:
+    return np.arange(count << 18, dtype=np.float32)
+
+
+async def test_large_feeds_are_copied_beside_the_kernels_and_not_on_the_loop(
+    graph: Graph, gate: Gate, copies: list[str]
+) -> None:
+    """They wait for no kernel either: the pool is full."""
+    x = ops.placeholder("float32", [None])
+    probe = Probe("large feed", work=lambda: None)
+    slow, y = gate(ops.constant(1.0)), probe(x)[0]
+    async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
+        waiting = await fill_pool(session, gate, slow, 20)
+        assert await soon(session.run(y, {x: megabytes(4)})) == 0.0
+        assert copies
+        assert all("blocked" in name for name in copies)
+        gate.open()
+        await soon(asyncio.gather(*waiting))
+
+
+async def test_what_nobody_can_change_is_not_copied(graph: Graph, copies: list[str]) -> None:
+    x = ops.placeholder("float32", [None])
+    y = Probe("read-only feed", work=lambda: None)(x)[0]
+    fed = megabytes(4)
+    fed.flags.writeable = False
+    async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
+        await soon(session.run(y, {x: fed}))
+    assert copies == ["MainThread"]  # which has looked, and given it as it is
+
+
+async def test_a_run_that_is_cancelled_while_its_feeds_are_copied_leaves_no_step(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def hold(value: Any) -> Any:
+        begun.set()
+        assert go.wait(20)
+        return value
+
+    monkeypatch.setattr(feeds_module, "kept_feed", hold)
+    x = ops.placeholder("float32", [None])
+    y = Probe("cancelled feed")(x)[0]
+    async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
+        run = asyncio.ensure_future(session.run(y, {x: megabytes(2)}))
+        await eventually(begun.is_set)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        go.set()
+        assert session.statistics().steps == 0
+        assert await soon(session.run(y, {x: np.zeros(3, np.float32)})) == 0.0
+
+
+async def test_closing_the_session_while_feeds_are_copied_ends_the_run(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def hold(value: Any) -> Any:
+        begun.set()
+        assert go.wait(20)
+        return value
+
+    monkeypatch.setattr(feeds_module, "kept_feed", hold)
+    x = ops.placeholder("float32", [None])
+    y = Probe("closed feed")(x)[0]
+    session = AsyncSession(graph=graph, config=ONE_THREAD)
+    run = asyncio.ensure_future(session.run(y, {x: megabytes(2)}))
+    await eventually(begun.is_set)
+    await session.close()
+    go.set()
+    with pytest.raises(CancelledError, match="closed"):
+        await soon(run)
+
+
+@pytest.mark.parametrize("kind", ["another dtype", "strings"])
+async def test_large_feeds_are_converted_in_a_thread_too(graph: Graph, kind: str) -> None:
+    threads: list[str] = []
+
+    class Noted(str):
+        """Text that notes who encodes it."""
+
+        def encode(self, *args: Any) -> bytes:
+            threads.append(threading.current_thread().name)
+            return str.encode(self, *args)
+
+    if kind == "strings":
+        x = ops.placeholder("string", [None])
+        fed: Any = np.full(LARGE // 8 + 1, "a", object)
+        fed[0] = Noted("first")
+        wanted: Any = b"first"
+    else:
+        x, fed, wanted = ops.placeholder("float32", [None]), np.arange(LARGE, dtype=np.float64), 0.0
+    async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
+        assert await soon(session.run(x[0], {x: fed})) == wanted
+    assert all("blocked" in name for name in threads)
+
+
+async def test_a_partial_run_takes_large_feeds(graph: Graph, copies: list[str]) -> None:
+    x = ops.placeholder("float32", [None])
+    y = Probe("partial feed", work=lambda: None)(x)
+    async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
+        handle = await session.partial_run_setup([y], [x])
+        fed = megabytes(2)
+        np.testing.assert_array_equal(await soon(session.partial_run(handle, y, {x: fed})), fed)
+    assert any("blocked" in name for name in copies)
