@@ -338,7 +338,7 @@ class BaseSession:
             plan.build,
             from_feeds if any(f is not None for f in from_feeds) else None,
             as_given=tuple(fed[t] for t in plan.tensors if t in fed and t.dtype.kind == "s"),
-            dtypes=tuple(t.dtype.np_dtype for t in fed),
+            dtypes={position: t.dtype.np_dtype for t, position in fed.items()},
         )
 
     def _prepared(self, fetches: Any, feed_list: Any) -> tuple[Request, Arguments]:

@@ -46,7 +46,7 @@ class Request:
             if no fetched tensor is fed.
         plan: the plan, once it was bound.
         as_given: places of values that are fetched in the form in which the caller gave them.
-        dtypes: of each feed of the signature.
+        dtypes: of what is fed, by the place of its value among the caller's.
         binding: held while a plan is bound.
     """
 
@@ -58,7 +58,7 @@ class Request:
     plan: Any = None
     order: tuple[int, ...] | None = None
     as_given: tuple[int, ...] = ()
-    dtypes: tuple[np.dtype[Any], ...] = ()
+    dtypes: Mapping[int, np.dtype[Any]] = field(default_factory=dict)
     binding: threading.Lock = field(default_factory=threading.Lock)
 
     def bind(self, plan: Any) -> None:
@@ -73,7 +73,6 @@ class Request:
             fetches = tuple(plan.signature.fetches.index(name) for name in self.signature.fetches)
             self.converters = tuple(self.converters[i] for i in feeds)
             self.positions = tuple(self.positions[i] for i in feeds)
-            self.dtypes = tuple(self.dtypes[i] for i in feeds)
             self.order = None if fetches == tuple(range(len(fetches))) else fetches
             self.signature = RunSignature(
                 plan.signature.feeds, self.signature.fetches, self.signature.targets
@@ -95,7 +94,7 @@ class Request:
             return False
         return any(
             large_arrays((values[i],)) and (values[i].dtype != dtype or dtype.hasobject)
-            for dtype, i in zip(self.dtypes, self.positions, strict=True)
+            for i, dtype in self.dtypes.items()
         )
 
     def result(self, feeds: Sequence[Any], values: Sequence[Any]) -> Any:
