@@ -19,6 +19,7 @@ import hypothesis
 import pytest
 
 from tests.leaks import Holdings, end_processes, take_holdings, wait_for_release
+from tests.ports import HoldPorts, held_ports
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -109,6 +110,27 @@ def pytest_collection_finish() -> None:
     _forget_garbage()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def signals_are_what_a_terminal_gives() -> Iterator[None]:
+    """Take Ctrl-C and its kind, also where whoever started the suite ignores them.
+
+    A shell that runs it in the background has it ignore SIGINT and SIGQUIT, and ``nohup`` SIGHUP. What is
+    ignored stays so in every program that is started from here, so each test that presses Ctrl-C would wait
+    in vain; what is caught or has its default has its default there.
+    """
+    wanted = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGQUIT: signal.SIG_DFL,
+        signal.SIGHUP: signal.SIG_DFL,
+    }
+    ignored = [number for number in wanted if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, wanted[number])
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def takes_its_garbage_along() -> Iterator[None]:
     """Collect what the tests of a module made, so that no later test stands still for it."""
@@ -185,6 +207,13 @@ def _no_gc_callbacks(item: pytest.Item) -> Iterator[None]:
         yield
     finally:
         gc.callbacks.extend(callbacks)
+
+
+@pytest.fixture
+def hold_ports() -> Iterator[HoldPorts]:
+    """Ports of loopback that belong to the test until its end, for servers that it starts later."""
+    with contextlib.ExitStack() as stack:
+        yield lambda count: stack.enter_context(held_ports(count))
 
 
 @pytest.fixture

@@ -75,13 +75,20 @@ def test_after_all_that():
 """
 
 
-def report_of(folder: Path, code: str) -> str:
-    """What pytest says of a test file that runs under our conftest and our options."""
+def report_of(folder: Path, code: str, *, shell: str = "exec ") -> str:
+    """What pytest says of a test file that runs under our conftest and our options.
+
+    Args:
+        folder: an empty folder.
+        code: the test file.
+        shell: how a shell starts pytest.
+    """
     (folder / "test_offender.py").write_text(code)
     options = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "-rA"]
     plugins = ["-p", "tests.conftest", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    words = [sys.executable, "-m", "pytest", *options, *plugins, str(folder)]
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *plugins, str(folder)],
+        ["sh", "-c", f'{shell} "$@"', "sh", *words],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200", "PYTEST_ADDOPTS": ""},
         capture_output=True,
@@ -148,6 +155,38 @@ class TestOffender:
 
     def test_one_bad_test_does_not_disturb_the_next(self, report: str) -> None:
         assert outcome(report, "test_after_all_that") == {"PASSED"}, report
+
+
+TAKES_SIGNALS = """
+import signal, subprocess, sys
+import pytest
+
+IGNORED = "import signal; print([s for s in signal.Signals if signal.getsignal(s) is signal.SIG_IGN])"
+
+@pytest.fixture(scope="module")
+def of_a_child():
+    return subprocess.run([sys.executable, "-c", IGNORED], capture_output=True, text=True).stdout
+
+def test_here():
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGQUIT", "SIGHUP"])
+def test_in_children(of_a_child, name):
+    assert "SIGPIPE" in of_a_child
+    assert name not in of_a_child
+"""
+
+
+@pytest.mark.process
+def test_ctrl_c_reaches_tests_and_their_children_where_the_shell_has_them_ignored(
+    tmp_path: Path,
+) -> None:
+    """As with ``nohup scripts/test &``, which has SIGINT, SIGQUIT and SIGHUP ignored."""
+    in_background = "trap '' INT QUIT HUP; exec "
+    report = report_of(tmp_path, TAKES_SIGNALS, shell=in_background)
+    assert "4 passed" in report, report
 
 
 async def test_the_stock_loop_runs_in_debug_mode_and_uvloop_as_in_production() -> None:

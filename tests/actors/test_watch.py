@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import socket
 import time
@@ -220,17 +219,18 @@ async def test_a_companion_that_does_not_answer_twice_says_that_its_host_is_lost
 
 
 async def test_a_companion_that_is_not_there_or_knows_another_token_does_not_answer() -> None:
-    with contextlib.closing(socket.socket(type=socket.SOCK_DGRAM)) as free:
-        free.bind(("127.0.0.1", 0))
-        nobody = free.getsockname()[1]
-    async with companion() as (_, port):
-        stranger = derive_key("other", b"s" * 16)
-        for watch in (
-            RemoteWatch("127.0.0.1", nobody, KEY, 7, 0.05, LEASE),
-            RemoteWatch("127.0.0.1", port, stranger, 7, 0.05, LEASE),
-        ):
-            await looked(watch, 1.0)
-            assert "does not answer either" in (await looked(watch, 2.0) or "")
+    with socket.socket(type=socket.SOCK_DGRAM) as held:
+        held.bind(("127.0.0.1", 0))
+        nobody = held.getsockname()
+        held.connect(nobody)  # to itself, so that the kernel answers others that nobody is there
+        async with companion() as (_, port):
+            stranger = derive_key("other", b"s" * 16)
+            for watch in (
+                RemoteWatch(*nobody, KEY, 7, 0.05, LEASE),
+                RemoteWatch("127.0.0.1", port, stranger, 7, 0.05, LEASE),
+            ):
+                await looked(watch, 1.0)
+                assert "does not answer either" in (await looked(watch, 2.0) or "")
 
 
 async def test_an_answer_that_comes_when_the_peer_was_heard_again_is_forgotten() -> None:

@@ -16,8 +16,9 @@ from actorsession.graph.graph import Graph
 from actorsession.session import Session
 from actorsession.session.remote import TOKEN_VARIABLE
 from tests.cli.kit import asked, called, ends_in_silence, rest, serving
-from tests.cluster.kit import PS0, W0, W1, chain, free_ports, on, soon
+from tests.cluster.kit import PS0, W0, W1, chain, on, soon
 from tests.cluster.script import is_running
+from tests.ports import HoldPorts
 
 pytestmark = pytest.mark.process
 
@@ -41,8 +42,8 @@ def test_a_worker_says_as_json_who_it_is_and_where() -> None:
         ends_in_silence(process, signal.SIGINT)
 
 
-def test_tf_config_says_cluster_and_task() -> None:
-    (port,) = free_ports(1)
+def test_tf_config_says_cluster_and_task(hold_ports: HoldPorts) -> None:
+    (port,) = hold_ports(1)
     config = json.dumps(
         {
             "cluster": {"ps": ["127.0.0.1:1"], "worker": ["127.0.0.1:1", f"127.0.0.1:{port}"]},
@@ -65,9 +66,11 @@ def test_a_file_says_the_cluster_and_options_say_the_task(tmp_path: Path, by: st
         ends_in_silence(process)
 
 
-def test_a_worker_follows_a_file_that_changes(tmp_path: Path, graph: Graph) -> None:
+def test_a_worker_follows_a_file_that_changes(
+    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
+) -> None:
     """The second worker ends, comes back at another port, and the file says so."""
-    ports = free_ports(3)
+    ports = hold_ports(3)
     path = tmp_path / "cluster.json"
     a = ops.placeholder("float32", [])
     end = chain(a, 4)
@@ -119,9 +122,11 @@ async def test_a_worker_that_is_asked_to_stop_ends_like_one_that_got_a_signal() 
 # -- master ----------------------------------------------------------------------------------------
 
 
-def test_a_master_beside_a_cluster_runs_steps_that_cross_it(graph: Graph) -> None:
+def test_a_master_beside_a_cluster_runs_steps_that_cross_it(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
     """The workers have never heard of the master's task, and push tensors to it nevertheless."""
-    cluster = {"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]}
+    cluster = {"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]}
     words = ["--cluster", json.dumps(cluster)]
     a = ops.placeholder("float32", [])
     end = chain(a, 6, (W0, MASTER, W1))
@@ -138,8 +143,10 @@ def test_a_master_beside_a_cluster_runs_steps_that_cross_it(graph: Graph) -> Non
             ends_in_silence(process)
 
 
-def test_a_master_that_is_a_task_of_the_cluster_listens_where_that_says() -> None:
-    (port,) = free_ports(1)
+def test_a_master_that_is_a_task_of_the_cluster_listens_where_that_says(
+    hold_ports: HoldPorts,
+) -> None:
+    (port,) = hold_ports(1)
     cluster = json.dumps({"chief": [f"127.0.0.1:{port}"], "worker": ["h:1"]})
     with serving("master", "--cluster", cluster, "--job", "chief") as (process, said):
         assert said["address"] == f"tcp://127.0.0.1:{port}"

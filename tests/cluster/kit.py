@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import itertools
-import os
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
@@ -134,25 +131,6 @@ def silent_address() -> Iterator[str]:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
         yield f"tcp://127.0.0.1:{listening.getsockname()[1]}"
-
-
-# Below those that systems give out by themselves, so that no server of another test that asks for any port is
-# given one of these; and each process of pytest-xdist has its own.
-_PORTS_EACH = 1500
-_first = 20_000 + _PORTS_EACH * (int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 8)
-_ports = itertools.cycle(range(_first, _first + _PORTS_EACH))
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that are free, and stay so until the test or its processes take them."""
-    found: list[int] = []
-    for port in itertools.islice(_ports, _PORTS_EACH):
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            found.append(port)
-        if len(found) == count:
-            return found
-    raise OSError(f"{count} free ports are wanted, {len(found)} were found")
 
 
 # -- a gate inside a step --------------------------------------------------------------------------

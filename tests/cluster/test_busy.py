@@ -32,10 +32,11 @@ from actorsession.errors import InvalidArgumentError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.cluster.holding import hold
-from tests.cluster.kit import PATIENCE, W0, W1, eventually, free_ports, on, soon
+from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
 from tests.cluster.script import is_running, running
 from tests.cluster.test_child import ONE, line_of, worker
 from tests.cluster.test_failure import AT_ONCE
+from tests.ports import held_ports
 
 pytestmark = [
     pytest.mark.process,
@@ -65,15 +66,18 @@ class Pair:
 
 @contextmanager
 def pair(lease: float, *more: str) -> Iterator[Pair]:
-    ports = free_ports(2)
-    spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in ports]})
-    words = ["--cluster", spec, "--lease", str(lease), "--beat", str(lease / 4), *more]
+    words = ["--lease", str(lease), "--beat", str(lease / 4), *more]
 
-    def command(index: int) -> list[str]:
+    def command(index: int, ports: list[int]) -> list[str]:
         start = [sys.executable, "-m", "tests.cluster.holding", "worker", "--job", "worker"]
-        return [*start, "--task", str(index), *words]
+        spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in ports]})
+        return [*start, "--task", str(index), "--cluster", spec, *words]
 
-    with running(command(0)) as first, running(command(1)) as second:
+    with (
+        held_ports(2) as ports,
+        running(command(0, ports)) as first,
+        running(command(1, ports)) as second,
+    ):
         addresses = [line_of(process).split()[3].rstrip(";") for process in (first, second)]
         yield Pair([first, second], addresses, lease)
 

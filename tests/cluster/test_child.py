@@ -18,8 +18,9 @@ from actorsession.errors import UnauthenticatedError
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
 from actorsession.session.remote import TOKEN_VARIABLE
-from tests.cluster.kit import PATIENCE, W0, W1, chain, free_ports, on
+from tests.cluster.kit import PATIENCE, W0, W1, chain, on
 from tests.cluster.script import command, environment, running
+from tests.ports import HoldPorts
 
 pytestmark = pytest.mark.process
 
@@ -58,8 +59,10 @@ def test_a_signal_ends_a_worker_with_code_0_and_nothing_on_stderr(number: int) -
         ends_in_silence(process, number)
 
 
-def test_two_workers_started_by_hand_run_a_step_and_end_in_silence(graph: Graph) -> None:
-    addresses = [f"127.0.0.1:{port}" for port in free_ports(2)]
+def test_two_workers_started_by_hand_run_a_step_and_end_in_silence(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
+    addresses = [f"127.0.0.1:{port}" for port in hold_ports(2)]
     cluster = json.dumps({"worker": addresses})
     a = ops.placeholder("float32", [3])
     end = chain(a, 4)
@@ -75,8 +78,8 @@ def test_two_workers_started_by_hand_run_a_step_and_end_in_silence(graph: Graph)
         session.close()
 
 
-def test_a_sparse_job_comes_with_numbers_as_strings(graph: Graph) -> None:
-    cluster = json.dumps({"worker": {"1": f"127.0.0.1:{free_ports(1)[0]}"}})
+def test_a_sparse_job_comes_with_numbers_as_strings(graph: Graph, hold_ports: HoldPorts) -> None:
+    cluster = json.dumps({"worker": {"1": f"127.0.0.1:{hold_ports(1)[0]}"}})
     with worker(1, cluster, "--devices", "2") as (_, target):
         with Session(target, graph=graph) as session:
             assert [d.name for d in session.list_devices()] == [

@@ -32,7 +32,6 @@ from tests.cluster.kit import (
     PS0,
     W0,
     W1,
-    free_ports,
     is_empty,
     is_idle,
     long_product,
@@ -42,6 +41,7 @@ from tests.cluster.kit import (
 )
 from tests.cluster.script import script
 from tests.cluster.test_child import worker
+from tests.ports import HoldPorts
 
 pytestmark = pytest.mark.process
 
@@ -230,9 +230,9 @@ def test_the_sessions_of_a_client_that_is_killed_are_collected(
     run_to_end(until_all(targets, is_empty))
 
 
-def test_a_worker_that_came_back_is_another_one(graph: Graph) -> None:
+def test_a_worker_that_came_back_is_another_one(graph: Graph, hold_ports: HoldPorts) -> None:
     """Its variables are gone: an old session is told so, and a new one starts anew."""
-    spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]})
+    spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]})
     with on(W1):
         v = ops.Variable(1.0, name="v")
     with on(W0):
@@ -260,8 +260,10 @@ def test_a_worker_that_came_back_is_another_one(graph: Graph) -> None:
                 assert new.run(end) == 2.0
 
 
-def test_a_master_that_came_back_drops_what_its_earlier_life_left(graph: Graph) -> None:
-    spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]})
+def test_a_master_that_came_back_drops_what_its_earlier_life_left(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
+    spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]})
     with on(W1):
         v = ops.Variable(5.0, name="v")
     with on(W0):

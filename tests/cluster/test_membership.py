@@ -17,7 +17,8 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.messages.worker import WORKER, UpdateCluster
 from actorsession.session import AsyncSession
-from tests.cluster.kit import W0, W1, W2, InProcess, free_ports, in_process, on, soon
+from tests.cluster.kit import W0, W1, W2, InProcess, in_process, on, soon
+from tests.ports import HoldPorts
 
 ONE, TWO = {"worker": 1}, {"worker": 2}
 
@@ -112,12 +113,12 @@ async def test_a_task_that_leaves_drops_its_side_of_the_session(graph: Graph) ->
 
 
 async def test_a_task_that_has_joined_and_does_not_answer_is_left_out_until_it_does(
-    graph: Graph, caplog: pytest.LogCaptureFixture
+    graph: Graph, caplog: pytest.LogCaptureFixture, hold_ports: HoldPorts
 ) -> None:
     """What does not need it runs; what does is refused with what was tried, and runs once it is there."""
     x = ops.placeholder("float32", [])
     stays = doubled_on(W0, x)
-    (port,) = free_ports(1)
+    (port,) = hold_ports(1)
     async with in_process(ONE) as cluster:
         async with AsyncSession(cluster.target(), graph=graph) as session:
             tell(cluster, {**cluster.spec.tasks(), W1: f"tcp://127.0.0.1:{port}"})

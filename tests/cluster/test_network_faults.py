@@ -33,19 +33,9 @@ from actorsession.graph.device import task_name
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.session import AsyncSession
-from tests.cluster.kit import (
-    PS0,
-    W0,
-    W1,
-    W2,
-    free_ports,
-    is_empty,
-    long_product,
-    on,
-    silent_address,
-    until_all,
-)
+from tests.cluster.kit import PS0, W0, W1, W2, is_empty, long_product, on, silent_address, until_all
 from tests.cluster.proxy import Proxy, Way
+from tests.ports import held_ports
 from transports.shared import SHARED_VARIABLE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(120)]
@@ -258,9 +248,8 @@ async def goes_slowly(scene: Scene) -> Outcome:
 
 async def never_comes_together() -> Outcome:
     """One task of three is there; nobody is at the address of another, and the last is silent."""
-    (port,) = free_ports(1)
     outcome = Outcome()
-    with silent_address() as silent:
+    with silent_address() as silent, held_ports(1) as (port,):
         async with LocalCluster({"worker": 1}) as cluster:
             tasks = {W1: f"tcp://127.0.0.1:{port}", W2: silent}
             await update_cluster(cluster.target("worker"), {**cluster.spec.tasks(), **tasks})

@@ -26,7 +26,8 @@ from actorsession.cluster.resolvers import TF_CONFIG, ask_resolver
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
-from tests.cluster.kit import PS0, W0, W1, W2, chain, eventually, free_ports, soon
+from tests.cluster.kit import PS0, W0, W1, W2, chain, eventually, soon
+from tests.ports import HoldPorts
 from transports import stream_transport
 
 TWO = {"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}
@@ -281,11 +282,11 @@ async def run(target: str, graph: Graph, fetch: Any, feeds: Any) -> Any:
 
 
 async def test_a_worker_that_moved_to_another_port_is_found_there(
-    tmp_path: Path, graph: Graph
+    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
 ) -> None:
     """1. two workers run steps; 2. one of them ends, and comes back at another port, which a file says;
     3. the other, whose link is lost, asks the file again, and runs steps with it."""
-    ports = free_ports(3)
+    ports = hold_ports(3)
     path = tmp_path / "cluster.json"
     a = ops.placeholder("float32", [])
     end = chain(a, 4)
@@ -306,10 +307,10 @@ async def test_a_worker_that_moved_to_another_port_is_found_there(
 
 
 async def test_a_session_that_waits_for_a_task_finds_it_at_its_new_address(
-    tmp_path: Path, graph: Graph
+    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
 ) -> None:
     """The file changes while the master tries the address that it had at first."""
-    ports = free_ports(3)
+    ports = hold_ports(3)
     path = tmp_path / "cluster.json"
     a = ops.placeholder("float32", [])
     end = chain(a, 4)
@@ -324,9 +325,9 @@ async def test_a_session_that_waits_for_a_task_finds_it_at_its_new_address(
 
 
 async def test_a_new_session_sees_the_worker_that_a_file_has_gained(
-    tmp_path: Path, graph: Graph
+    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
 ) -> None:
-    ports = free_ports(2)
+    ports = hold_ports(2)
     path = tmp_path / "cluster.json"
     write(path, [f"127.0.0.1:{ports[0]}"])
     async with Server(FileClusterResolver(path, "worker", 0)) as first:
@@ -339,9 +340,9 @@ async def test_a_new_session_sees_the_worker_that_a_file_has_gained(
 
 
 async def test_a_resolver_is_asked_for_each_session_and_dial_and_not_for_each_step(
-    graph: Graph,
+    graph: Graph, hold_ports: HoldPorts
 ) -> None:
-    ports = free_ports(2)
+    ports = hold_ports(2)
     resolver = Asked({"worker": [f"127.0.0.1:{port}" for port in ports]})
     a = ops.placeholder("float32", [])
     end = chain(a, 2)
@@ -362,9 +363,11 @@ async def test_a_resolver_is_asked_for_each_session_and_dial_and_not_for_each_st
         assert resolver.questions == made + 5
 
 
-async def test_what_a_resolver_says_goes_before_what_a_master_has_told(graph: Graph) -> None:
+async def test_what_a_resolver_says_goes_before_what_a_master_has_told(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
     """A master without a resolver tells its workers where it believes that everybody is."""
-    ports = free_ports(3)
+    ports = hold_ports(3)
     spec = {"worker": [f"127.0.0.1:{port}" for port in ports[:2]]}
     a = ops.placeholder("float32", [])
     end = chain(a, 3)
@@ -377,8 +380,10 @@ async def test_what_a_resolver_says_goes_before_what_a_master_has_told(graph: Gr
             assert await run(first.target, graph, end, {a: 1.0}) == 4.0
 
 
-async def test_what_a_server_is_told_holds_until_its_resolver_says_something_new() -> None:
-    ports = free_ports(3)
+async def test_what_a_server_is_told_holds_until_its_resolver_says_something_new(
+    hold_ports: HoldPorts,
+) -> None:
+    ports = hold_ports(3)
     addresses = [f"127.0.0.1:{port}" for port in ports]
     resolver = Asked({"worker": addresses[:1]})
     async with Server(resolver) as server, Server({"worker": addresses}, "worker", 1):
@@ -391,8 +396,10 @@ async def test_what_a_server_is_told_holds_until_its_resolver_says_something_new
         assert list((await read_cluster(server.target)).tasks) == [W0, W1, W2]
 
 
-async def test_a_resolver_that_cannot_change_is_not_asked_again(graph: Graph) -> None:
-    spec = ClusterSpec({"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]})
+async def test_a_resolver_that_cannot_change_is_not_asked_again(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
+    spec = ClusterSpec({"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]})
     a = ops.placeholder("float32", [])
     async with Server(SimpleClusterResolver(spec, task_type="worker", task_id=0)) as first:
         async with Server(spec, "worker", 1):
@@ -401,9 +408,9 @@ async def test_a_resolver_that_cannot_change_is_not_asked_again(graph: Graph) ->
 
 
 async def test_a_resolver_in_trouble_leaves_the_last_known_addresses_to_be_tried(
-    graph: Graph,
+    graph: Graph, hold_ports: HoldPorts
 ) -> None:
-    spec = {"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]}
+    spec = {"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]}
     resolver = Asked(spec)
     a = ops.placeholder("float32", [])
     end = chain(a, 2)
@@ -412,8 +419,10 @@ async def test_a_resolver_in_trouble_leaves_the_last_known_addresses_to_be_tried
         assert await run(first.target, graph, end, {a: 1.0}) == 3.0
 
 
-async def test_a_task_that_cannot_be_reached_is_told_with_the_resolver_s_trouble() -> None:
-    spec = {"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]}
+async def test_a_task_that_cannot_be_reached_is_told_with_the_resolver_s_trouble(
+    hold_ports: HoldPorts,
+) -> None:
+    spec = {"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]}
     resolver = Asked(spec)
     async with Server(resolver) as server:
         resolver.spec = {"worker": {1: "127.0.0.1:1"}}  # this task is not in it
@@ -424,8 +433,8 @@ async def test_a_task_that_cannot_be_reached_is_told_with_the_resolver_s_trouble
         assert f"{W0} is not in the cluster" in info.value.message
 
 
-async def test_a_task_that_a_resolver_drops_is_dialled_no_more() -> None:
-    ports = free_ports(2)
+async def test_a_task_that_a_resolver_drops_is_dialled_no_more(hold_ports: HoldPorts) -> None:
+    ports = hold_ports(2)
     resolver = Asked({"worker": [f"127.0.0.1:{port}" for port in ports]})
     async with Server(resolver) as server:
         resolver.spec = {"worker": [f"127.0.0.1:{ports[0]}"]}
@@ -434,9 +443,11 @@ async def test_a_task_that_a_resolver_drops_is_dialled_no_more() -> None:
         assert list((await read_cluster(server.target)).tasks) == [W0]
 
 
-async def test_a_host_name_is_looked_up_at_each_dial(graph: Graph, monkeypatch: Any) -> None:
+async def test_a_host_name_is_looked_up_at_each_dial(
+    graph: Graph, monkeypatch: Any, hold_ports: HoldPorts
+) -> None:
     """The name of a worker means another address after its restart, as with a scheduler's DNS."""
-    (port,) = free_ports(1)
+    (port,) = hold_ports(1)
     where = {"worker1.test": "127.0.0.1"}
     asked: list[str] = []
     resolve = stream_transport._resolve
@@ -462,8 +473,8 @@ async def test_a_host_name_is_looked_up_at_each_dial(graph: Graph, monkeypatch: 
     assert asked.count("127.0.0.2") >= 2
 
 
-async def test_the_address_in_the_cluster_is_what_others_are_told() -> None:
-    (port,) = free_ports(1)
+async def test_the_address_in_the_cluster_is_what_others_are_told(hold_ports: HoldPorts) -> None:
+    (port,) = hold_ports(1)
     async with Server({"worker": [f"localhost:{port}"]}) as server:
         view = await read_cluster(server.target)
         assert view.tasks == {W0: f"tcp://localhost:{port}"}

@@ -29,19 +29,9 @@ from actorsession.errors import (
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from actorsession.session.remote import TOKEN_VARIABLE
-from tests.cluster.kit import (
-    PS0,
-    W0,
-    W1,
-    InProcess,
-    chain,
-    eventually,
-    free_ports,
-    in_process,
-    on,
-    soon,
-)
+from tests.cluster.kit import PS0, W0, W1, InProcess, chain, eventually, in_process, on, soon
 from tests.leaks import take_holdings
+from tests.ports import HoldPorts
 from transports import Hello, WrongPeer, connect
 
 ONE = {"worker": ["127.0.0.1:0"]}
@@ -130,10 +120,10 @@ WARM_UP = 20
 
 @pytest.mark.slow
 async def test_two_hundred_lives_on_one_port_leave_nothing_behind(
-    graph: Graph, over_links: Any
+    graph: Graph, over_links: Any, hold_ports: HoldPorts
 ) -> None:
     """Descriptors, children, threads and memory are as many after 200 lives as before."""
-    (port,) = free_ports(1)
+    (port,) = hold_ports(1)
     a = ops.placeholder("float32", [])
     x = a + 1.0
     before: Counter[str] = Counter()
@@ -337,8 +327,10 @@ async def test_a_socket_stays_the_caller_s_until_the_server_is_started() -> None
 # -- finding each other ----------------------------------------------------------------------------
 
 
-async def test_servers_find_each_other_at_fixed_addresses_in_any_order(graph: Graph) -> None:
-    spec = ClusterSpec({"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]})
+async def test_servers_find_each_other_at_fixed_addresses_in_any_order(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
+    spec = ClusterSpec({"worker": [f"127.0.0.1:{port}" for port in hold_ports(2)]})
     a = ops.placeholder("float32", [])
     end = chain(a, 4)
     async with Server(spec, "worker", 0) as first:
@@ -355,8 +347,10 @@ async def _run(target: str, graph: Graph, fetch: Any, feeds: Any) -> Any:
 
 
 @pytest.mark.usefixtures("way", "hasty_masters")
-async def test_a_session_whose_cluster_is_not_complete_names_the_missing_task(graph: Graph) -> None:
-    spec = {"worker": ["127.0.0.1:0", f"127.0.0.1:{free_ports(1)[0]}"]}
+async def test_a_session_whose_cluster_is_not_complete_names_the_missing_task(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
+    spec = {"worker": ["127.0.0.1:0", f"127.0.0.1:{hold_ports(1)[0]}"]}
     async with Server(spec, "worker", 0) as server:
         session = AsyncSession(server.target, graph=graph)
         with pytest.raises(DeadlineExceededError) as info:

@@ -17,9 +17,10 @@ from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import AbortedError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
-from tests.cluster.kit import W0, W1, free_ports, on
+from tests.cluster.kit import W0, W1, on
 from tests.cluster.script import command, environment, running
 from tests.cluster.test_child import line_of
+from tests.ports import HoldPorts
 from tests.transports.authority import Authority
 
 
@@ -71,10 +72,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> SecurityConfig:
 
 
 @pytest.fixture
-def addresses(scheme: str, tmp_path: Path) -> list[str]:
+def addresses(scheme: str, tmp_path: Path, hold_ports: HoldPorts) -> list[str]:
     if scheme == "unix":
         return [f"unix://{tmp_path}/{index}" for index in range(2)]
-    return [f"{scheme}://127.0.0.1:{port}" for port in free_ports(2)]
+    return [f"{scheme}://127.0.0.1:{port}" for port in hold_ports(2)]
 
 
 @pytest.fixture

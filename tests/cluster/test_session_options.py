@@ -27,7 +27,8 @@ from actorsession.graph.node import GraphDef
 from actorsession.messages.session import CreateSession
 from actorsession.runtime.blas_threads import blas_threads
 from actorsession.session import AsyncSession, Session
-from tests.cluster.kit import W0, W1, InProcess, free_ports, in_process, on, soon
+from tests.cluster.kit import W0, W1, InProcess, in_process, on, soon
+from tests.ports import HoldPorts
 
 PS0 = "/job:ps/replica:0/task:0"
 
@@ -151,10 +152,12 @@ async def test_a_session_sees_the_masters_own_devices_and_those_that_its_filters
 
 
 @pytest.mark.usefixtures("hasty_masters")
-async def test_a_session_waits_only_for_the_tasks_that_its_filters_allow(graph: Graph) -> None:
+async def test_a_session_waits_only_for_the_tasks_that_its_filters_allow(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
     """1. Of two tasks one is never started. 2. A session that may see both waits in vain.
     3. One whose filters leave the missing task out runs."""
-    (port,) = free_ports(1)
+    (port,) = hold_ports(1)
     cluster = {"worker": ["127.0.0.1:0"], "ps": [f"127.0.0.1:{port}"]}
     with on(W0):
         y = ops.constant(1.0) + 1.0

@@ -20,7 +20,8 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.shape import TensorShape
 from actorsession.session import AsyncSession
-from tests.cluster.kit import W0, W1, eventually, free_ports, on, soon
+from tests.cluster.kit import W0, W1, eventually, on, soon
+from tests.ports import HoldPorts
 
 
 def a_snapshot(*values: Any, steps: int = 7) -> Snapshot:
@@ -119,13 +120,13 @@ def two_variables() -> tuple[Any, Any]:
 
 
 async def test_variables_come_back_with_the_server_and_the_error_says_of_which_step(
-    tmp_path: Path, graph: Graph
+    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
 ) -> None:
     """1. Two variables, trained. 2. The server stops, which takes a snapshot, and starts again.
     3. The session is told what came back; attached anew, it goes on where it was."""
     a, b = two_variables()
     add = a.assign_add([1.0, 1.0])
-    ports = free_ports(2)
+    ports = hold_ports(2)
     async with server(ports, 0):
         second = server(ports, 1, snapshot_dir=tmp_path)
         await second.start()
@@ -146,9 +147,11 @@ async def test_variables_come_back_with_the_server_and_the_error_says_of_which_s
                 assert again.statistics().steps == 0
 
 
-async def test_what_the_snapshot_does_not_have_is_lost(tmp_path: Path, graph: Graph) -> None:
+async def test_what_the_snapshot_does_not_have_is_lost(
+    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
+) -> None:
     a, b = two_variables()
-    ports = free_ports(2)
+    ports = hold_ports(2)
     async with server(ports, 0):
         second = server(ports, 1, snapshot_dir=tmp_path)
         await second.start()
@@ -165,10 +168,10 @@ async def test_what_the_snapshot_does_not_have_is_lost(tmp_path: Path, graph: Gr
 
 
 async def test_snapshots_are_taken_from_time_to_time_and_only_after_steps(
-    tmp_path: Path, graph: Graph
+    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
 ) -> None:
     a, _ = two_variables()
-    ports = free_ports(2)
+    ports = hold_ports(2)
     async with server(ports, 0), server(ports, 1, snapshot_dir=tmp_path, snapshot_every=0.01):
         store = SnapshotStore(tmp_path, W1)
         async with AsyncSession(f"tcp://127.0.0.1:{ports[0]}", graph=graph) as session:
@@ -183,12 +186,14 @@ async def test_snapshots_are_taken_from_time_to_time_and_only_after_steps(
     np.testing.assert_array_equal(found.variables[0].value, [2.0, 3.0])
 
 
-async def test_a_snapshot_never_holds_half_an_update(tmp_path: Path, graph: Graph) -> None:
+async def test_a_snapshot_never_holds_half_an_update(
+    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
+) -> None:
     """Values are changed in place all the time; what was written is always one whole state."""
     with on(W0):
         v = ops.Variable(np.zeros(200_000, np.float32), name="v")
         add = v.assign_add(np.ones(200_000, np.float32)).op
-    (port,) = free_ports(1)
+    (port,) = hold_ports(1)
     async with server([port], 0, snapshot_dir=tmp_path, snapshot_every=0.005):
         store = SnapshotStore(tmp_path, W0)
         async with AsyncSession(f"tcp://127.0.0.1:{port}", graph=graph) as session:
@@ -205,10 +210,12 @@ async def test_a_snapshot_never_holds_half_an_update(tmp_path: Path, graph: Grap
     assert len(seen) > 1
 
 
-async def test_state_of_isolated_sessions_is_not_kept(tmp_path: Path, graph: Graph) -> None:
+async def test_state_of_isolated_sessions_is_not_kept(
+    tmp_path: Path, graph: Graph, hold_ports: HoldPorts
+) -> None:
     with on(W0):
         v = ops.Variable(1.0)
-    (port,) = free_ports(1)
+    (port,) = hold_ports(1)
     async with server([port], 0, snapshot_dir=tmp_path):
         config = ConfigProto(isolate_session_state=True)
         target = f"tcp://127.0.0.1:{port}"

@@ -12,8 +12,9 @@ from actorsession.config import ConfigProto
 from actorsession.errors import DeadlineExceededError
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
-from tests.cluster.kit import W0, W1, W2, free_ports, on
+from tests.cluster.kit import W0, W1, W2, on
 from tests.cluster.test_child import worker
+from tests.ports import HoldPorts
 
 pytestmark = pytest.mark.process
 
@@ -37,8 +38,10 @@ def refusal(target: str, graph: Graph) -> str:
     return info.value.message
 
 
-def test_a_server_of_another_cluster_at_our_port_is_refused_with_both_ids(graph: Graph) -> None:
-    ours, port = free_ports(2)
+def test_a_server_of_another_cluster_at_our_port_is_refused_with_both_ids(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
+    ours, port = hold_ports(2)
     spec = cluster({0: ours, 1: port})
     with worker(0, spec, "--cluster-id", "ours") as (_, target):
         with worker(1, spec, "--cluster-id", "theirs"):
@@ -49,8 +52,10 @@ def test_a_server_of_another_cluster_at_our_port_is_refused_with_both_ids(graph:
     assert f"{W0} belongs to cluster 'ours'" in said
 
 
-def test_another_task_at_our_port_is_refused_with_both_names(graph: Graph) -> None:
-    ours, port = free_ports(2)
+def test_another_task_at_our_port_is_refused_with_both_names(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
+    ours, port = hold_ports(2)
     with worker(0, cluster({0: ours, 1: port}), "--cluster-id", "one") as (_, target):
         with worker(2, cluster({0: ours, 2: port}), "--cluster-id", "one"):
             said = refusal(target, graph)
@@ -59,9 +64,11 @@ def test_another_task_at_our_port_is_refused_with_both_names(graph: Graph) -> No
     assert f"{W0} expects task '{W1}', found the listener {W2}" in said
 
 
-def test_a_master_of_another_cluster_is_refused_by_our_worker_with_both_ids(graph: Graph) -> None:
+def test_a_master_of_another_cluster_is_refused_by_our_worker_with_both_ids(
+    graph: Graph, hold_ports: HoldPorts
+) -> None:
     """The stranger has our worker in its cluster; our own sessions know nothing of it."""
-    ours, theirs, port = free_ports(3)
+    ours, theirs, port = hold_ports(3)
     with (
         worker(0, cluster({0: ours, 1: port}), "--cluster-id", "ours") as (_, target),
         worker(1, cluster({0: ours, 1: port}), "--cluster-id", "ours"),

@@ -37,13 +37,13 @@ from tests.cluster.kit import (
     InProcess,
     chain,
     eventually,
-    free_ports,
     in_process,
     long_product,
     on,
     soon,
 )
 from tests.cluster.script import running
+from tests.ports import HoldPorts, held_ports
 
 # Bytes that the answers of one question may have, whatever the steps are: little enough for any screen.
 SMALL = 200_000
@@ -269,15 +269,16 @@ async def test_a_task_answers_nonsense_about_values_without_harm() -> None:
 @contextmanager
 def losing() -> Iterator[list[str]]:
     """Two worker processes, of which the second loses what it sends; their addresses."""
-    spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]})
 
-    def command(module: str, index: int) -> list[str]:
+    def command(module: str, index: int, ports: list[int]) -> list[str]:
+        spec = json.dumps({"worker": [f"127.0.0.1:{port}" for port in ports]})
         words = ["worker", "--job", "worker", "--task", str(index), "--cluster", spec]
         return [sys.executable, "-m", module, *words]
 
     with (
-        running(command("actorsession", 0)) as first,
-        running(command("tests.cluster.dropping", 1)) as second,
+        held_ports(2) as ports,
+        running(command("actorsession", 0, ports)) as first,
+        running(command("tests.cluster.dropping", 1, ports)) as second,
     ):
         yield [line_of(process).split()[3].rstrip(";") for process in (first, second)]
 
@@ -371,8 +372,8 @@ def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(graph: Graph) -> N
 
 
 @pytest.mark.process
-def test_asking_an_address_where_nobody_is_fails_in_one_line() -> None:
-    code, out, err = called("why", f"127.0.0.1:{free_ports(1)[0]}", "--timeout", "1")
+def test_asking_an_address_where_nobody_is_fails_in_one_line(hold_ports: HoldPorts) -> None:
+    code, out, err = called("why", f"127.0.0.1:{hold_ports(1)[0]}", "--timeout", "1")
     assert (code, out) == (1, "")
     assert err.startswith("actorsession why: ")
     assert len(err.splitlines()) == 1

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import actorsession.compat.v1 as tf
-from tests.cluster.kit import free_ports
+from tests.ports import HoldPorts
 
 
 @pytest.fixture(autouse=True)
@@ -292,14 +292,16 @@ server.stop()
 
 
 @pytest.mark.process
-def test_workers_wait_for_their_chief_and_share_its_model(tmp_path: Path) -> None:
+def test_workers_wait_for_their_chief_and_share_its_model(
+    tmp_path: Path, hold_ports: HoldPorts
+) -> None:
     """Three processes: a parameter server, a chief, and a worker that is there before the chief.
 
     1. The worker begins, and waits: nobody has given the variables their values.
     2. The chief begins, initialises, and makes steps 1 and 2.
     3. The worker makes step 3 on the same variables, the chief step 4, the worker step 5.
     """
-    addresses = [f"127.0.0.1:{port}" for port in free_ports(3)]
+    addresses = [f"127.0.0.1:{port}" for port in hold_ports(3)]
 
     def start(job: str, index: int) -> Any:
         return subprocess.Popen(

@@ -31,10 +31,10 @@ from actorsession.config import ConfigProto
 from actorsession.graph.graph import Graph
 from actorsession.messages import decode
 from actorsession.session import AsyncSession
-from tests.cluster.kit import free_ports
 from tests.cluster.script import command, environment
 from tests.fuzz.mutations import OF_BYTES, OF_MESSAGES, change_values, wire
 from tests.fuzz.recording import W0, W1, Conversation, Recording, record
+from tests.ports import held_ports
 from transports import Frame, FrameDecoder, Hello, parse_address
 from transports.errors import ProtocolError, TransportError
 from transports.handshake import NONCE_SIZE, Handshake, Role, Send
@@ -346,9 +346,8 @@ class Victims:
 @asynccontextmanager
 async def victims() -> AsyncIterator[Victims]:
     """A cluster of two processes that serves on loopback without a token: whoever comes is let in."""
-    ports = free_ports(2)
-    cluster = '{"worker": [' + ", ".join(f'"127.0.0.1:{port}"' for port in ports) + "]}"
-    with tempfile.NamedTemporaryFile() as errors:
+    with held_ports(2) as ports, tempfile.NamedTemporaryFile() as errors:
+        cluster = '{"worker": [' + ", ".join(f'"127.0.0.1:{port}"' for port in ports) + "]}"
         processes = []
         try:
             for index in range(2):
