@@ -31,6 +31,8 @@ _KEPT_LINES = 40  # enough for a traceback, little enough for an error message
 _KEPT_CHARACTERS = 1000
 # Seconds that a system may take to spawn a process before it is given up; it takes milliseconds.
 _SPAWN = 10.0
+# Seconds for a process to end in order when its loop ends; it ends itself in less, see ``child``.
+_LEFT_GRACE = 5.0
 # Seconds between looks at the memory of a process, which cost microseconds.
 _LOOK = 0.5
 # Seconds for the loop that owns a process to hear of its end and of its last lines; it takes milliseconds.
@@ -93,6 +95,7 @@ class WorkerProcess:
         self._stderr = self._children.start(self._keep_stderr(), name=f"stderr of {self.task}")
         self._memory = MemoryWatch(self._process.pid)
         _ = self._children.start(self._watch(self._memory), name=f"memory of {self.task}")
+        _ = self._children.start(self._end_with_loop(self._process), name=f"end of {self.task}")
 
     async def announced(self) -> None:
         """Waits until the child listens.
@@ -136,9 +139,12 @@ class WorkerProcess:
         """Ends the process, with force if it does not go within ``grace`` seconds."""
         if self._spawning is not None and not self._spawning.done():
             await asyncio.wait({self._spawning}, timeout=_SPAWN)
-        process = self._process
-        if process is None:
-            return
+        if self._process is not None:
+            await self._end(self._process, grace)
+            await self._children.stop(1.0)
+            _close_pipes(self._process)
+
+    async def _end(self, process: asyncio.subprocess.Process, grace: float) -> None:
         if process.returncode is None:
             if process.stdin is not None:
                 process.stdin.close()
@@ -147,8 +153,21 @@ class WorkerProcess:
             except OpError:
                 self.send_signal(signal.SIGKILL)
         await process.wait()
-        await self._children.stop(1.0)
-        _close_pipes(process)
+
+    async def _end_with_loop(self, process: asyncio.subprocess.Process) -> None:
+        """Ends the process if its loop ends, which cancels us, before anybody has stopped it.
+
+        Nobody could wait for it afterwards, and asyncio would say that its transport was left open.
+        """
+        try:
+            await process.wait()
+            if self._stderr is not None:
+                await asyncio.wait({self._stderr})
+        except asyncio.CancelledError:
+            await self._end(process, _LEFT_GRACE)
+            raise
+        finally:
+            _close_pipes(process)
 
     def kill_now(self) -> None:
         """Kills the process without waiting for anything."""
