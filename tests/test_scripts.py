@@ -140,7 +140,7 @@ class Checkout:
             cwd="/",
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=100,
             check=False,
         )
 
@@ -468,7 +468,7 @@ def interrupted(checkout: Checkout, request: pytest.FixtureRequest) -> tuple[str
     began = time.monotonic()
     send = os.killpg if target == "group" else os.kill
     send(demo.pid, signal.SIGINT)
-    output, _ = demo.communicate(timeout=30)
+    output, _ = demo.communicate(timeout=100)
     took = time.monotonic() - began
     assert os.read(held, 1) == b""
     os.close(held)
@@ -536,7 +536,7 @@ def test_ctrl_c_while_the_demo_is_being_imported_is_one_line_and_no_traceback(
     with started.open():
         pass
     os.kill(demo.pid, signal.SIGINT)  # exec: the script's process is the demo's
-    output, _ = demo.communicate(timeout=30)
+    output, _ = demo.communicate(timeout=100)
     assert (demo.returncode, output.splitlines()[1:]) == (0, ["Stopped."])
 
 
@@ -674,7 +674,7 @@ def test_ctrl_c_ends_the_run_and_not_only_its_stage(checkout: Checkout) -> None:
         with started.open():
             pass
         os.killpg(running.pid, signal.SIGINT)
-        output, _ = running.communicate(timeout=30)
+        output, _ = running.communicate(timeout=100)
     assert running.returncode == 130
     assert "1 of 2" in output
     assert "2 of 2" not in output

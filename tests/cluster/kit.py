@@ -19,7 +19,7 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered
 from actorsession.ops.build import make_one
 
 # A test that needs longer waits for something that does not come.
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 PS0, W0, W1, W2 = (
     f"/job:{job}/replica:0/task:{index}"

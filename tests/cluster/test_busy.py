@@ -258,8 +258,9 @@ async def test_a_server_that_other_hosts_can_reach_has_a_companion() -> None:
     before = children_of(os.getpid())
     async with Server({"worker": ["0.0.0.0:0"]}, "worker", token="secret") as server:
         (companion,) = set(children_of(os.getpid())) - set(before)
-        command = Path(f"/proc/{companion}/cmdline").read_bytes().split(b"\0")
-        assert command[1:3] == [b"-I", b"-S"]
+        words = Path(f"/proc/{companion}/cmdline")
+        await eventually(lambda: words.read_bytes() != b"")  # there is none in the middle of exec
+        assert words.read_bytes().split(b"\0")[1:3] == [b"-I", b"-S"]
         assert (await read_statistics(server.target, token="secret")).task == W0
     assert children_of(os.getpid()) == before
 

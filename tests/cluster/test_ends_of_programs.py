@@ -51,7 +51,7 @@ IN_FLIGHT = """
 
 
 def outcome(process: Any) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=40)
+    out, err = process.communicate(timeout=100)
     return process.returncode, out, err
 
 
