@@ -354,7 +354,7 @@ def wait_for_end(workers: list[int], seconds: float) -> None:
 def test_a_script_needs_no_main_guard_and_ends_in_silence(tmp_path: Path) -> None:
     with script(tmp_path, PARENT % "pass") as process:
         workers = pids(process)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "the end\n", "")
     assert not any(map(is_running, workers))
 
@@ -396,7 +396,7 @@ def test_ctrl_c_ends_a_program_and_its_workers(tmp_path: Path) -> None:
     with script(tmp_path, PARENT % "await asyncio.Event().wait()") as process:
         workers = pids(process)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
     assert process.returncode != 0
     assert "KeyboardInterrupt" in err
     assert "Exception ignored" not in err

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.process
 SECONDS, STEPS, SEED = 8.0, 400, 20261121
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 def test_steps_are_right_or_fail_with_one_typed_error_while_tasks_come_and_go() -> None:
     """Processes are killed, stopped and started again at random; nothing is left of any step at the end, and
     memory is flat."""
