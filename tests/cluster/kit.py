@@ -51,9 +51,9 @@ async def eventually(condition: Callable[[], bool]) -> None:
 LONG_LEASE = 10 * PATIENCE
 
 
-def patient_cluster(jobs: dict[str, int]) -> LocalCluster:
+def patient_cluster(jobs: dict[str, int], **options: Any) -> LocalCluster:
     """A cluster of processes that take nobody for lost because of silence."""
-    cluster = LocalCluster(jobs)
+    cluster = LocalCluster(jobs, **options)
     cluster._more = ("--lease", str(LONG_LEASE))
     return cluster
 
