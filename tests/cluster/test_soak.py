@@ -6,6 +6,7 @@ import pytest
 
 from actorsession.actors.loops import run as run_to_end
 from tests.cluster.soak import LOOKS, Soak, report
+from tests.cluster.storms import STORMS
 
 pytestmark = pytest.mark.process
 
@@ -24,3 +25,12 @@ def test_steps_are_right_or_fail_with_one_typed_error_while_tasks_come_and_go() 
     assert tally.right > STEPS / 2, seen
     assert tally.faults, seen
     assert len(tally.memory["client"]) >= LOOKS, seen
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("name", [name for name in STORMS if name != "crash points of writers"])
+def test_what_clusters_broke_under_once_breaks_nothing(name: str) -> None:
+    """Crash points have tests of their own, which are as long as a storm."""
+    seen = run_to_end(STORMS[name](2.0, SEED))
+    assert not seen.wrong, seen
+    assert seen.done
