@@ -1,13 +1,16 @@
 # shellcheck shell=bash
 # The environment that the scripts share: finds a Python, makes .venv, installs into it.
 #
-# Sourced by demo, test and check; they call prepare_environment. Works from any directory, with
+# Sourced by the scripts that need one; they call prepare_environment. Works from any directory, with
 # spaces in the path, and with bash 3.2 (macOS). Everything that pip says goes to a log, which is
 # shown only when a phase fails: pip writes warnings to stderr even when all is well.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 VENV=$ROOT/.venv
+PINS=scripts/constraints.txt    # as pip sees it, which runs in ROOT; scripts/renew writes it
+PYTHONS="3.11 3.12 3.13 3.14"   # the versions that we are for, the oldest first
 PYTHON=            # set by find_python
+NEWLINE=$'\n'
 INTERRUPTED=130    # exit status after Ctrl-C during the set-up; demo wants 0
 LOG=
 
@@ -30,12 +33,43 @@ except ImportError:
     printf '%s\n' "${said:-does not run}"
 }
 
-# Sets PYTHON. Every candidate is run, because a version manager may put names on PATH that only
-# print an error; and every directory of PATH is tried, because a good one may stand behind those.
+# The folders that version managers keep interpreters in, one on each line.
+managed_folders() {
+    local folder data=${XDG_DATA_HOME:-${HOME:-}/.local/share}
+    for folder in "${PYENV_ROOT:-${HOME:-}/.pyenv}"/versions/*/bin \
+        "${ASDF_DATA_DIR:-${HOME:-}/.asdf}"/installs/python/*/bin \
+        "$data"/mise/installs/python/*/bin \
+        "${UV_PYTHON_INSTALL_DIR:-$data/uv/python}"/*/bin; do
+        [ ! -d "$folder" ] || printf '%s\n' "$folder"
+    done
+}
+
+# Sets PYTHON to the first that can be used of the names $1 in the folders $2, which are one on each line.
+# Every candidate is run, because a version manager may put names on PATH that only print an error.
+look_for() {
+    local name folder candidate reason
+    for name in $1; do
+        while IFS= read -r folder; do
+            candidate=${folder:-.}/$name
+            [ -x "$candidate" ] && [ ! -d "$candidate" ] || continue
+            # Not the environment itself, which may be active: it is about to be replaced.
+            [ "$folder" = "$VENV/bin" ] && continue
+            reason=$(why_not "$candidate")
+            if [ -z "$reason" ]; then
+                PYTHON=$candidate
+                return 0
+            fi
+            TRIED="$TRIED  $candidate: $reason$NEWLINE"
+        done <<<"$2"
+    done
+    return 1
+}
+
+# Sets PYTHON: what ACTORSESSION_PYTHON says; for profile $1 = lowest the oldest that we are for; the first
+# on PATH, where a good one may stand behind others; the newest of a version manager.
 find_python() {
-    local name folder candidate reason tried=
-    local IFS=:
-    PYTHON=
+    local name reason newest= folders managed
+    PYTHON= TRIED=
     if [ -n "${ACTORSESSION_PYTHON:-}" ]; then
         reason=$(why_not "$ACTORSESSION_PYTHON")
         if [ -z "$reason" ]; then
@@ -46,22 +80,19 @@ find_python() {
         complain "It should name a Python 3.11 or newer with the venv module."
         return 1
     fi
-    for name in python3 python3.13 python3.12 python3.11 python; do
-        for folder in $PATH; do
-            candidate=${folder:-.}/$name
-            [ -x "$candidate" ] && [ ! -d "$candidate" ] || continue
-            # Not the environment itself, which may be active: it is about to be replaced.
-            [ "$folder" = "$VENV/bin" ] && continue
-            reason=$(why_not "$candidate")
-            if [ -z "$reason" ]; then
-                PYTHON=$candidate
-                return 0
-            fi
-            tried="$tried  $candidate: $reason"$'\n'
-        done
+    for name in $PYTHONS; do
+        newest="python$name $newest"
     done
-    complain "actorsession needs Python 3.11 or newer with the venv module; none was found on PATH."
-    [ -z "$tried" ] || printf 'Tried:\n%s' "$tried" >&2
+    folders=${PATH//:/$NEWLINE}
+    managed=$(managed_folders)
+    if [ "$1" = lowest ] && look_for "python${PYTHONS%% *}" "$folders$NEWLINE$managed"; then
+        return 0
+    fi
+    look_for "python3 $newest python" "$folders" && return 0
+    [ -n "$managed" ] && look_for "$newest" "$managed" && return 0
+    complain "actorsession needs Python 3.11 or newer with the venv module; none was found on PATH," \
+        "nor in the folders of pyenv, asdf, mise and uv."
+    [ -z "$TRIED" ] || printf 'Tried:\n%s' "$TRIED" >&2
     complain "Install one, or name one: ACTORSESSION_PYTHON=/path/to/python3 $0"
     return 1
 }
@@ -70,14 +101,15 @@ find_python() {
 fingerprint() {
     "$VENV/bin/python" -I -S -c '
 import hashlib, sys
-with open(sys.argv[1], "rb") as file:
-    project = file.read()
-rest = "\n".join([sys.argv[2], sys.version, sys.base_prefix])
-print(hashlib.sha256(project + rest.encode()).hexdigest())
-' "$ROOT/pyproject.toml" "$ROOT" 2>/dev/null
+found = hashlib.sha256("\n".join([sys.argv[1], sys.version, sys.base_prefix]).encode())
+for name in sys.argv[2:]:
+    with open(name, "rb") as file:
+        found.update(file.read())
+print(found.hexdigest())
+' "$ROOT" "$ROOT/pyproject.toml" "$ROOT/$PINS" 2>/dev/null
 }
 
-# Whether profile $1 (demo or dev) was installed from the present pyproject.toml.
+# Whether profile $1 (demo, dev or lowest) was installed from the present pyproject.toml and pins.
 # The dev group holds all that the demo needs.
 environment_is_current() {
     local now
@@ -147,15 +179,16 @@ phase() {
     exit 1
 }
 
-# Makes .venv ready for profile $1: demo (what the demo needs) or dev (all tools of development).
-# Leaves the handling of Ctrl-C in place, so that the caller replaces it without a gap.
+# Makes .venv ready for profile $1: demo (what the demo needs) or dev (all tools of development); or, for
+# profile lowest, .venv-lowest with the lowest versions that pyproject.toml allows. Leaves the handling of Ctrl-C in place, so that the caller replaces it without a gap.
 prepare_environment() {
     local profile=$1
+    [ "$profile" != lowest ] || VENV=$ROOT/.venv-lowest
     trap 'stop_setup "$INTERRUPTED"' INT
     trap 'stop_setup 143' TERM
     trap 'stop_setup 129' HUP
     if environment_is_current "$profile"; then
-        say "Environment: .venv is up to date"
+        say "Environment: ${VENV##*/} is up to date"
     else
         make_environment "$profile"
     fi
@@ -163,29 +196,64 @@ prepare_environment() {
 }
 
 make_environment() {
-    local profile=$1
+    local profile=$1 held=$PINS
     trap 'rm -f "$LOG"' EXIT
     LOG=$(mktemp "${TMPDIR:-/tmp}/actorsession-setup.XXXXXX") || exit 1
     export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
 
     if ! environment_works; then
-        find_python || exit 1
-        phase "Environment: making .venv with $PYTHON" "$PYTHON" -m venv --clear "$VENV"
+        find_python "$profile" || exit 1
+        phase "Environment: making ${VENV##*/} with $PYTHON" "$PYTHON" -m venv --clear "$VENV"
         printf '%s' "$ROOT" >"$VENV/.made-for"
     fi
     : >"$VENV/.unfinished"
-    phase "Environment: updating pip" "$VENV/bin/python" -m pip install --upgrade pip
+    phase "Environment: updating pip" "$VENV/bin/python" -m pip install --upgrade pip --constraint "$held"
     case $profile in
         demo)
-            phase "Environment: installing actorsession with the demo's needs" \
-                "$VENV/bin/python" -m pip install --editable '.[demo]'
+            install "actorsession with the demo's needs" "$held" --editable '.[demo]'
             ;;
         dev)
-            phase "Environment: installing actorsession with the tools of development" \
-                "$VENV/bin/python" -m pip install --editable . --group dev
+            install "actorsession with the tools of development" "$held" --editable . --group dev
+            install_other_numpy
+            ;;
+        lowest)
+            held=$VENV/lowest.txt
+            "$VENV/bin/python" "$ROOT/scripts/requirements.py" lowest >"$held" || exit 1
+            install "the lowest versions that pyproject.toml allows" "$held" --editable . --group dev
             ;;
     esac
     fingerprint >"$VENV/.installed-$profile"
     rm -f "$VENV/.unfinished" "$LOG"
     trap - EXIT
+}
+
+# Installs what $3 and so on say, held to the constraints $2; $1 says what that is.
+install() {
+    local what=$1 held=$2
+    shift 2
+    phase "Environment: installing $what" "$VENV/bin/python" -m pip install "$@" \
+        --constraint "$held" --build-constraint "$held"
+}
+
+# Puts the numpy of the Python at the other end of those that we are for where only mypy looks, since its
+# types differ: numpy-for-3.14 beside that of Python 3.11, and the other way round.
+install_other_numpy() {
+    local line ours oldest= newest= other python
+    rm -rf "$VENV"/numpy-for-*
+    while read -r line; do
+        case $line in
+            numpy==*)
+                newest=${line%%[ ;]*}
+                oldest=${oldest:-$newest}
+                ;;
+        esac
+    done <"$ROOT/$PINS"
+    ours=$("$VENV/bin/python" -I -c '
+from importlib.metadata import version
+print("numpy==" + version("numpy"))')
+    other=$newest python=${PYTHONS##* }
+    [ "$ours" != "$newest" ] || other=$oldest python=${PYTHONS%% *}
+    [ "$ours" != "$other" ] || return 0
+    phase "Environment: installing $other for mypy" "$VENV/bin/python" -m pip install "$other" --no-deps \
+        --target "$VENV/numpy-for-$python" --python-version "$python" --only-binary :all:
 }

@@ -118,7 +118,7 @@ def signals_are_what_a_terminal_gives() -> Iterator[None]:
     ignored stays so in every program that is started from here, so each test that presses Ctrl-C would wait
     in vain; what is caught or has its default has its default there.
     """
-    wanted = {
+    wanted: dict[int, Any] = {
         signal.SIGINT: signal.default_int_handler,
         signal.SIGQUIT: signal.SIG_DFL,
         signal.SIGHUP: signal.SIG_DFL,

@@ -112,7 +112,7 @@ def outcome(report: str, test: str) -> set[str]:
 
 @pytest.mark.process
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 class TestOffender:
     """One run of pytest, read by many tests."""
 

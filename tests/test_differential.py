@@ -185,7 +185,7 @@ def test_wrong_options_are_told_with_status_2() -> None:
 def test_help_says_how_to_use_it() -> None:
     run = subprocess.run(
         [ROOT / "scripts" / "differential", "--help"],
-        capture_output=True, text=True, timeout=20, check=False,
+        capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert run.returncode == 0
     assert run.stdout.startswith("usage: scripts/differential ")

@@ -99,7 +99,7 @@ class Server:
             as one that a service manager has opened. The server's own from ``start`` on.
 
     Raises:
-        TypeError: for a cluster, job or index in another form.
+        TypeError: for a cluster, job, index or file roots in another form.
         ValueError: for a job or index that is left out where there are several.
         InternalError: if the task is not in the cluster (TensorFlow's class for it).
         InvalidArgumentError: for an address of a task that is none, such as one without a port; for
@@ -150,7 +150,7 @@ class Server:
             )
         self._snapshot_dir = snapshot_dir
         self._snapshot_every = snapshot_every
-        self._file_roots = file_roots
+        self._file_roots = None if file_roots is None else FileRoots(file_roots, self.task)
         self._devices: Sequence[Device] = ()
         self._snapshots: Snapshots | None = None
         self._socket = listening_socket
@@ -258,9 +258,9 @@ class Server:
 
     def _open_files(self, *, near: bool) -> None:
         """Says where kernels may open files, given whether only this machine reaches us."""
-        roots = () if self._file_roots is None and not near else self._file_roots
+        files = self._file_roots or FileRoots(None if near else (), self.task)
         for device in self._devices:
-            device.resources.files = FileRoots(roots, self.task)
+            device.resources.files = files
 
     def _told_to_stop(self) -> None:
         """Stops in a child: whoever asked hears the answer over a link that stopping closes."""

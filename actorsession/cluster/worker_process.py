@@ -29,6 +29,8 @@ __all__ = ["WorkerProcess"]
 
 # Seconds that a system may take to spawn a process before it is given up; it takes milliseconds.
 _SPAWN = 10.0
+# Seconds for a process to end in order when its loop ends; it ends itself in less, see ``child``.
+_LEFT_GRACE = 5.0
 # Seconds between looks at the memory of a process, which cost microseconds.
 _LOOK = 0.5
 # Seconds for the loop that owns a process to hear of its end and of its last lines; it takes milliseconds.
@@ -98,6 +100,7 @@ class WorkerProcess:
             drain.start()
         self._memory = MemoryWatch(self._process.pid)
         _ = self._children.start(self._watch(self._memory), name=f"memory of {self.task}")
+        _ = self._children.start(self._end_with_loop(self._process), name=f"end of {self.task}")
 
     async def announced(self) -> None:
         """Waits until the child listens.
@@ -143,9 +146,12 @@ class WorkerProcess:
         """
         if self._spawning is not None and not self._spawning.done():
             await asyncio.wait({self._spawning}, timeout=_SPAWN)
-        process = self._process
-        if process is None:
-            return
+        if self._process is not None:
+            await self._end(self._process, grace)
+            await self._children.stop(1.0)
+            _close_pipes(self._process)
+
+    async def _end(self, process: asyncio.subprocess.Process, grace: float) -> None:
         if process.returncode is None:
             if process.stdin is not None:
                 process.stdin.close()
@@ -161,8 +167,19 @@ class WorkerProcess:
         await self._hear_last_lines(_LAST_WORDS)
         if self._stderr is not None:
             self._stderr.stop()
-        await self._children.stop(1.0)
-        _close_pipes(process)
+
+    async def _end_with_loop(self, process: asyncio.subprocess.Process) -> None:
+        """Ends the process if its loop ends, which cancels us, before anybody has stopped it.
+
+        Nobody could wait for it afterwards, and asyncio would say that its transport was left open.
+        """
+        try:
+            await process.wait()
+        except asyncio.CancelledError:
+            await self._end(process, _LEFT_GRACE)
+            raise
+        finally:
+            _close_pipes(process)
 
     async def _is_saving(self) -> bool:
         """Whether the process has said that it is about to write a last snapshot."""

@@ -34,6 +34,9 @@ class FileRoots:
     Args:
         roots: folders; ``None`` for the whole file system. Relative ones are those of the process.
         owner: who has them, for messages, such as a task.
+
+    Raises:
+        TypeError: for one folder in place of several.
     """
 
     __slots__ = ("_owner", "roots")
@@ -41,6 +44,8 @@ class FileRoots:
     def __init__(
         self, roots: Iterable[str | os.PathLike[str]] | None, owner: str = "the server"
     ) -> None:
+        if isinstance(roots, (str, bytes, os.PathLike)):
+            raise TypeError(f"file roots are a list of folders, got {roots!r:.100} alone")
         self.roots = None if roots is None else tuple(os.path.realpath(root) for root in roots)
         self._owner = owner
 

@@ -18,7 +18,7 @@ from actorsession.messages import message
 from transports import Connection, Hello, connect, listen
 
 # A test that needs longer waits for something that does not come.
-PATIENCE = 10.0
+PATIENCE = 60.0
 
 SCHEMES = ("inproc", "tcp", "unix")
 each_transport = pytest.mark.parametrize("scheme", SCHEMES)

@@ -49,7 +49,7 @@ async def link_to_process(
             os.kill(server.pid, signal.SIGCONT)
             server.stdin.close()
             try:
-                server.wait(timeout=10)
+                server.wait(timeout=60)
             finally:
                 server.kill()
                 server.wait()

@@ -14,7 +14,7 @@ from actorsession.actors.loops import new_event_loop
 from actorsession.cluster import LocalCluster, master
 from actorsession.graph.graph import Graph
 from actorsession.session import remote
-from tests.cluster.kit import PATIENCE, InProcess, in_process, reach_over_links
+from tests.cluster.kit import PATIENCE, InProcess, in_process, patient_cluster, reach_over_links
 
 
 @pytest.fixture
@@ -69,12 +69,12 @@ def processes() -> Iterator[LocalCluster]:
     loop = new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="owner of the processes")
     thread.start()
-    made = LocalCluster({"ps": 1, "worker": 2}, protocol="tcp")  # some put a proxy before it
+    made = patient_cluster({"ps": 1, "worker": 2}, protocol="tcp")  # some put a proxy before it
     try:
-        asyncio.run_coroutine_threadsafe(made.start(), loop).result(30)
+        asyncio.run_coroutine_threadsafe(made.start(), loop).result(PATIENCE)
         yield made
     finally:
-        asyncio.run_coroutine_threadsafe(made.stop(), loop).result(30)
+        asyncio.run_coroutine_threadsafe(made.stop(), loop).result(PATIENCE)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
         loop.close()

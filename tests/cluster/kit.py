@@ -11,7 +11,14 @@ from typing import Any
 
 import actorsession.ops as ops
 from actorsession.actors import registry
-from actorsession.cluster import ClusterSpec, Server, ServerStatistics, read_statistics
+from actorsession.actors.deadline import Deadline
+from actorsession.cluster import (
+    ClusterSpec,
+    LocalCluster,
+    Server,
+    ServerStatistics,
+    read_statistics,
+)
 from actorsession.config import ConfigProto
 from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Tensor
@@ -19,7 +26,7 @@ from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered
 from actorsession.ops.build import make_one
 
 # A test that needs longer waits for something that does not come.
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 PS0, W0, W1, W2 = (
     f"/job:{job}/replica:0/task:{index}"
@@ -38,6 +45,17 @@ async def eventually(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.002)
+
+
+# A lease that nothing outlasts which a test waits for: what is noticed before, no lease has told.
+LONG_LEASE = 10 * PATIENCE
+
+
+def patient_cluster(jobs: dict[str, int], **options: Any) -> LocalCluster:
+    """A cluster of processes that take nobody for lost because of silence."""
+    cluster = LocalCluster(jobs, **options)
+    cluster._more = ("--lease", str(LONG_LEASE))
+    return cluster
 
 
 # -- a cluster in this process ---------------------------------------------------------------------
@@ -110,7 +128,8 @@ async def until_all(
     """Waits until the servers at these addresses, whichever process they are in, meet a condition."""
     async with asyncio.timeout(PATIENCE):
         for address in addresses:
-            while not condition(await read_statistics(address)):  # noqa: ASYNC110
+            limit = Deadline.after(PATIENCE)
+            while not condition(await read_statistics(address, deadline=limit)):  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
 
 

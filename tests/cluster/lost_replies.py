@@ -98,7 +98,7 @@ class LossyProxy:
         assert self._listening is not None
         self._listening.close()
         self.cut()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while self._servers:  # noqa: ASYNC110 - the ends of its own children
                 await asyncio.sleep(0)
         await self._listening.wait_closed()

@@ -12,6 +12,7 @@ import numpy as np
 import actorsession as acts
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
+from tests.cluster.kit import PATIENCE
 
 WORKER_0 = "/job:worker/replica:0/task:0"
 WORKER_1 = "/job:worker/replica:0/task:1"
@@ -64,13 +65,13 @@ def roads() -> Roads:
 
 
 async def eventually(condition: Callable[[], Awaitable[bool]], what: str) -> None:
-    """Asks again and again until a condition holds; fails after ten seconds."""
+    """Asks again and again until a condition holds."""
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while not await condition():  # noqa: ASYNC110 - the event is in another process
                 await asyncio.sleep(0.005)
     except TimeoutError:
-        raise AssertionError(f"did not come true in 10 s: {what}") from None
+        raise AssertionError(f"did not come true in {PATIENCE} s: {what}") from None
 
 
 async def begin_long(session: Any, road: Roads) -> asyncio.Task[Any]:

@@ -7,7 +7,8 @@ with one typed error; a counter never counts what was not acknowledged, nor forg
 lives; at the end nothing pending remains on any task, and memory is flat.
 
 Run by ``scripts/soak``, and for some seconds by the tests: ``python -m tests.cluster.soak --help``. The same
-seed chooses the same faults, though not at the same moments of the steps.
+seed chooses the same faults, though not at the same moments of the steps. The storms of ``storms`` come after
+it, each for as long as it took to find what broke under it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
+from tests.cluster.storms import STORMS
 
 CLIENTS = 4
 WORKERS = (1, 2)
@@ -392,6 +394,9 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="soak", description=__doc__.partition("\n\n")[0])
     parser.add_argument("--seconds", type=float, default=60.0, help="default %(default)g")
+    parser.add_argument(
+        "--storms", type=float, default=30.0, help="seconds for each storm (default %(default)g)"
+    )
     parser.add_argument("--steps", type=int, default=5000, help="at least (default %(default)s)")
     parser.add_argument(
         "--seed", type=int, help="of an earlier soak; by default another one each time"
@@ -403,7 +408,13 @@ def main() -> int:
     start = time.monotonic()
     run_to_end(soak.run())
     say("\n".join(report(soak, time.monotonic() - start)))
-    return 1 if soak.tally.wrong else 0
+    wrong = bool(soak.tally.wrong)
+    for name, storm in STORMS.items() if options.storms else ():
+        seen = run_to_end(storm(options.storms, seed))
+        did = ", ".join(f"{n} {what}" for what, n in sorted(seen.done.items()))
+        say("\n".join([f"{name}: {did}", *[f"WRONG: {words}" for words in seen.wrong]]))
+        wrong |= bool(seen.wrong)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -9,12 +9,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import os
 import random
 import signal
+import subprocess
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +29,10 @@ from actorsession.errors import AbortedError, DeadlineExceededError, OpError, Un
 from actorsession.graph.dtypes import int32
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
+from tests.cluster.holding import hold
+from tests.cluster.test_kernels import holding_worker
 from tests.crashes import SCENARIOS, storm
+from tests.transports.test_users import DIAL, nobody, said
 
 __all__ = ["STORMS", "Storm"]
 
@@ -185,8 +192,77 @@ async def crash_points(seconds: float, seed: int) -> Storm:
     raise AssertionError("there are no scenarios")
 
 
-STORMS: dict[str, Callable[[float, int], Awaitable[Storm]]] = {
+# -- other users -----------------------------------------------------------------------------------
+
+
+async def another_user(seconds: float, seed: int) -> Storm:
+    """A process of another user dials a server on loopback and its socket files; it never gets in."""
+    seen, choice = Storm(), random.Random(seed)
+    if os.geteuid():
+        seen.count("skipped: takes root")
+        return seen
+    with Graph().as_default() as graph:
+        y = ops.constant(1.0) + 1.0
+    jobs = {"worker": 1}
+    async with LocalCluster(jobs, protocol="tcp") as open_port, LocalCluster(jobs) as hidden:
+        targets = [open_port.target("worker"), hidden.target("worker")]
+        until = time.monotonic() + seconds
+        while time.monotonic() < until or not seen.done:
+            target = choice.choice(targets)
+            with nobody(DIAL, target) as process:
+                told = await said(process)
+            seen.count("refused" if told != "in" else "let in")
+            if told == "in":
+                seen.wrong.append(f"another user got in at {target}")
+            async with AsyncSession(target, graph=graph) as session:
+                if await session.run(y) != 2.0:
+                    seen.wrong.append("the own user is not served")
+    return seen
+
+
+# -- kernels that never end ------------------------------------------------------------------------
+
+
+async def endless_kernels(seconds: float, seed: int) -> Storm:
+    """Kernels outlive the limits of their steps; others are served, and SIGTERM ends the process."""
+    seen, choice = Storm(), random.Random(seed)
+    until = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as folder, Graph().as_default() as graph:
+        while time.monotonic() < until or not seen.done:
+            stuck = (
+                choice.random() < 0.5
+            )  # with the interpreter lock, so that nothing else runs there
+            begun = Path(folder, f"begun-{seen.done}")
+            held = hold(ops.constant(1.0), 3600.0 if stuck else 0.2, marker=begun, asleep=True)
+            quick = ops.constant(1.0) + 1.0
+            with holding_worker() as (process, target):
+                async with AsyncSession(target, graph=graph) as session:
+                    step = asyncio.ensure_future(
+                        session.run(held, options=RunOptions(timeout_in_ms=50))
+                    )
+                    async with asyncio.timeout(_SETTLE):
+                        while not begun.exists():  # noqa: ASYNC110
+                            await asyncio.sleep(0.005)
+                    if not stuck:
+                        async with asyncio.timeout(_SETTLE):
+                            if await session.run(quick) != 2.0:
+                                seen.wrong.append("a step beside an overdue kernel went wrong")
+                        seen.count("steps beside an overdue kernel")
+                    process.send_signal(signal.SIGTERM)
+                    await asyncio.wait([step])
+                    seen.count("steps ended by " + type(step.exception()).__name__)
+                try:
+                    await asyncio.to_thread(process.wait, _SETTLE)
+                    seen.count("processes ended by SIGTERM")
+                except subprocess.TimeoutExpired:
+                    seen.wrong.append("a process outlived its grace")
+    return seen
+
+
+STORMS: dict[str, Callable[[float, int], Coroutine[Any, Any, Storm]]] = {
     "cancelled dequeues": cancelled_dequeues,
     "orderly stops": orderly_stops,
     "crash points of writers": crash_points,
+    "another user": another_user,
+    "kernels that never end": endless_kernels,
 }

@@ -32,10 +32,9 @@ from actorsession.errors import InvalidArgumentError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.cluster.holding import hold
-from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
+from tests.cluster.kit import LONG_LEASE, PATIENCE, W0, W1, eventually, on, soon
 from tests.cluster.script import is_running, running
 from tests.cluster.test_child import ONE, line_of, worker
-from tests.cluster.test_failure import AT_ONCE
 from tests.ports import held_ports
 
 pytestmark = [
@@ -160,15 +159,13 @@ def test_a_worker_that_is_killed_in_the_middle_of_a_kernel_is_lost_at_once(
     graph: Graph, tmp_path: Path
 ) -> None:
     async def main() -> None:
-        with pair(LEASE_SECONDS) as workers:
+        with pair(LONG_LEASE) as workers:
             model = Model(tmp_path, 60.0)
             async with AsyncSession(workers.target, graph=graph) as session:
                 run = await model.begin(session)
                 workers.processes[1].kill()
-                start = time.monotonic()
                 with pytest.raises(UnavailableError, match="closed by the peer") as info:
                     await soon(run)
-                assert time.monotonic() - start < AT_ONCE
                 assert info.value.task == W1
 
     run_to_end(main())
@@ -266,7 +263,8 @@ async def test_a_server_that_other_hosts_can_reach_has_a_companion() -> None:
     before = children_of(os.getpid())
     async with Server({"worker": ["0.0.0.0:0"]}, "worker", token="sixteen or more.") as server:
         (companion,) = set(children_of(os.getpid())) - set(before)
-        assert is_companion(companion)
+        # In the middle of exec nothing is to be seen.
+        await eventually(lambda: is_companion(companion))
         assert (await read_statistics(server.target, token="sixteen or more.")).task == W0
     assert children_of(os.getpid()) == before
 

@@ -51,7 +51,7 @@ IN_FLIGHT = """
 
 
 def outcome(process: Any) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=40)
+    out, err = process.communicate(timeout=100)
     return process.returncode, out, err
 
 
@@ -131,6 +131,36 @@ def test_leaving_asyncio_run_with_steps_in_flight_prints_nothing_and_leaves_no_p
         workers = pids(process)
         assert outcome(process) == (0, "the end\n", "")
         wait_for_end(workers, 4.0)
+
+
+PROCESSES_LEFT = """
+    import os, signal
+
+    async def main():
+        cluster = acts.LocalCluster({"worker": 2})
+        await cluster.start()
+        tell(cluster)
+        killed = cluster.process("worker", 1)
+        killed.send_signal(signal.SIGKILL)
+        await killed.wait_ended()
+        return [process.pid for process in cluster.processes.values()]
+
+    def exists(pid):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    print([pid for pid in asyncio.run(main()) if exists(pid)])
+"""
+
+
+def test_processes_left_to_themselves_have_ended_when_their_loop_has(tmp_path: Path) -> None:
+    """Nothing can wait for them afterwards; asyncio warns of a transport that outlives its loop."""
+    with script(tmp_path, BEGIN + PROCESSES_LEFT) as process:
+        pids(process)
+        assert outcome(process) == (0, "[]\n", "")
 
 
 async def test_a_worker_that_fails_on_import_is_reported_with_its_last_lines(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import time
 from pathlib import Path
@@ -36,6 +37,7 @@ from tests.cluster.kit import (
     is_idle,
     long_product,
     on,
+    patient_cluster,
     soon,
     until_all,
 )
@@ -46,8 +48,6 @@ from tests.ports import HoldPorts
 pytestmark = pytest.mark.process
 
 # Seconds by which a loss that shows in the connection is known, however busy this machine is: far below the
-# lease, after which silence counts as loss.
-AT_ONCE = LEASE_SECONDS / 2
 # Products of this take seconds in the kernel pool, in steps of milliseconds.
 LARGE = np.full([500, 500], 0.01, np.float32)
 
@@ -79,28 +79,24 @@ async def test_a_worker_killed_in_a_step_fails_that_step_at_once_and_others_run_
     graph: Graph,
 ) -> None:
     model = Model()
-    async with LocalCluster({"ps": 1, "worker": 2}) as cluster:
+    async with patient_cluster({"ps": 1, "worker": 2}) as cluster:
         living = [cluster.target("ps"), cluster.target("worker", 0)]
         async with AsyncSession(living[1], graph=graph) as session:
             await session.run(model.v.initializer)
             runs = [model.begin(session), model.begin(session)]
             await until_all([cluster.target("worker", 1)], lambda seen: seen.steps == 2)
             cluster.process("worker", 1).send_signal(signal.SIGKILL)
-            start = time.perf_counter()
             for run in runs:
                 with pytest.raises(UnavailableError) as info:
                     await soon(run)
                 assert info.value.task == W1
                 assert W1 in info.value.message
                 assert cluster.target("worker", 1) in info.value.message
-            assert time.perf_counter() - start < AT_ONCE
             # What does not need it runs on; what does fails at once.
             assert await session.run(model.short) == 6.0
-            start = time.perf_counter()
             with pytest.raises(UnavailableError, match="ECONNREFUSED") as info:
-                await model.begin(session)
+                await soon(model.begin(session))
             assert info.value.task == W1
-            assert time.perf_counter() - start < AT_ONCE
             await until_all(living, is_idle)
         # A new session needs it no more than the old one did; a step that does waits for it.
         async with AsyncSession(living[1], graph=graph) as new:
@@ -120,21 +116,18 @@ async def test_a_master_that_is_killed_is_named_and_the_other_tasks_drop_its_ses
     graph: Graph,
 ) -> None:
     model = Model()
-    async with LocalCluster({"ps": 1, "worker": 2}) as cluster:
+    async with patient_cluster({"ps": 1, "worker": 2}) as cluster:
         others = [cluster.target("ps"), cluster.target("worker", 1)]
         async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
             await session.run(model.v.initializer)
             run = model.begin(session)
             await at_work(cluster, "worker", 1)
             cluster.process("worker", 0).send_signal(signal.SIGKILL)
-            start = time.perf_counter()
-            with pytest.raises(UnavailableError) as info:
+            with pytest.raises(UnavailableError, match="closed by the peer") as info:
                 await soon(run)
             assert info.value.task == W0
             with pytest.raises(UnavailableError):
-                await session.run(model.short)
-            assert time.perf_counter() - start < AT_ONCE
-        assert time.perf_counter() - start < AT_ONCE  # closing did not wait either
+                await soon(session.run(model.short))
         await until_all(others, is_empty)
 
 
@@ -144,7 +137,7 @@ def test_a_worker_that_is_stopped_delays_nobody_beyond_the_limits_in_time(graph:
     model = Model()
 
     async def main() -> None:
-        async with LocalCluster({"ps": 1, "worker": 2}) as cluster:
+        async with patient_cluster({"ps": 1, "worker": 2}) as cluster:
             stopped = cluster.process("worker", 1)
             async with AsyncSession(cluster.target("worker", 0), graph=graph) as session:
                 await session.run(model.v.initializer)
@@ -152,15 +145,15 @@ def test_a_worker_that_is_stopped_delays_nobody_beyond_the_limits_in_time(graph:
                 await at_work(cluster, "worker", 1)
                 stopped.send_signal(signal.SIGSTOP)
                 start = time.perf_counter()
+                limited = RunOptions(timeout_in_ms=300)
                 with pytest.raises(DeadlineExceededError, match=f"still at work on it: .*{W1}"):
-                    await session.run(model.long, {model.x: LARGE}, RunOptions(timeout_in_ms=300))
-                assert 0.3 <= time.perf_counter() - start < AT_ONCE
+                    await soon(session.run(model.long, {model.x: LARGE}, limited))
+                assert time.perf_counter() - start >= 0.3
                 assert await session.run(model.short) == 6.0
                 run.cancel()
-                await asyncio.wait([run], timeout=AT_ONCE)
+                await asyncio.wait([run], timeout=PATIENCE)
                 assert run.cancelled()
-                start = time.perf_counter()
-            assert time.perf_counter() - start < 6.0
+                await soon(session.close())
             living = [cluster.target("ps"), cluster.target("worker", 0)]
             await until_all(living, is_empty)
             stopped.send_signal(signal.SIGCONT)
@@ -182,11 +175,12 @@ def test_a_worker_that_is_stopped_for_good_is_lost_when_its_lease_is_over(graph:
                 run = model.begin(session)
                 await at_work(cluster, "worker", 1)
                 cluster.process("worker", 1).send_signal(signal.SIGSTOP)
-                start = time.perf_counter()
-                with pytest.raises(UnavailableError, match="nothing came from it for") as info:
-                    await run
+                with pytest.raises(UnavailableError) as info:
+                    await soon(run)
                 assert info.value.task == W1
-                assert time.perf_counter() - start < LEASE_SECONDS + 3 * BEAT_SECONDS
+                silence = re.search(r"nothing came from it for (\S+) s", info.value.message)
+                assert silence is not None
+                assert LEASE_SECONDS - BEAT_SECONDS < float(silence[1]) < 2 * LEASE_SECONDS
             await cluster.stop(grace=0.1)
 
     run_to_end(main())

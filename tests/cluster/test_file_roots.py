@@ -259,6 +259,11 @@ def test_a_root_is_a_folder_and_no_prefix(tmp_path: Path) -> None:
         files.prefix(str(tmp_path / "data"))
 
 
+def test_one_folder_is_no_list_of_them(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="a list of folders"):
+        Server(ONE, file_roots=str(tmp_path))
+
+
 def test_the_whole_file_system_can_be_a_root(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"1")
     with open(tmp_path / "x", opener=FileRoots(["/"]).opener) as file:
@@ -281,6 +286,7 @@ KNOWN = {
     "neural/candidate_sampling.py": "weights, read by the caller's process while a node is built",
     "images/files.py": "opens what is in memory",
     "blas.py": "looks for libraries of its own process",
+    "memory.py": "what the system says of memory",
     "flow/assertions.py": "",
 }
 OPENING = {"open", "Path", "glob", "listdir", "scandir", "mkdir", "makedirs", "unlink", "memmap",

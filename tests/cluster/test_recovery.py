@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import actorsession.ops as ops
-from actorsession.actors.lease import LEASE_SECONDS
 from actorsession.cluster.snapshots import Snapshot, SnapshotStore
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import (
@@ -29,9 +28,6 @@ from tests.cluster.hands import FACES, Hands, hands
 from tests.cluster.kit import PS0, W0, W1, W2, on
 
 pytestmark = pytest.mark.process
-
-# By when something is over that waits for nobody.
-AT_ONCE = LEASE_SECONDS / 2
 
 
 @pytest.fixture

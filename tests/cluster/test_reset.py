@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import actorsession.ops as ops
-from actorsession.cluster import LocalCluster, Server
+from actorsession.cluster import Server
 from actorsession.config import ConfigProto
 from actorsession.errors import (
     AbortedError,
@@ -19,7 +19,7 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session
-from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, on, soon
+from tests.cluster.kit import PS0, W0, W1, Gate, InProcess, eventually, on, patient_cluster, soon
 from tests.cluster.ways import Way, way
 
 __all__ = ["way"]
@@ -144,14 +144,13 @@ async def test_a_stopped_worker_is_named_within_the_limit_and_the_others_are_cle
     so. 3. The session is closed all the same, and the variable of worker 0 gone."""
     variables = Variables((W0, W1))
     config = ConfigProto(operation_timeout_in_ms=4000)
-    async with LocalCluster({"worker": 2}) as cluster:
+    async with patient_cluster({"worker": 2}) as cluster:
         target = cluster.target("worker")
         session = AsyncSession(target, graph=graph)
         await session.run(variables.init)
         cluster.process("worker", 1).send_signal(signal.SIGSTOP)
         with pytest.raises(UnavailableError) as caught:
-            async with asyncio.timeout(6):
-                await AsyncSession.reset(target, config=config)
+            await soon(AsyncSession.reset(target, config=config))
         assert f"the sessions of {W0} are closed, but containers were not cleared on {W1}: " in (
             caught.value.message
         )

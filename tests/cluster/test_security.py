@@ -280,7 +280,7 @@ def test_an_operators_commands_make_certificates_serve_look_and_stop(tmp_path: P
         assert refused.returncode == 1
         assert "none were given" in refused.stdout + refused.stderr
         said("stop", address, **files)
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=60) == 0
 
 
 COMMAND = (

@@ -6,13 +6,14 @@ import pytest
 
 from actorsession.actors.loops import run as run_to_end
 from tests.cluster.soak import LOOKS, Soak, report
+from tests.cluster.storms import STORMS
 
 pytestmark = pytest.mark.process
 
 SECONDS, STEPS, SEED = 8.0, 400, 20261121
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 def test_steps_are_right_or_fail_with_one_typed_error_while_tasks_come_and_go() -> None:
     """Processes are killed, stopped and started again at random; nothing is left of any step at the end, and
     memory is flat."""
@@ -24,3 +25,12 @@ def test_steps_are_right_or_fail_with_one_typed_error_while_tasks_come_and_go() 
     assert tally.right > STEPS / 2, seen
     assert tally.faults, seen
     assert len(tally.memory["client"]) >= LOOKS, seen
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("name", [name for name in STORMS if name != "crash points of writers"])
+def test_what_clusters_broke_under_once_breaks_nothing(name: str) -> None:
+    """Crash points have tests of their own, which are as long as a storm."""
+    seen = run_to_end(STORMS[name](2.0, SEED))
+    assert not seen.wrong, seen
+    assert seen.done

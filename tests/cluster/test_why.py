@@ -18,7 +18,7 @@ import actorsession.ops as ops
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import NEVER
 from actorsession.actors.loops import run as run_to_end
-from actorsession.cluster import LocalCluster, read_why
+from actorsession.cluster import read_why
 from actorsession.cluster.why import MOST
 from actorsession.config import ConfigProto, GraphOptions, OptimizerOptions, OptLevel, RPCOptions
 from actorsession.errors import UnavailableError
@@ -40,6 +40,7 @@ from tests.cluster.kit import (
     in_process,
     long_product,
     on,
+    patient_cluster,
     soon,
 )
 from tests.cluster.script import running
@@ -344,7 +345,7 @@ def test_a_task_that_is_stopped_is_named_and_busy_ones_answer(graph: Graph) -> N
         end = slow + 1.0
 
     async def ask() -> tuple[Any, Any, Any]:
-        async with LocalCluster({"worker": 2}) as cluster:
+        async with patient_cluster({"worker": 2}) as cluster:
             stopped = cluster.process("worker", 1)
             async with AsyncSession(cluster.target("worker"), graph) as session:
                 feed = [[0.001] * 400] * 400

@@ -45,7 +45,7 @@ OF_BYTES_EACH, OF_MESSAGES_EACH = 2, 60
 # Connections at once.
 AT_ONCE = 8
 # Seconds that whatever is well may take.
-PATIENCE = 30.0
+PATIENCE = 60.0
 # What the server may have grown by between the first third of the frames and the last, in MiB. Caches
 # of plans, keys and tombstones fill up to their limits; what leaks a KiB a frame is far above.
 GROWTH = 64.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from actorsession.ops.build import make_one
 from actorsession.runtime.watchdog import HELD, Watchdog
 from actorsession.session import AsyncSession, Session
 from tests.cluster.holding import hold
-from tests.cluster.kit import eventually
+from tests.cluster.kit import PATIENCE, eventually
 
 
 def linger(x: Tensor, name: str) -> Tensor:
@@ -80,7 +81,9 @@ async def test_a_kernel_that_holds_the_loop_it_runs_on_is_named_once(
         assert await session.run([y, x + 1.0], {x: 1.0}) == [2.0, 2.0]
     (message,) = named()
     assert "CPU:0: 'slow' (TestLinger)" in message or "by estimate the dearest of 2" in message
-    assert "held the event loop for 0.0" in message
+    seconds = re.search(r"held the event loop for (\d+\.\d+) s", message)
+    assert seconds is not None
+    assert HELD < float(seconds[1]) < PATIENCE
 
 
 def test_a_kernel_holds_nobody_where_there_is_no_loop(
@@ -103,10 +106,8 @@ async def test_a_kernel_of_the_pool_that_keeps_the_interpreter_lock_is_named_onc
             assert await session.run(y) == 2.0
             assert server.statistics().worst_loop_lag > HELD
     (message,) = named()
-    assert (
-        "'TestHold' (TestHold) ran in the kernel pool, and the event loop was held for 0."
-        in message
-    )
+    said = "'TestHold' (TestHold) ran in the kernel pool, and the event loop was held for "
+    assert re.search(re.escape(said) + r"\d+\.\d+ s", message)
 
 
 def test_a_loop_that_was_hardly_late_is_not_looked_into() -> None:

@@ -349,7 +349,7 @@ def test_ctrl_c_ends_the_steps_of_a_program_wherever_its_kernels_are(where: str)
         try:
             assert program.stdout.readline() == "started\n"
             program.send_signal(signal.SIGINT)
-            said, _ = program.communicate(timeout=20)
+            said, _ = program.communicate(timeout=60)
         finally:
             program.kill()
     assert said == "interrupted 2.0 2.0\n"

@@ -96,7 +96,7 @@ def test_what_an_inner_session_sends_to_the_pool_does_not_wait_for_the_outer_fun
 
 async def test_functions_that_wait_for_each_other_both_run(graph: Graph) -> None:
     """One thread in the pool, and two functions of which neither can end alone."""
-    meeting = threading.Barrier(2, timeout=20)
+    meeting = threading.Barrier(2, timeout=60)
     waits = [ops.py_func(meeting.wait, [], "int64") for _ in range(2)]
     async with AsyncSession(graph=graph, config=ONE_THREAD) as session:
         found = await asyncio.gather(*[session.run(w) for w in waits])

@@ -449,7 +449,7 @@ async def test_what_hangs_in_a_loop_is_named(graph: Graph) -> None:
     async with acts.AsyncSession(graph=graph) as session:
         tasks = [asyncio.create_task(session.run(r)) for r in (taking, calling)]
         said = ""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not begun.is_set() or "'taking/QueueDequeueV2'" not in said:
                 await asyncio.sleep(0.001)
                 said = str(await session.why())

@@ -23,7 +23,7 @@ from actorsession.ops.build import convert_to_tensor, make
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import eventually, in_process, soon
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Later:

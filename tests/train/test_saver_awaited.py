@@ -68,7 +68,7 @@ async def test_the_loop_goes_on_while_a_file_is_written(
     v = ops.Variable([1.0, 2.0], name="v")
     saver = Saver()
     slow = SlowDisk()
-    async with AsyncSession(graph=graph) as session, asyncio.timeout(20):
+    async with AsyncSession(graph=graph) as session, asyncio.timeout(60):
         await session.run(ops.global_variables_initializer())
         monkeypatch.setattr(os, "fsync", slow.sync)
         async with asyncio.TaskGroup() as children:
@@ -86,7 +86,7 @@ async def test_a_save_that_is_cancelled_leaves_a_whole_checkpoint_or_none(
     v = ops.Variable([1.0, 2.0], name="v")
     saver = Saver()
     slow = SlowDisk()
-    async with AsyncSession(graph=graph) as session, asyncio.timeout(20):
+    async with AsyncSession(graph=graph) as session, asyncio.timeout(60):
         await session.run(ops.global_variables_initializer())
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", slow.sync)

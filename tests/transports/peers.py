@@ -31,7 +31,7 @@ async def start(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let the loop turn until something holds that nobody announces."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110  # see above
             await asyncio.sleep(0)
 
@@ -61,7 +61,7 @@ async def linked(
         await done.wait()
 
     async with await listen(address, ps, hand_over) as listener:
-        dialled = await connect(listener.address, worker, timeout=10)
+        dialled = await connect(listener.address, worker, timeout=60)
         ends = dialled, await accepted
         try:
             yield ends

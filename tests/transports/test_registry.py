@@ -79,7 +79,7 @@ async def test_a_transport_from_outside_carries_its_scheme() -> None:
     assert "lane" in transport_schemes()
     async with (
         await listen("lane://fast", PS, echo),
-        await connect("lane://fast", WORKER, timeout=5) as connection,
+        await connect("lane://fast", WORKER, timeout=60) as connection,
     ):
         connection.write(numbered(1))
         assert await connection.recv() == numbered(1)

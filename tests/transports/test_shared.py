@@ -79,7 +79,7 @@ def pages(connection: Connection) -> int:
 
 async def given_back(writer: Connection, reader: Connection) -> None:
     """Wait until the writer knows that nobody looks at what it has shared."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while writer._shared._out:  # type: ignore[attr-defined]
             reader.write(Frame(b"something to read"))
             await writer.recv()

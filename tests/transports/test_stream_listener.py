@@ -29,7 +29,7 @@ from transports.stream_listener import STRANGER_LIMIT, StreamListener
 
 async def assert_serves(listener: Listener) -> None:
     """Check that a listener still does what it is there for."""
-    async with await connect(listener.address, WORKER, timeout=10) as connection:
+    async with await connect(listener.address, WORKER, timeout=60) as connection:
         connection.write(numbered(1))
         assert await connection.recv() == numbered(1)
 
@@ -80,7 +80,7 @@ async def test_idle_strangers_keep_no_peer_out(socket_address: str) -> None:
 @pytest.mark.usefixtures("room_for_three")
 async def test_who_has_shaken_hands_is_no_stranger_and_takes_no_room(socket_address: str) -> None:
     async with await listen(socket_address, PS, echo) as listener:
-        peers = [await connect(listener.address, WORKER, timeout=10) for _ in range(8)]
+        peers = [await connect(listener.address, WORKER, timeout=60) for _ in range(8)]
         await wait_for_strangers(listener, 0)
         for number, peer in enumerate(peers):
             peer.write(numbered(number))
@@ -130,7 +130,7 @@ async def _listen_by(
 async def test_a_peer_may_say_more_than_a_stranger(socket_address: str) -> None:
     large = Frame(b"head", (bytes(8 * 2**20),))
     async with await listen(socket_address, PS, echo) as listener:
-        async with await connect(listener.address, WORKER, timeout=10) as peer:
+        async with await connect(listener.address, WORKER, timeout=60) as peer:
             peer.write(large)
             assert await peer.recv() == large
 

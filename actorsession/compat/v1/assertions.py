@@ -166,15 +166,15 @@ class Assertions(unittest.TestCase):
         """That two sequences have the same things in some order."""
         self.assertCountEqual(expected_seq, actual_seq, msg)
 
-    def assertStartsWith(self, actual: str, expected_start: str, msg: Any = None) -> None:
+    def assertStartsWith(self, actual: Any, expected_start: Any, msg: Any = None) -> None:
         """That a text begins with another."""
         self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r:.200}")
 
-    def assertNotStartsWith(self, actual: str, unexpected_start: str, msg: Any = None) -> None:
+    def assertNotStartsWith(self, actual: Any, unexpected_start: Any, msg: Any = None) -> None:
         """That a text does not begin with another."""
         self.assertFalse(actual.startswith(unexpected_start), msg or f"{actual!r:.200}")
 
-    def assertEndsWith(self, actual: str, expected_end: str, msg: Any = None) -> None:
+    def assertEndsWith(self, actual: Any, expected_end: Any, msg: Any = None) -> None:
         """That a text ends with another."""
         self.assertTrue(actual.endswith(expected_end), msg or f"{actual!r:.200}")
 

@@ -88,17 +88,17 @@ def _reduction(
     )
 
 
-def _total(x: Any, axes: Any, keep: bool) -> Any:
+def _total(x: Any, axes: Any, keep: Any) -> Any:
     wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     return np.sum(wide, axes, keepdims=keep, dtype=wide.dtype).astype(x.dtype)
 
 
-def _product(x: Any, axes: Any, keep: bool) -> Any:
+def _product(x: Any, axes: Any, keep: Any) -> Any:
     wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     return np.prod(wide, axes, keepdims=keep, dtype=wide.dtype).astype(x.dtype)
 
 
-def _mean(x: Any, axes: Any, keep: bool) -> Any:
+def _mean(x: Any, axes: Any, keep: Any) -> Any:
     if x.dtype.kind in "iu":
         count = np.prod([x.shape[a] for a in axes], dtype=np.int64)
         total = np.sum(x, axes, keepdims=keep, dtype=x.dtype)
@@ -108,11 +108,11 @@ def _mean(x: Any, axes: Any, keep: bool) -> Any:
     return (np.sum(wide, axes, keepdims=keep) / count).astype(x.dtype)
 
 
-def _largest(x: Any, axes: Any, keep: bool) -> Any:
+def _largest(x: Any, axes: Any, keep: Any) -> Any:
     return np.max(x, axes, keepdims=keep, initial=_lowest(x.dtype))
 
 
-def _smallest(x: Any, axes: Any, keep: bool) -> Any:
+def _smallest(x: Any, axes: Any, keep: Any) -> Any:
     lowest = _lowest(x.dtype)
     highest = -lowest if x.dtype.kind != "u" and x.dtype.kind != "i" else np.iinfo(x.dtype).max
     return np.min(x, axes, keepdims=keep, initial=highest)

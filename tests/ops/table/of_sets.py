@@ -178,7 +178,7 @@ def _split(count: int, axis: int) -> Row:
     )
 
 
-def _reduced(kind: str, axis: Any, keepdims: bool) -> Row:
+def _reduced(kind: str, axis: Any, keepdims: Any) -> Row:
     function = getattr(acts, f"sparse_reduce_{kind}_sparse")
 
     def numpy(places: Any, values: Any, shape: Any) -> list[Any]:

@@ -1,0 +1,115 @@
+"""The versions that the scripts install: the pinned ones, and the lowest that pyproject.toml allows.
+
+``scripts/constraints.txt`` pins what the project and its tools need, whatever needs it, so that a release of
+somebody else changes nothing in a clone. ``scripts/renew`` writes it and setup.sh has pip keep to it. Run by
+an interpreter that has pip and perhaps nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PINS = ROOT / "scripts" / "constraints.txt"
+# What builds the package and installs it, besides what pyproject.toml names.
+BUILDERS = ("pip", "editables")
+HEAD = """\
+# What scripts/demo and scripts/test install, to the version. Written by scripts/renew; not by hand.
+"""
+
+
+def read_project() -> dict[str, Any]:
+    """The project's own pyproject.toml."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def requirements(project: dict[str, Any]) -> list[str]:
+    """All that a pyproject.toml asks for: to build, to run, in extras and in groups."""
+    table, groups = project["project"], project["dependency-groups"]
+    lists = [project["build-system"]["requires"], table["dependencies"]]
+    lists += [*table["optional-dependencies"].values(), *groups.values()]
+    return [requirement for found in lists for requirement in found]
+
+
+def name_of(requirement: str) -> str:
+    """The normalised name of the distribution that is asked for."""
+    found = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert found is not None, requirement
+    return re.sub(r"[-_.]+", "-", found[0]).lower()
+
+
+def lower_bounds(asked: Iterable[str]) -> dict[str, str]:
+    """The lowest version that each requirement allows, by name.
+
+    Raises:
+        ValueError: if a requirement has no lower bound, or two have different ones.
+    """
+    bounds: dict[str, str] = {}
+    for requirement in asked:
+        found = re.search(r"(?:>=|~=|==)\s*([0-9][^\s,;]*)", requirement)
+        if found is None:
+            raise ValueError(f"{requirement!r} has no lower bound")
+        if bounds.setdefault(name_of(requirement), found[1]) != found[1]:
+            raise ValueError(f"{requirement!r} has another lower bound elsewhere")
+    return bounds
+
+
+def resolve(python: str) -> dict[str, str]:
+    """What pip would install on a version of Python, by name, as far as wheels have it."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        words = ["install", "--quiet", "--dry-run", "--ignore-installed", "--report", str(report)]
+        there = ["--python-version", python, "--only-binary", ":all:", "--target", folder]
+        asked = [*requirements(read_project()), *BUILDERS]
+        subprocess.run([sys.executable, "-m", "pip", *words, *there, *asked], check=True)
+        found = [item["metadata"] for item in json.loads(report.read_text())["install"]]
+    return {name_of(item["name"]): item["version"] for item in found}
+
+
+def pins(resolved: dict[str, dict[str, str]]) -> str:
+    """The file of constraints for what was resolved on each Python, the oldest first.
+
+    A name has one line for all neighbouring versions of Python that get the same version of it. The last
+    one holds for newer ones, too.
+    """
+    pythons = list(resolved)
+    lines = []
+    for name in sorted({name for found in resolved.values() for name in found}):
+        for first, python in enumerate(pythons):
+            version = resolved[python].get(name)
+            if version is None or (first and resolved[pythons[first - 1]].get(name) == version):
+                continue
+            same = first
+            while same < len(pythons) and resolved[pythons[same]].get(name) == version:
+                same += 1
+            markers = [f'python_version >= "{python}"'] if first else []
+            markers += [f'python_version < "{pythons[same]}"'] if same < len(pythons) else []
+            lines.append(f"{name}=={version}" + (" ; " + " and ".join(markers) if markers else ""))
+    return HEAD + "\n".join(lines) + "\n"
+
+
+def lowest(pinned: str, project: dict[str, Any]) -> str:
+    """Constraints that hold what pyproject.toml names to its lower bounds, and all else to its pins."""
+    bounds = lower_bounds(requirements(project))
+    kept = [line for line in pinned.splitlines() if line[0] == "#" or name_of(line) not in bounds]
+    return "\n".join([*kept, *(f"{name}=={version}" for name, version in bounds.items())]) + "\n"
+
+
+def main(words: list[str]) -> None:
+    """``renew 3.11 3.12 ...`` writes the pins; ``lowest`` prints constraints with the lower bounds."""
+    if words[0] == "renew":
+        PINS.write_text(pins({python: resolve(python) for python in words[1:]}), encoding="utf-8")
+    else:
+        sys.stdout.write(lowest(PINS.read_text(encoding="utf-8"), read_project()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
