@@ -57,6 +57,7 @@ class ClientGraph:
         registration: ends when every part is registered, or with the error that prevented it.
         users: steps that run it or wait for its registration.
         dropped: whether the cache has let it go; the last user releases it then.
+        absent: those of its tasks that had not answered when it was planned; their devices were a guess.
         may_wait: whether an op of it may wait for anything, such as another step.
         nbytes: bytes that its latest step has fetched and sent from task to task.
     """
@@ -70,6 +71,7 @@ class ClientGraph:
     registration: asyncio.Task[None] | None = field(default=None, repr=False)
     users: int = 0
     dropped: bool = False
+    absent: frozenset[str] = frozenset()
     may_wait: bool = False
     nbytes: int = 0
 

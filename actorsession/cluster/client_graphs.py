@@ -50,7 +50,6 @@ class ClientGraphs:
             of it was lost.
         bring_in: waits for those of some tasks that have not answered yet, and says whether there were any;
             graphs are then built anew, for more is known of their devices.
-        missing: the tasks that have not answered yet.
         planning: of the session; large graphs are built and encoded there.
         size: how many nodes building has to do with.
     """
@@ -64,7 +63,6 @@ class ClientGraphs:
         children: Children,
         renew: Callable[[str, Deadline], Awaitable[None]] | None = None,
         bring_in: Callable[[Iterable[str], Deadline], Awaitable[bool]] | None = None,
-        missing: Callable[[], Collection[str]] = tuple,
         planning: Planning | None = None,
         size: Callable[[], int] = lambda: 0,
     ) -> None:
@@ -73,7 +71,6 @@ class ClientGraphs:
         self._making: dict[RunSignature, asyncio.Future[ClientGraph]] = {}
         self._renew = renew
         self._bring_in = bring_in
-        self._missing = missing
         self._awaited: Counter[tuple[str, ...]] = Counter()  # tasks that graphs wait for
         self._handle = session_handle
         self._workers = workers
@@ -136,7 +133,7 @@ class ClientGraphs:
     def _make(self, signature: RunSignature) -> asyncio.Future[ClientGraph]:
         """Builds a large graph in a thread, once for all who wait.
 
-        It begins to be registered at once, whoever still waits; but not if it needs a task that is missing.
+        It begins to be registered at once, whoever still waits; but not if it needs a task that was absent.
         """
         making = self._making.get(signature)
         if making is None:
@@ -154,7 +151,7 @@ class ClientGraphs:
         ):
             return
         graph = made.result()
-        if not any(part.task in self._missing() for part in graph.parts):
+        if not graph.absent:
             with contextlib.suppress(AbortedError):  # the session is closing
                 self._enter(graph)
 

@@ -99,8 +99,7 @@ class MasterSession(Actor):
         self._graph = SessionGraph(config, members, self._planning.check)
         self._graphs = ClientGraphs(
             handle, members.workers, self._graph.build, config.plan_cache_size, self.children,
-            members.renew, members.bring_in, lambda: members.missing, self._planning,
-            lambda: self._graph.size,
+            members.renew, members.bring_in, self._planning, lambda: self._graph.size,
         )  # fmt: skip
         members.on_lapse = self._lapse
         members.on_devices = self._use_devices
@@ -432,7 +431,7 @@ class MasterSession(Actor):
     async def _adopt(self, changes: Changes) -> None:
         if changes:
             self._forget(changes.stale)
-            await self._worked(0, self._graph.follow)
+            await self._worked(0, self._graph.following())
             # What was planned until then for the devices that there were is kept by now.
             self._forget(changes.stale)
 
@@ -443,9 +442,9 @@ class MasterSession(Actor):
     def _use_devices(self) -> None:
         """Plans for the devices that there are now, as soon as what is under way has been planned."""
         if self._planning.busy:
-            _ = self._planning.start(self._graph.follow)
+            _ = self._planning.start(self._graph.following())
         else:
-            self._graph.follow()
+            self._graph.following()()
 
     def _lapse(self, task: str) -> None:
         """What was registered at a task went with its side of the session."""

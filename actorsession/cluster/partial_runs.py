@@ -108,7 +108,7 @@ class MasterPartialRuns:
         self.clock = clock
         self.graphs = ClientGraphs(
             session_handle, members.workers, build, config.plan_cache_size, children,
-            members.renew, members.bring_in, lambda: members.missing, planning, size,
+            members.renew, members.bring_in, planning, size,
         )  # fmt: skip
         self._handle = session_handle
         self._members = members

@@ -46,7 +46,7 @@ class SessionGraph:
         self._config = config
         self._members = members
         # Of one moment: what is planned in a thread must not see them change.
-        self._devices = members.devices
+        self._devices, self._absent = members.devices, frozenset(members.missing)
         self._view = GraphView()
         self._passes = PassRunner(optimiser_settings(config.graph_options.optimizer_options))
         self._placer = Placer(self._devices, allow_soft_placement=config.allow_soft_placement)
@@ -71,10 +71,15 @@ class SessionGraph:
             log_placement(graph.nodes, placed)
         return self.version
 
-    def follow(self) -> None:
-        """Goes on with the devices that the members have by now."""
-        self._devices = self._members.devices
-        self._placer.use(self._devices)
+    def following(self) -> Callable[[], None]:
+        """What goes on with the devices that the members have now, when it is called."""
+        devices, absent = self._members.devices, frozenset(self._members.missing)
+
+        def follow() -> None:
+            self._devices, self._absent = devices, absent
+            self._placer.use(devices)
+
+        return follow
 
     def variables_of(self, task: str) -> list[NodeDef]:
         """The variables that the graph has on a task."""
@@ -133,11 +138,15 @@ class SessionGraph:
         if not (signature.fetches or signature.targets):
             raise InvalidArgumentError("a step needs a fetch or a target, got neither")
         _, parts = self._cut(signature, optimised=True)
-        return split_by_task(signature, parts, self._members.task)
+        return self._marked(split_by_task(signature, parts, self._members.task))
 
     def build_partial(self, signature: RunSignature) -> ClientGraph:
         """The client graph of a signature of partial runs; see ``partial_runs.build_partial``."""
-        return build_partial(signature, self._view, self._devices, self._cut)
+        return self._marked(build_partial(signature, self._view, self._devices, self._cut))
+
+    def _marked(self, graph: ClientGraph) -> ClientGraph:
+        graph.absent = self._absent.intersection(part.task for part in graph.parts)
+        return graph
 
     def _cut(
         self, signature: RunSignature, *, optimised: bool = False

@@ -34,12 +34,14 @@ from actorsession.messages.worker import (
     GetStatus,
     UpdateWorkerSession,
 )
+from actorsession.runtime import planning
 from actorsession.session import AsyncSession
 from tests.cluster.fakes import FakeWorker
 from tests.cluster.hands import Hands, hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, W2, eventually, on, soon
 from tests.cluster.test_device_finder import status
 from tests.ports import held_ports
+from tests.session.large_kit import large
 
 # What a step may take that needs a task which does not come.
 SHORT = RunOptions(timeout_in_ms=600)
@@ -269,6 +271,32 @@ async def test_steps_that_wait_for_a_task_are_told_apart_by_their_own_limits(gra
         assert not patient.done()
         async with Server(spec, "worker", 1):
             assert await soon(patient) == 4.0
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["the first graph", "a graph that grew"])
+async def test_large_graphs_are_planned_anew_for_the_devices_that_tasks_turn_out_to_have(
+    graph: Graph, begun: bool
+) -> None:
+    """1. A large graph asks for an absent task. 2. It waits for the task within the limit of whoever asks. 3.
+    The task comes, maybe while the graph is planned, and takes part in what is planned from then on."""
+    x = ops.placeholder("float32", [])
+    ones = float(planning.LARGE)
+    async with beside_nobody(graph) as (session, spec):
+        if begun:
+            assert await soon(session.run(large(x), {x: 1.0})) == 1.0 + ones
+        with on(W1):
+            there = large(x)
+        with pytest.raises(DeadlineExceededError, match=f"1 of 3 tasks .*{W1} at "):
+            await soon(session.run(there, {x: 1.0}, SHORT))
+        waiting = [asyncio.create_task(session.run(there, {x: float(k)})) for k in range(3)]
+        setting_up = asyncio.create_task(session.partial_run_setup([there], [x]))
+        async with Server(spec, "worker", 1, config=ConfigProto(device_count={"CPU": 2})):
+            assert await soon(asyncio.gather(*waiting)) == [k + ones for k in range(3)]
+            assert await soon(session.partial_run(await setting_up, there, {x: 1.0})) == 1.0 + ones
+            with on(f"{W1}/device:CPU:1"):
+                other = large(there)
+            assert await soon(session.run(other, {x: 1.0})) == 1.0 + 2 * ones
+            await soon(session.warm_up(other, [x]))
 
 
 async def test_a_partial_run_waits_for_its_tasks_too(graph: Graph) -> None:

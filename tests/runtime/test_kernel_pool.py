@@ -188,6 +188,19 @@ def test_what_runs_for_the_first_time_does_not_stand_behind_what_is_dear(
     first.go.set()
 
 
+def test_what_runs_is_told_apart_by_whose_threads_it_has() -> None:
+    pool = KernelPool(PoolThreads(1, "told-kernel"))
+    works = [Busy(pool), Busy(pool, first="a segment"), Busy(pool)]
+    works[0].wait_begun()
+    works[1].wait_begun()
+    assert [len(pool.running()), len(pool.running(in_lane=True))] == [1, 1]
+    for work in works:
+        work.go.set()
+    pool.shutdown()
+    assert not pool.running()
+    assert not pool.running(in_lane=True)
+
+
 def test_many_first_runs_of_one_thing_do_not_fill_the_lane(full: tuple[KernelPool, Busy]) -> None:
     pool, _ = full
     many = Busy(pool, 100, first="a segment")

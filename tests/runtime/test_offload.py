@@ -86,9 +86,22 @@ def test_arrays_whose_shape_is_known_are_never_measured_anew(graph: Graph, known
     assert run.is_cheap([np.zeros(1000, np.float32)])
 
 
+def test_before_it_was_measured_a_long_segment_counts_with_the_shapes_of_what_it_is_given(
+    graph: Graph,
+) -> None:
+    x = ops.placeholder("float32", [None])
+    y = x
+    for _ in range(12):
+        y = ops.tanh(y)
+    run = inline(graph, y, x)
+    assert run.is_cheap([np.zeros(1025, np.float32)])
+    assert not run.is_cheap([np.zeros(1 << 20, np.float32)])
+
+
 BY_VALUE: dict[str, Callable[[Any, Any], Any]] = {
     "fill": lambda n, text: ops.fill(ops.stack([n]), 1.0),
     "range": lambda n, text: ops.range(n),
+    "among others": lambda n, text: sum([ops.tanh(ops.range(1.0, ops.cast(n, "float32")))] * 12),
     "random": lambda n, text: ops.random_uniform(ops.stack([n])),
     "pattern": lambda n, text: ops.strings.regex_full_match(text, "a*"),
 }
