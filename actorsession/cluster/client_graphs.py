@@ -98,7 +98,8 @@ class ClientGraphs:
                 break
             making = asyncio.shield(self._make(signature.sorted()))
             await deadline.wait(making, what=f"the plan of a step, {signature}")
-            # It may have fallen out of the cache again by now.
+            # It is kept in the loop's next turn, if that was not yet; it may also be evicted again by now.
+            await asyncio.sleep(0)
         self.hold(graph)
         try:
             assert graph.registration is not None
@@ -125,7 +126,10 @@ class ClientGraphs:
                 self._enter(made.result())
 
     def _enter(self, graph: ClientGraph) -> ClientGraph:
-        """Keeps a graph and begins to register it."""
+        """Keeps a graph and begins to register it, unless one of its signature is kept; returns that."""
+        kept = self._cache.get(graph.signature)
+        if kept is not None:
+            return kept
         graph.registration = self._children.start(
             self._register(graph), name=f"register {graph.signature}", awaited=True
         )
