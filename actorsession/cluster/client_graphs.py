@@ -103,7 +103,10 @@ class ClientGraphs:
                 making = asyncio.shield(self._make(signature.sorted()))
                 made = await deadline.wait(making, what=f"the plan of a step, {signature}")
                 await self._has_waited(made, deadline)
-                continue  # it may have fallen out of the cache again by now, or has to be built anew
+                # It is kept in the loop's next turn, if that was not yet; it may also be evicted again by
+                # now, or has to be built anew.
+                await asyncio.sleep(0)
+                continue
             made = self._build(signature.sorted())
             if not await self._has_waited(made, deadline):
                 graph = self._enter(made)
@@ -156,7 +159,10 @@ class ClientGraphs:
                 self._enter(graph)
 
     def _enter(self, graph: ClientGraph) -> ClientGraph:
-        """Keeps a graph and begins to register it."""
+        """Keeps a graph and begins to register it, unless one of its signature is kept; returns that."""
+        kept = self._cache.get(graph.signature)
+        if kept is not None:
+            return kept
         graph.registration = self._children.start(
             self._register(graph), name=f"register {graph.signature}", awaited=True
         )
