@@ -164,7 +164,7 @@ async def run_into(
 
 
 async def once_more(session: AsyncSession, fetches: Any, give: Any) -> Any:
-    """The values once what they wait for is given, or the error."""
+    """The values once what they wait for is given, if it is not there, or the error."""
     try:
         await session.run(give)
         return await session.run(fetches)
@@ -246,7 +246,8 @@ async def lost_on_its_way(scene: Scene) -> Outcome:
         await session.run(give)
         await session.run(end)
         outcome = await run_into(scene, session, end, taker, befall)
-        outcome.again = await once_more(session, end, give)
+        # Nobody has got what was taken and lost on its way: it is there again.
+        outcome.again = await once_more(session, end, [])
     return outcome
 
 
