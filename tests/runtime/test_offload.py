@@ -129,9 +129,8 @@ def test_the_first_run_of_what_constants_make_large_is_in_the_pool(graph: Graph)
 async def test_a_session_sends_strings_to_the_pool_when_they_have_grown(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        offload, "OFFLOAD_ABOVE", 1.0
-    )  # what is short is short on a busy machine too
+    # What is short is short on a busy machine too.
+    monkeypatch.setattr(offload, "OFFLOAD_ABOVE", 1.0)
     text = ops.placeholder("string", [])
     length = ops.strings.length(ops.string_join([text, text]))
     async with AsyncSession(graph=graph) as session:
