@@ -103,7 +103,10 @@ class ClientGraphs:
                 making = asyncio.shield(self._make(signature.sorted()))
                 made = await deadline.wait(making, what=f"the plan of a step, {signature}")
                 await self._has_waited(made, deadline)
-                continue  # it may have fallen out of the cache again by now, or has to be built anew
+                # It is kept in the loop's next turn, if that was not yet; it may also be evicted again by now,
+                # or has to be built anew.
+                await asyncio.sleep(0)
+                continue
             made = self._build(signature.sorted())
             if not await self._has_waited(made, deadline):
                 graph = self._enter(made)
@@ -144,19 +147,15 @@ class ClientGraphs:
 
     def _made(self, signature: RunSignature, made: asyncio.Future[ClientGraph]) -> None:
         del self._making[signature]
-        if (
-            made.cancelled()
-            or made.exception() is not None
-            or self._cache.get(signature) is not None
-        ):
-            return
-        graph = made.result()
-        if not graph.absent:
+        if not made.cancelled() and made.exception() is None and not made.result().absent:
             with contextlib.suppress(AbortedError):  # the session is closing
-                self._enter(graph)
+                self._enter(made.result())
 
     def _enter(self, graph: ClientGraph) -> ClientGraph:
-        """Keeps a graph and begins to register it."""
+        """Keeps a graph and begins to register it, unless one of its signature is kept; returns that."""
+        kept = self._cache.get(graph.signature)
+        if kept is not None:
+            return kept
         graph.registration = self._children.start(
             self._register(graph), name=f"register {graph.signature}", awaited=True
         )

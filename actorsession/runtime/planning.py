@@ -68,10 +68,14 @@ class Planning:
     def shared(self, key: Any, work: Callable[[], T]) -> asyncio.Future[T]:
         """``start``, once for all who ask by the same key before it has ended."""
         found = self._shared.get(key)
-        if found is None:
+        if found is None or found.done():
             found = self._shared[key] = self.start(work)
-            found.add_done_callback(lambda _: self._shared.pop(key))
+            found.add_done_callback(lambda ended: self._forget(key, ended))
         return found
+
+    def _forget(self, key: Any, ended: asyncio.Future[Any]) -> None:
+        if self._shared.get(key) is ended:
+            del self._shared[key]
 
     def start(self, work: Callable[[], T]) -> asyncio.Future[T]:
         """``run`` for several who wait: the future of its result, to be shielded by each of them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from actorsession.errors import (
 )
 from actorsession.messages import DeregisterGraph, GraphRegistered, RegisterGraph
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime import planning
 from tests.cluster.fakes import FakeWorker
 from tests.cluster.kit import W0, W1, eventually, soon
 
@@ -35,11 +37,13 @@ def signature(*fetches: str) -> RunSignature:
 class Session:
     """Client graphs over two workers that are not there."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, size: int = 0) -> None:
         self.workers = {W0: FakeWorker("w0"), W1: FakeWorker("w1")}
         self.children = Children("a session")
         self.built: list[RunSignature] = []
-        self.graphs = ClientGraphs("s", self.workers, self._build, limit, self.children)
+        self.graphs = ClientGraphs(
+            "s", self.workers, self._build, limit, self.children, size=lambda: size
+        )
 
     def _build(self, wanted: RunSignature) -> ClientGraph:
         if "bad:0" in wanted.fetches:
@@ -55,8 +59,8 @@ class Session:
 
 
 @asynccontextmanager
-async def session(limit: int = 10) -> AsyncIterator[Session]:
-    made = Session(limit)
+async def session(limit: int = 10, size: int = 0) -> AsyncIterator[Session]:
+    made = Session(limit, size)
     try:
         yield made
     finally:
@@ -199,3 +203,24 @@ async def test_a_worker_that_does_not_answer_a_release_is_left_to_itself() -> No
         s.graphs.release(await s.graphs.acquire(signature("y"), in_a_minute()))
         await s.workers[W1].until_asked(DeregisterGraph)
         await eventually(lambda: len(s.children) == 0)
+
+
+async def test_a_run_that_comes_as_the_planning_of_a_large_graph_ends_gets_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """1. A large graph was planned, and its future has the result.
+    2. Before those who wait hear of it, and the graph is kept, another run asks for it.
+    3. It waits for nothing, and must let the loop go on for the graph to be kept."""
+    late: list[asyncio.Future[ClientGraph]] = []
+    settle = planning._Job.settle
+    async with session(size=planning.LARGE + 1) as s:
+
+        def spy(job: planning._Job, *args: Any) -> None:
+            late.append(asyncio.ensure_future(s.graphs.acquire(signature("x"), in_a_minute())))
+            settle(job, *args)
+
+        monkeypatch.setattr(planning._Job, "settle", spy)
+        graph = await soon(s.graphs.acquire(signature("x"), in_a_minute()))
+        assert await soon(late[0]) is graph
+        assert s.built == [signature("x")]
+        assert s.registered() == 2
