@@ -103,8 +103,8 @@ class ClientGraphs:
                 making = asyncio.shield(self._make(signature.sorted()))
                 made = await deadline.wait(making, what=f"the plan of a step, {signature}")
                 await self._has_waited(made, deadline)
-                # It is kept in the loop's next turn, if that was not yet; it may also be evicted again by now,
-                # or has to be built anew.
+                # It is kept in the loop's next turn, if that was not yet; it may also be evicted again by
+                # now, or has to be built anew.
                 await asyncio.sleep(0)
                 continue
             made = self._build(signature.sorted())
