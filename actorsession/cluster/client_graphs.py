@@ -147,16 +147,9 @@ class ClientGraphs:
 
     def _made(self, signature: RunSignature, made: asyncio.Future[ClientGraph]) -> None:
         del self._making[signature]
-        if (
-            made.cancelled()
-            or made.exception() is not None
-            or self._cache.get(signature) is not None
-        ):
-            return
-        graph = made.result()
-        if not graph.absent:
+        if not made.cancelled() and made.exception() is None and not made.result().absent:
             with contextlib.suppress(AbortedError):  # the session is closing
-                self._enter(graph)
+                self._enter(made.result())
 
     def _enter(self, graph: ClientGraph) -> ClientGraph:
         """Keeps a graph and begins to register it, unless one of its signature is kept; returns that."""
