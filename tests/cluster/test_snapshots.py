@@ -20,7 +20,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.shape import TensorShape
 from actorsession.session import AsyncSession
-from tests.cluster.kit import W0, W1, eventually, on, soon
+from tests.cluster.kit import PATIENCE, W0, W1, eventually, on, soon
 from tests.ports import HoldPorts
 
 
@@ -198,16 +198,18 @@ async def test_a_snapshot_never_holds_half_an_update(
         store = SnapshotStore(tmp_path, W0)
         async with AsyncSession(f"tcp://127.0.0.1:{port}", graph=graph) as session:
             await soon(session.run(v.initializer))
-            seen = set()
-            for _ in range(300):
-                await soon(session.run(add))
-                await asyncio.sleep(0)
-                found = store.latest()
-                if found is not None and found.variables:
-                    values = np.unique(found.variables[0].value)
-                    assert values.size == 1
-                    seen.add(float(values[0]))
-    assert len(seen) > 1
+            seen: set[float] = set()
+            steps = 0
+            async with asyncio.timeout(PATIENCE):
+                while steps < 300 or len(seen) < 2:
+                    await session.run(add)
+                    await asyncio.sleep(0)
+                    steps += 1
+                    found = store.latest()
+                    if found is not None and found.variables:
+                        values = np.unique(found.variables[0].value)
+                        assert values.size == 1
+                        seen.add(float(values[0]))
 
 
 async def test_state_of_isolated_sessions_is_not_kept(
