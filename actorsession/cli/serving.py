@@ -144,7 +144,11 @@ def _run(options: argparse.Namespace) -> int:
         return WRONG
     try:
         worker = _worker_options(options)
-        run(serve(worker, make_guard(worker)))
+        guard = make_guard(worker)
+        try:
+            run(serve(worker, guard))
+        finally:
+            guard.close()
     except KeyboardInterrupt:  # before the server's own handler stood
         return DONE
     except (TypeError, ValueError, OSError, OpError) as exc:

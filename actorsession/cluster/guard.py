@@ -38,7 +38,7 @@ class Guard:
     """
 
     def __init__(self, seconds: float, *, with_parent: bool) -> None:
-        self._pipe = -1
+        self._pipe = self._pid = -1
         if not hasattr(os, "fork") or not hasattr(faulthandler, "register"):
             return
         own, parent = os.getpid(), os.getppid() if with_parent else 0
@@ -50,7 +50,16 @@ class Guard:
         if not pid:
             _guard(own, parent, reading_end, seconds)
         os.close(reading_end)
-        self._pipe = pipe
+        self._pipe, self._pid = pipe, pid
+
+    def close(self) -> None:
+        """End the guard, which is not needed any more; may be called twice."""
+        if self._pipe >= 0:
+            os.close(self._pipe)
+            self._pipe = -1
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self._pid, signal.SIGKILL)
+                os.waitpid(self._pid, 0)
 
     def wait_for_snapshot(self, seconds: float) -> None:
         """Have the guard wait for that long from now on, because the process writes its last snapshot."""

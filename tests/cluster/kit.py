@@ -163,6 +163,7 @@ class Gate:
     def __init__(self, name: str) -> None:
         self.name = name
         self.entered = 0
+        self.on_entered: Callable[[], None] | None = None  # called in the kernel's thread
         self._open = threading.Event()
         self._gates[name] = self
 
@@ -184,6 +185,8 @@ class Gate:
 
         def hold(x: Any) -> Any:
             gate.entered += 1
+            if gate.on_entered is not None:
+                gate.on_entered()
             assert gate._open.wait(PATIENCE), f"nobody has opened gate {gate.name}"
             return x
 

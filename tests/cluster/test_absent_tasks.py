@@ -286,8 +286,10 @@ async def test_large_graphs_are_planned_anew_for_the_devices_that_tasks_turn_out
             assert await soon(session.run(large(x), {x: 1.0})) == 1.0 + ones
         with on(W1):
             there = large(x)
+        # Long enough for the planning before, on a busy machine too.
+        options = RunOptions(timeout_in_ms=5000)
         with pytest.raises(DeadlineExceededError, match=f"1 of 3 tasks .*{W1} at "):
-            await soon(session.run(there, {x: 1.0}, SHORT))
+            await soon(session.run(there, {x: 1.0}, options))
         waiting = [asyncio.create_task(session.run(there, {x: float(k)})) for k in range(3)]
         setting_up = asyncio.create_task(session.partial_run_setup([there], [x]))
         async with Server(spec, "worker", 1, config=ConfigProto(device_count={"CPU": 2})):
