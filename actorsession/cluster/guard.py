@@ -64,7 +64,9 @@ class Guard:
     def wait_for_snapshot(self, seconds: float) -> None:
         """Have the guard wait for that long from now on, because the process writes its last snapshot."""
         if self._pipe >= 0:
-            os.write(self._pipe, b"%b%d\n" % (_SAVING, seconds))
+            # Somebody may have killed the guard; then there is nobody to tell.
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self._pipe, b"%b%d\n" % (_SAVING, seconds))
 
     @contextlib.contextmanager
     def watching(self, signals: Sequence[int]) -> Iterator[None]:

@@ -28,8 +28,7 @@ class Take(Future[Any]):
 
         Args:
             make: makes the node's values. What it raises becomes the exception of the take, and what was
-                taken
-                goes back.
+                taken goes back.
             undo: puts what was taken back, at the front; callable from any thread.
         """
         try:

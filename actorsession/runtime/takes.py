@@ -68,10 +68,6 @@ class Takes:
         if self._over:
             self.roll_back()
 
-    def commit(self) -> None:
-        """Forget what was taken: somebody has it."""
-        self._taken.clear()
-
     def roll_back(self, *, ran: bool = False, handed_out: Collection[int] = ()) -> None:
         """Put back what was taken and is nobody's.
 
