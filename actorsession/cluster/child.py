@@ -3,7 +3,7 @@
 Run by ``python -m actorsession worker`` and ``master``. With ``--announce`` it is a child of a
 ``LocalCluster`` and speaks lines of JSON with it: it writes its real address to standard output, reads the
 whole cluster from standard input, writes that it knows it, and serves until that input ends, which it does
-when the parent closes it or dies, however it dies.
+when the parent closes it or dies, however it dies. A parent that closes it writes ``LAST_WORD`` before.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ from actorsession.config import ConfigProto
 from actorsession.ops.flow.streams import relay_standard_streams
 from transports import SecurityConfig
 
-__all__ = ["WorkerOptions", "make_guard", "serve"]
+__all__ = ["LAST_WORD", "WorkerOptions", "make_guard", "serve"]
+
+# What a parent writes before it closes the pipe, so that this is not taken for its death.
+LAST_WORD = b"\n"
 
 # Seconds more for a last snapshot to be written: a gigabyte takes some, on a slow disk a minute.
 _SAVING = 120.0
@@ -228,12 +231,13 @@ class _Parent:
         self._ended = ended
         self._grace = grace
         self._pid = os.getppid()
+        self._broke_off = False  # the pipe has ended without the last word
         self.nonsense = ""  # what was wrong with what it said
 
     @property
     def is_gone(self) -> bool:
-        """Whether it has ended."""
-        return os.getppid() != self._pid
+        """Whether it has ended, which the pipe tells a little before we are somebody else's child."""
+        return self._broke_off or os.getppid() != self._pid
 
     def start(self) -> None:
         """Begins to listen."""
@@ -243,8 +247,8 @@ class _Parent:
         # Not sys.stdin: its lock would be held by this thread while the interpreter shuts down.
         with os.fdopen(os.dup(0), "rb") as pipe:
             line = pipe.readline()
-            if line and self._understands(line):
-                self._wait_for_end(pipe.fileno())
+            if line != LAST_WORD and (not line or self._understands(line)):
+                self._broke_off = not self._hears_last_word(pipe.fileno())
         _end_in(self._grace, self._server)
         self._loop.call_soon_threadsafe(self._ended)
 
@@ -261,16 +265,17 @@ class _Parent:
         self._server.learn_peers(cluster)
         _say_json({"ready": True})
 
-    def _wait_for_end(self, pipe: int) -> None:
-        """Returns when the parent has closed its end of the pipe, or is gone.
+    def _hears_last_word(self, pipe: int) -> bool:
+        """Waits until the parent dismisses us, which is true, or is gone.
 
         A process that the parent forked holds the pipe open beyond the parent's death; so it is looked
         whether we are an orphan, too.
         """
         while not self.is_gone:
             readable, _, _ = select.select([pipe], [], [], _LOOK)
-            if readable and not os.read(pipe, 4096):
-                return
+            if readable:
+                return os.read(pipe, len(LAST_WORD)) == LAST_WORD
+        return False
 
 
 def _end_in(seconds: float, server: Server) -> None:

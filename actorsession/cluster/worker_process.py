@@ -19,6 +19,7 @@ from typing import Any
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.blas import core_type, thread_count
+from actorsession.cluster.child import LAST_WORD
 from actorsession.cluster.drain import Drain
 from actorsession.cluster.memory_watch import MemoryWatch
 from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
@@ -154,6 +155,8 @@ class WorkerProcess:
     async def _end(self, process: asyncio.subprocess.Process, grace: float) -> None:
         if process.returncode is None:
             if process.stdin is not None:
+                if not process.stdin.is_closing():
+                    process.stdin.write(LAST_WORD)
                 process.stdin.close()
             try:
                 await Deadline.after(grace).wait(process.wait(), what=f"the end of {self.task}")

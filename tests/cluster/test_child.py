@@ -8,12 +8,14 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import actorsession.ops as ops
+from actorsession.cluster.child import LAST_WORD
 from actorsession.errors import UnauthenticatedError
 from actorsession.graph.graph import Graph
 from actorsession.session import Session
@@ -110,8 +112,10 @@ def test_a_worker_takes_its_token_from_the_environment(graph: Graph, monkeypatch
 
 
 @contextmanager
-def child() -> Iterator[Any]:
-    with running(command("worker", "--job", "worker", "--cluster", ONE, "--announce")) as process:
+def child(cluster: str = ONE) -> Iterator[Any]:
+    with running(
+        command("worker", "--job", "worker", "--cluster", cluster, "--announce")
+    ) as process:
         yield process
 
 
@@ -131,6 +135,24 @@ def test_a_child_whose_parent_says_nothing_ends_too() -> None:
         line_of(process)
         out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, out, err) == (0, "", "")
+
+
+@pytest.mark.parametrize("dismissed", [False, True])
+def test_a_child_removes_the_folder_of_its_socket_if_its_parent_has_died(
+    dismissed: bool, tmp_path: Path
+) -> None:
+    """A parent that has closed the pipe without a word has died, though we may not be orphans yet."""
+    folder = tmp_path / "sockets"
+    folder.mkdir(0o700)
+    cluster = json.dumps({"worker": [f"unix://{folder}/worker"]})
+    with child(cluster) as process:
+        line_of(process)
+        process.stdin.write(cluster + "\n")
+        process.stdin.flush()
+        line_of(process)
+        _ = process.communicate(LAST_WORD.decode() if dismissed else "", timeout=PATIENCE)
+        assert process.returncode == 0
+    assert folder.exists() == dismissed
 
 
 def test_a_child_that_is_told_nonsense_says_so_and_ends() -> None:
