@@ -109,8 +109,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="how often to give and expect a sign of life; at most half a lease (default %(default)g)",
     )  # fmt: skip
     parser.add_argument(
-        "--companion", action="store_true",
-        help="have a companion process answer for this one on loopback and on this host too",
+        "--sidecar", action="store_true",
+        help="have a sidecar process answer for this one on loopback and on this host too",
     )  # fmt: skip
     parser.add_argument(
         "--grace", type=seconds, default=3.0, metavar="SECONDS",
@@ -169,7 +169,7 @@ def _worker_options(options: argparse.Namespace) -> WorkerOptions:
         device_count={"CPU": options.devices}, announce=options.announce, role=options.role,
         json=options.json, port_file=options.port_file, security=_security(options),
         snapshot_dir=options.snapshot_dir, snapshot_every=options.snapshot_every,
-        lease=options.lease, beat=options.beat, companion=options.companion,
+        lease=options.lease, beat=options.beat, sidecar=options.sidecar,
         grace=options.grace,
         file_roots=options.file_roots,
     )  # fmt: skip

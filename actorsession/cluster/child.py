@@ -21,7 +21,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.cluster.guard import Guard
 from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server import Server
@@ -29,6 +28,7 @@ from actorsession.cluster.socket_folder import remove_orphaned_folder
 from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
 from actorsession.ops.flow.streams import relay_standard_streams
+from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from transports import SecurityConfig
 
 __all__ = ["LAST_WORD", "WorkerOptions", "make_guard", "serve"]
@@ -66,7 +66,7 @@ class WorkerOptions:
         file_roots: folders in which operations may open files; see ``Server``.
         lease: seconds of silence after which it takes a peer for lost.
         beat: seconds between signs of life.
-        companion: whether it has a companion on loopback too.
+        sidecar: whether it has a sidecar on loopback too.
         grace: seconds for an orderly end after the parent is gone or a signal came; then the process ends
             anyway.
     """
@@ -86,7 +86,7 @@ class WorkerOptions:
     file_roots: Sequence[str] | None = None
     lease: float = LEASE_SECONDS
     beat: float = BEAT_SECONDS
-    companion: bool = False
+    sidecar: bool = False
     grace: float = 3.0
 
 
@@ -115,7 +115,7 @@ async def serve(options: WorkerOptions, guard: Guard) -> None:
         config=ConfigProto(device_count=options.device_count), cluster_id=options.cluster_id,
         security=options.security, snapshot_dir=options.snapshot_dir,
         snapshot_every=options.snapshot_every, lease=options.lease, beat=options.beat,
-        companion=options.companion, file_roots=options.file_roots,
+        sidecar=options.sidecar, file_roots=options.file_roots,
     )  # fmt: skip
     ended = asyncio.Event()
     parent = _Parent(loop, server, ended.set, options.grace)

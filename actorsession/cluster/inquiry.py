@@ -15,10 +15,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.dial import dial
-from actorsession.actors.link import Link
 from actorsession.actors.supervision import Children
-from actorsession.actors.watch import watcher
 from actorsession.cluster.spec import DEFAULT_SCHEME, full_address
 from actorsession.cluster.statistics import CLIENT, ServerStatistics
 from actorsession.cluster.why import collect
@@ -32,6 +29,9 @@ from actorsession.messages.worker import (
     WorkerStatus,
     WorkerWhy,
 )
+from actorsession.rpc.dial import dial
+from actorsession.rpc.link import Link
+from actorsession.rpc.liveness.peer_monitor import probe_factory
 from actorsession.session.remote import shared_token
 from actorsession.session.security import shared_security
 from actorsession.session.why import Why, explain
@@ -219,7 +219,7 @@ async def _link(
         )  # fmt: skip
     except TransportError as exc:
         raise UnavailableError(f"no {what} of {address}: {exc}") from exc
-    link = Link(connection, serves={}, watch=watcher(token or shared_token()))
+    link = Link(connection, serves={}, watch=probe_factory(token or shared_token()))
     children = Children(f"{what} of {address}")
     _ = children.start(link.run(), name=f"link to {address}")
     try:

@@ -15,7 +15,6 @@ from collections import Counter
 from typing import Any
 
 from actorsession.actors.actor import Actor, handles
-from actorsession.actors.admission import Admission
 from actorsession.actors.context import LOCAL_TELL, CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.cluster.device_finder import sooner
@@ -44,6 +43,7 @@ from actorsession.messages.session import (
     StepReceived,
 )  # fmt: skip
 from actorsession.messages.worker import CleanupAll
+from actorsession.runtime.admission import Admission
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.waits import MasterWaits
 from actorsession.session.placement_log import log_devices

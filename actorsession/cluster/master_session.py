@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from actorsession.actors.actor import Actor, handles
-from actorsession.actors.admission import Admission, AdmissionStatistics, bytes_held
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
@@ -37,6 +36,7 @@ from actorsession.errors import (
     WorkerRestartedError,
     error_from_wire,
 )
+from actorsession.graph.codec import bytes_held
 from actorsession.graph.node import GraphDef, NodeDef, nodes_in
 from actorsession.messages.done import Done
 from actorsession.messages.session import (
@@ -60,6 +60,7 @@ from actorsession.messages.session import (
 from actorsession.messages.worker import AskVariables
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.admission import Admission, AdmissionStatistics
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.waits import MasterWaits
 

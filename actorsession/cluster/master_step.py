@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from actorsession.actors.admission import bytes_held
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import LocalRef, Ref
@@ -34,6 +33,7 @@ from actorsession.errors import (
     first_error,
     from_exception,
 )  # fmt: skip
+from actorsession.graph.codec import bytes_held
 from actorsession.messages.worker import CleanupGraph, GraphDone, RunGraph
 
 __all__ = ["MasterStep"]

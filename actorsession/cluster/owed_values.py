@@ -18,7 +18,6 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
 from actorsession.cluster.worker_rendezvous import RendezvousTable
@@ -26,6 +25,7 @@ from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
 from actorsession.messages.worker import AskOwed, ValuesLost
 from actorsession.plan.keys import parse_key
+from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 
 __all__ = ["OwedValues", "Peers"]
 

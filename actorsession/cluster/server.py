@@ -20,16 +20,15 @@ from types import TracebackType
 from typing import Any
 
 from actorsession.actors import registry
-from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.actors.ref import Ref
 from actorsession.actors.supervision import Children
-from actorsession.cluster.companion import Vitals
 from actorsession.cluster.control import Control
 from actorsession.cluster.known_cluster import KnownCluster
 from actorsession.cluster.master import Master
 from actorsession.cluster.member import Home
 from actorsession.cluster.own_task import checked_scheme, refuse_plain
 from actorsession.cluster.resolvers import ClusterResolver
+from actorsession.cluster.sidecar import Vitals
 from actorsession.cluster.snapshots import Snapshots, SnapshotStore
 from actorsession.cluster.spec import ClusterDef, ClusterSpec
 from actorsession.cluster.statistics import ServerStatistics
@@ -47,6 +46,7 @@ from actorsession.errors import (
 from actorsession.messages.server import SERVER
 from actorsession.messages.session import MASTER
 from actorsession.messages.worker import WORKER, CleanupGraph
+from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.runtime.devices import Device, make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
@@ -126,7 +126,7 @@ class Server:
         file_roots: Sequence[str | os.PathLike[str]] | None = None,
         lease: float = LEASE_SECONDS,
         beat: float = BEAT_SECONDS,
-        companion: bool = False,
+        sidecar: bool = False,
     ) -> None:
         self._security = security if security is not None else shared_security()
         scheme = checked_scheme(protocol, tls=self._security is not None)
@@ -160,7 +160,7 @@ class Server:
             cluster_id=cluster_id, task=self.task, incarnation=self.incarnation, pid=os.getpid()
         )
         _ = Lease(beat=beat, lease=lease, now=0.0)  # says what is wrong with them
-        self._vitals = Vitals(beat, always=companion)
+        self._vitals = Vitals(beat, always=sidecar)
         self._serves: dict[str, Ref] = {}
         self._cache = WorkerCache(
             self.task, self._hello, self._serves, self._lost_push, self._token,

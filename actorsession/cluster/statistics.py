@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from actorsession.actors.link import LinkStatistics
 from actorsession.errors import ProtocolError
+from actorsession.rpc.link import LinkStatistics
 
 __all__ = ["CLIENT", "ServerStatistics"]
 

@@ -17,15 +17,9 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
-from actorsession.actors.admission import bytes_held
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.dial import dial
-from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
-from actorsession.actors.link import Link, LinkStatistics
 from actorsession.actors.ref import Ref
-from actorsession.actors.room import BACKLOG
 from actorsession.actors.supervision import Children
-from actorsession.actors.watch import watcher
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import (
     DeadlineExceededError,
@@ -33,7 +27,13 @@ from actorsession.errors import (
     UnavailableError,
     WorkerRestartedError,
 )
+from actorsession.graph.codec import bytes_held
 from actorsession.messages.worker import WORKER, PushTensors, ValuesLost
+from actorsession.rpc.backpressure import BACKLOG
+from actorsession.rpc.dial import dial
+from actorsession.rpc.link import Link, LinkStatistics
+from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
+from actorsession.rpc.liveness.peer_monitor import probe_factory
 from transports import (
     AuthenticationError,
     Connection,
@@ -48,7 +48,7 @@ __all__ = ["PeerRef", "WorkerCache"]
 _log = logging.getLogger("actorsession.cluster")
 # Seconds to be told where tasks are; a third of what a dial may take, so that the dial still has time.
 _ASK = CONNECT_TIMEOUT / 3
-# A client on another host has no companion to say that it is only busy. Nobody waits for a client: what a
+# A client on another host has no sidecar to say that it is only busy. Nobody waits for a client: what a
 # lost one keeps is memory, and what one that was not lost loses is its session.
 _CLIENT_LEASES = 3
 # Seconds for an address that the master of a session says, where our own cluster says another.
@@ -90,7 +90,7 @@ class WorkerCache:
         self._hello = hello
         self._beat = beat
         self._lease = lease
-        self._watcher = watcher(token)
+        self._watcher = probe_factory(token)
         self._serves = serves
         self._on_lost_push = on_lost_push
         self._token = token

@@ -15,7 +15,6 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeAlias
 
-from actorsession.actors.admission import bytes_held
 from actorsession.errors import (
     CancelledError,
     InvalidArgumentError,
@@ -23,6 +22,7 @@ from actorsession.errors import (
     error_from_wire,
     error_to_wire,
 )
+from actorsession.graph.codec import bytes_held
 from actorsession.messages.worker import PushTensors
 from actorsession.plan.keys import parse_key
 from actorsession.runtime.rendezvous import Rendezvous

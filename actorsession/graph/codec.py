@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import reprlib
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import msgpack
@@ -29,8 +29,8 @@ from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import TensorShape
 
 __all__ = [
-    "INLINE_LIMIT", "Buffer", "Packed", "opened", "pack", "packed", "register_function", "register_variant",
-    "tensor_bytes", "unpack",
+    "INLINE_LIMIT", "Buffer", "Packed", "bytes_held", "opened", "pack", "packed", "register_function",
+    "register_variant", "tensor_bytes", "unpack",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -393,3 +393,17 @@ def _count(shape: Any) -> int:
     if not all(type(d) is int and d >= 0 for d in shape):
         raise ProtocolError(f"a tensor's shape holds sizes, got {reprlib.repr(shape)}")
     return math.prod(shape)
+
+
+def bytes_held(values: Iterable[Any]) -> int:
+    """What a run counts for that brings these values: the bytes of arrays; 0 if they fit into a header.
+
+    The number of such runs is limited beside their bytes, which bounds what they hold together.
+
+    Args:
+        values: arrays, and anything else, which counts for nothing.
+    """
+    total = 0
+    for value in values:
+        total += getattr(value, "nbytes", 0)
+    return total if total > INLINE_LIMIT else 0

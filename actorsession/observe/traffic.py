@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from actorsession.actors.link import LinkStatistics
 from actorsession.cluster.statistics import ServerStatistics
+from actorsession.rpc.link import LinkStatistics
 
 __all__ = ["Traffic", "traffic"]
 

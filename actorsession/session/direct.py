@@ -15,15 +15,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from actorsession.actors.admission import Admission, bytes_held
 from actorsession.actors.deadline import Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunMetadata, RunOptions
 from actorsession.errors import CancelledError, OpError
+from actorsession.graph.codec import bytes_held
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
 from actorsession.plan.report import partition_graphs
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.admission import Admission
 from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.runtime.debugger import SessionDebugger
 from actorsession.runtime.device_filters import DeviceFilters

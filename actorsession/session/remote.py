@@ -18,7 +18,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from actorsession.actors.admission import Admission, bytes_held
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.config import (
@@ -36,6 +35,7 @@ from actorsession.errors import (
     UnavailableError,
     UnimplementedError,
 )  # fmt: skip
+from actorsession.graph.codec import bytes_held
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef, nodes_in
@@ -60,6 +60,7 @@ from actorsession.messages.session import (
     StepReceived,
 )  # fmt: skip
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.admission import Admission
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.feeds import aside
 from actorsession.runtime.kernel_pool import KernelPool

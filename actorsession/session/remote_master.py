@@ -16,12 +16,8 @@ from typing import Any
 
 from actorsession.actors import registry
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.link import Link
-from actorsession.actors.pulse import Pulse
 from actorsession.actors.ref import Ref
-from actorsession.actors.remote_ref import RemoteRef
 from actorsession.actors.supervision import Children
-from actorsession.actors.watch import watcher
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
 from actorsession.errors import (
     InternalError,
@@ -32,6 +28,10 @@ from actorsession.errors import (
 )  # fmt: skip
 from actorsession.messages.done import Done
 from actorsession.messages.session import MASTER, ResetContainers
+from actorsession.rpc.link import Link
+from actorsession.rpc.liveness.heartbeat_memory import HeartbeatMemory
+from actorsession.rpc.liveness.peer_monitor import probe_factory
+from actorsession.rpc.remote_ref import RemoteRef
 from actorsession.session.fates import with_fate
 from actorsession.session.security import are_our_files_at_fault, security_of
 from transports import (
@@ -105,14 +105,17 @@ class MasterConnection:
         self._ref = here if here is not None else await self._dial(deadline)
 
     async def _dial(self, deadline: Deadline) -> Ref:
-        pulse = Pulse()
+        pulse = HeartbeatMemory()
         try:
             connection = await self._connect(_hello(str(pulse.note)), deadline)
         except BaseException:
             pulse.close()
             raise
         self.link = Link(
-            connection, serves={}, peer_name=connection.peer.task, watch=watcher(shared_token())
+            connection,
+            serves={},
+            peer_name=connection.peer.task,
+            watch=probe_factory(shared_token()),
         )
         self.link.on_closed(lambda _: pulse.close())
         _ = self._children.start(self.link.run(), name=f"link to {self._target}")

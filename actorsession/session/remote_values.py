@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.actors.link import LinkStatistics
 from actorsession.config import RunMetadata, RunOptions, StepStats
 from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
+from actorsession.rpc.link import LinkStatistics
 from actorsession.runtime.feeds import kept_feed, large_arrays
 
 __all__ = [

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from actorsession.actors import Actor, CallContext, Children, Link, Ref, handles
+from actorsession.actors import Actor, CallContext, Children, Ref, handles
 from actorsession.errors import FailedPreconditionError
 from actorsession.messages import message
+from actorsession.rpc import Link
 from transports import Connection, Hello, connect, listen
 
 # A test that needs longer waits for something that does not come.

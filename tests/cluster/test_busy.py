@@ -23,13 +23,13 @@ from typing import Any
 import pytest
 
 import actorsession.ops as ops
-from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.actors.loops import run as run_to_end
-from actorsession.actors.silence import PATIENCE as PATIENCE_LEASES
 from actorsession.cli import _parser
 from actorsession.cluster import Server, read_statistics
 from actorsession.errors import InvalidArgumentError, UnavailableError
 from actorsession.graph.graph import Graph
+from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
+from actorsession.rpc.liveness.verdict import PATIENCE as PATIENCE_LEASES
 from actorsession.session import AsyncSession
 from tests.cluster.holding import hold
 from tests.cluster.kit import LONG_LEASE, PATIENCE, W0, W1, eventually, on, soon
@@ -42,11 +42,11 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc"),
 ]
 
-# How another task's process is seen: in /proc, or by asking its companion as other hosts do.
-WAYS = {"local": (), "companion": ("--companion",)}
-# The default is five seconds. A companion is a process that has to have its turn within a lease, on a machine
+# How another task's process is seen: in /proc, or by asking its sidecar as other hosts do.
+WAYS = {"local": (), "sidecar": ("--sidecar",)}
+# The default is five seconds. A sidecar is a process that has to have its turn within a lease, on a machine
 # whose cores are all busy; looking into /proc waits for nobody.
-LEASES = {"local": 0.4, "companion": 1.0}
+LEASES = {"local": 0.4, "sidecar": 1.0}
 each_way = pytest.mark.parametrize("more", WAYS.values(), ids=WAYS)
 
 
@@ -221,7 +221,7 @@ def test_a_client_that_is_busy_for_many_leases_keeps_its_session(
     assert (client.returncode, out, err) == (0, "3.0\n", "")
 
 
-# -- companions ------------------------------------------------------------------------------------
+# -- sidecars ------------------------------------------------------------------------------------
 
 
 def children_of(pid: int) -> list[int]:
@@ -237,10 +237,10 @@ def wait_for_end(pid: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_companion_and_a_guard_end_with_their_server_however_that_ends(number: int) -> None:
-    with worker(0, ONE, "--companion") as (process, _):
+def test_a_sidecar_and_a_guard_end_with_their_server_however_that_ends(number: int) -> None:
+    with worker(0, ONE, "--sidecar") as (process, _):
         children = children_of(process.pid)
-        assert [is_companion(child) for child in children] == [False, True]
+        assert [is_sidecar(child) for child in children] == [False, True]
         assert all(map(is_running, children))
         process.send_signal(number)
         process.wait(PATIENCE)
@@ -248,23 +248,23 @@ def test_a_companion_and_a_guard_end_with_their_server_however_that_ends(number:
             wait_for_end(child)
 
 
-def test_a_server_on_loopback_has_a_guard_and_no_companion() -> None:
+def test_a_server_on_loopback_has_a_guard_and_no_sidecar() -> None:
     with worker(0, ONE) as (process, _):
         (guard,) = children_of(process.pid)
-        assert not is_companion(guard)
+        assert not is_sidecar(guard)
 
 
-def is_companion(pid: int) -> bool:
-    """Whether a process was started with what servers start their companions with; guards are forked."""
+def is_sidecar(pid: int) -> bool:
+    """Whether a process was started with what servers start their sidecars with; guards are forked."""
     return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:3] == [b"-I", b"-S"]
 
 
-async def test_a_server_that_other_hosts_can_reach_has_a_companion() -> None:
+async def test_a_server_that_other_hosts_can_reach_has_a_sidecar() -> None:
     before = children_of(os.getpid())
     async with Server({"worker": ["0.0.0.0:0"]}, "worker", token="sixteen or more.") as server:
-        (companion,) = set(children_of(os.getpid())) - set(before)
+        (sidecar,) = set(children_of(os.getpid())) - set(before)
         # In the middle of exec nothing is to be seen.
-        await eventually(lambda: is_companion(companion))
+        await eventually(lambda: is_sidecar(sidecar))
         assert (await read_statistics(server.target, token="sixteen or more.")).task == W0
     assert children_of(os.getpid()) == before
 
@@ -280,7 +280,7 @@ def test_a_lease_of_less_than_two_beats_is_refused(beat: float, lease: float) ->
 
 def test_the_command_line_has_the_defaults_of_servers() -> None:
     options = _parser(with_demo=False).parse_args(["worker"])
-    assert (options.beat, options.lease, options.companion) == (BEAT_SECONDS, LEASE_SECONDS, False)
+    assert (options.beat, options.lease, options.sidecar) == (BEAT_SECONDS, LEASE_SECONDS, False)
 
 
 def test_a_client_gives_signs_of_life_as_often_as_the_server_asks(

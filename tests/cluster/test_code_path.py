@@ -232,12 +232,12 @@ def test_nothing_is_imported_by_a_name_that_is_not_in_the_source(report: dict[st
 
 
 @pytest.mark.process
-def test_programs_are_started_by_local_clusters_and_for_companions_alone(
+def test_programs_are_started_by_local_clusters_and_for_sidecars_alone(
     report: dict[str, Any],
 ) -> None:
     """And OpenBLAS is asked for its threads, by the path that this process has mapped it from."""
     allowed = {
-        "actorsession/cluster/worker_process.py", "actorsession/cluster/companion.py",
+        "actorsession/cluster/worker_process.py", "actorsession/cluster/sidecar.py",
         "actorsession/ops/blas.py",
     }  # fmt: skip
     assert found_in(report, starters, allowed) == []

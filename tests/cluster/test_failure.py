@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import actorsession.ops as ops
-from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, read_statistics
 from actorsession.config import ConfigProto, RunOptions
@@ -27,6 +26,7 @@ from actorsession.errors import (
     WorkerRestartedError,
 )
 from actorsession.graph.graph import Graph
+from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import (
     PATIENCE,

@@ -15,7 +15,6 @@ import actorsession.ops as ops
 from actorsession.actors.actor import Actor, handles
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.link import Link
 from actorsession.actors.supervision import Children
 from actorsession.cluster.master_session import MasterSession
 from actorsession.config import ConfigProto
@@ -34,6 +33,7 @@ from actorsession.messages.worker import (
     WorkerStatus,
 )  # fmt: skip
 from actorsession.plan.partition import RECV
+from actorsession.rpc.link import Link
 from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, InProcess, eventually, is_empty, on, soon, until_all
 from transports import Hello, connect

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import actorsession.ops as ops
-from actorsession.actors import Children, Deadline, Link, LocalRef, registry
+from actorsession.actors import Children, Deadline, LocalRef, registry
 from actorsession.config import ConfigProto
 from actorsession.errors import (
     AbortedError,
@@ -32,6 +32,7 @@ from actorsession.messages import (
     ResetContainers,
     RunStep,
 )
+from actorsession.rpc import Link
 from actorsession.session import AsyncSession
 from tests.cluster.kit import PATIENCE, W0, W1, Gate, InProcess, eventually, in_process, on, soon
 from transports import Hello, connect

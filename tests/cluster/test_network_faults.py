@@ -20,7 +20,6 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.lease import LEASE_SECONDS
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, update_cluster
 from actorsession.config import CONNECT_TIMEOUT, ConfigProto
@@ -33,6 +32,7 @@ from actorsession.errors import (
 from actorsession.graph.device import task_name
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
+from actorsession.rpc.liveness.lease import LEASE_SECONDS
 from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, W2, is_empty, on, silent_address, until_all
 from tests.cluster.proxy import Proxy, Way

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import actorsession.ops as ops
-from actorsession.actors import room as room_module
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import LocalCluster, Server
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
+from actorsession.rpc import backpressure as room_module
 from actorsession.session import AsyncSession
 from tests.cluster.kit import (
     W0,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import actorsession.ops as ops
-from actorsession.actors import Children, Deadline, Link
+from actorsession.actors import Children, Deadline
 from actorsession.config import ConfigProto
 from actorsession.errors import AbortedError, InvalidArgumentError, UnavailableError
 from actorsession.graph.graph import Graph
@@ -27,6 +27,7 @@ from actorsession.messages import (
     SessionCreated,
     StepDone,
 )
+from actorsession.rpc import Link
 from actorsession.session import AsyncSession
 from tests.cluster.kit import PATIENCE, W0, W1, Gate, InProcess, eventually, on, soon
 from tests.cluster.lost_replies import LossyProxy, lossy_proxy

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.actors.link import LinkStatistics
 from actorsession.cluster.statistics import CLIENT, ServerStatistics
 from actorsession.observe.traffic import Traffic, traffic
+from actorsession.rpc.link import LinkStatistics
 
 PS = "/job:ps/replica:0/task:0"
 WORKER = "/job:worker/replica:0/task:0"

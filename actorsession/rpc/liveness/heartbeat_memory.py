@@ -1,10 +1,10 @@
 """A process's pulse: what it shows of itself to those who hear nothing from it.
 
-Owns ``Pulse``, the showing side, and ``PulseNote``, the line about it in a hello. A beat over a link needs
-the peer's event loop, which a kernel may hold; what is shown here does not. A process is named by host, pid
-namespace, number and start time, so a recycled number is not believed and a container's is not mistaken.
-And each time its loop comes round it counts in a piece of memory that processes of the same user can read:
-that tells a loop which is held from a network which is cut.
+Owns ``HeartbeatMemory``, the showing side, and ``HeartbeatLocation``, the line about it in a hello. A beat
+over a link needs the peer's event loop, which a kernel may hold; what is shown here does not. A process is
+named by host, pid namespace, number and start time, so a recycled number is not believed and a container's is
+not mistaken. And each time its loop comes round it counts in a piece of memory that processes of the same
+user can read: that tells a loop which is held from a network which is cut.
 
 Servers have one from start to stop, clients one per connection; ``watch`` reads it at the other end. Linux
 only: elsewhere the note says nothing, and silence means loss.
@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
 
-from actorsession.actors.companion import TURNS
-from actorsession.actors.lease import BEAT_SECONDS
+from actorsession.rpc.liveness.lease import BEAT_SECONDS
+from actorsession.rpc.liveness.sidecar import TURNS
 
-__all__ = ["MEMORY_NAME", "Pulse", "PulseNote", "this_host"]
+__all__ = ["MEMORY_NAME", "HeartbeatLocation", "HeartbeatMemory", "this_host"]
 
 MEMORY_NAME = "actorsession-pulse"
 """The name of the memory with the count; who is told of a descriptor looks whether it is that."""
@@ -33,7 +33,7 @@ _LEAST_BEAT = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PulseNote:
+class HeartbeatLocation:
     """What a hello says of a process's pulse.
 
     Attributes:
@@ -41,8 +41,8 @@ class PulseNote:
         host: names host and pid namespace; "" where its process cannot be looked at.
         started: when the process was started, in ticks of the kernel.
         memory: descriptor of its count of turns; -1 for none.
-        port: where its companion answers datagrams; 0 for none.
-        secret: for the companion's key.
+        port: where its sidecar answers datagrams; 0 for none.
+        secret: for the sidecar's key.
     """
 
     beat: float = 0.0
@@ -60,7 +60,7 @@ class PulseNote:
         )
 
     @classmethod
-    def parse(cls, text: str) -> PulseNote:
+    def parse(cls, text: str) -> HeartbeatLocation:
         """Reads a line; one that makes no sense says nothing."""
         try:
             beat, host, started, memory, port, secret = text.split()
@@ -99,7 +99,7 @@ def _started(pid: int) -> int | None:
     return int(text[text.rindex(b")") + 2 :].split()[19])
 
 
-class Pulse:
+class HeartbeatMemory:
     """What this process shows, on the running loop, from now until it is closed.
 
     Args:
@@ -126,9 +126,9 @@ class Pulse:
         self._timer: asyncio.TimerHandle | None = self._loop.call_at(self._due, self._turn)
         started = _started(os.getpid()) if this_host() else None
         if started is None:
-            self.note = PulseNote(beat=beat)
+            self.note = HeartbeatLocation(beat=beat)
         else:
-            self.note = PulseNote(
+            self.note = HeartbeatLocation(
                 beat=beat, host=this_host(), started=started, memory=self._memory
             )  # fmt: skip
 
@@ -158,7 +158,7 @@ class Pulse:
         if memory >= 0:
             os.close(memory)
 
-    def __enter__(self) -> Pulse:
+    def __enter__(self) -> HeartbeatMemory:
         return self
 
     def __exit__(

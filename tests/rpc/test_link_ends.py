@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from actorsession.actors import Children, Link
+from actorsession.actors import Children
 from actorsession.errors import CancelledError, OpError, UnavailableError
+from actorsession.rpc import Link
 from tests.actors.kit import (
     SERVER,
     Desk,
@@ -24,7 +25,7 @@ from tests.actors.kit import (
     soon,
     turns,
 )
-from tests.actors.link_kit import start
+from tests.rpc.link_kit import start
 
 # -- the end of the link ---------------------------------------------------------------------------
 

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from actorsession.actors.admission import Admission, Share
 from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.errors import CancelledError, DeadlineExceededError
+from actorsession.runtime.admission import Admission, Share
 
 
 async def turns() -> None:

@@ -9,9 +9,10 @@ import time
 import numpy as np
 import pytest
 
-from actorsession.actors import Children, Deadline, Link
+from actorsession.actors import Children, Deadline
 from actorsession.errors import DeadlineExceededError, UnavailableError
 from actorsession.messages import Tell
+from actorsession.rpc import Link
 from tests.actors.kit import (
     SERVER,
     Desk,
@@ -28,7 +29,7 @@ from tests.actors.kit import (
     soon,
     turns,
 )
-from tests.actors.link_kit import frame_of, start
+from tests.rpc.link_kit import frame_of, start
 from transports import encode_frame
 
 # -- signs of life ---------------------------------------------------------------------------------

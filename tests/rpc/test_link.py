@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.actors import Deadline, Link, RemoteRef
+from actorsession.actors import Deadline
 from actorsession.errors import (
     DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
     NotFoundError,
 )
+from actorsession.rpc import Link, RemoteRef
 from tests.actors.kit import (
     CLIENT,
     SERVER,

@@ -2,8 +2,9 @@
 
 Owns the two ways, and the choice between them by what the peer's hello says. A process on this host is
 looked at through ``/proc``, which takes some microseconds; another host's is asked for with a datagram,
-which the companion of that server answers. A peer that can be seen in neither way is not watched. ``Link``
-holds a ``Vigil``, which looks at each beat of a silence and, when the lease is over, has ``silence`` decide.
+which the sidecar of that server answers. A peer that can be seen in neither way is not watched. ``Link``
+holds a ``PeerMonitor``, which looks at each beat of a silence and, when the lease is over, has ``silence``
+decide.
 
 Invariant: nothing here holds the loop: the network question is a child of the link, with a limit in time
 of its own.
@@ -18,7 +19,9 @@ import secrets
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeAlias
 
-from actorsession.actors.companion import (
+from actorsession.rpc.liveness.heartbeat_memory import MEMORY_NAME, HeartbeatLocation, this_host
+from actorsession.rpc.liveness.lease import Look
+from actorsession.rpc.liveness.sidecar import (
     NONCE,
     Sighting,
     ask,
@@ -27,12 +30,10 @@ from actorsession.actors.companion import (
     read_turns,
     sight,
 )
-from actorsession.actors.lease import Look
-from actorsession.actors.pulse import MEMORY_NAME, PulseNote, this_host
-from actorsession.actors.silence import Silence
+from actorsession.rpc.liveness.verdict import LivenessVerdict
 from transports import Connection, parse_address
 
-__all__ = ["Vigil", "Watch", "Watcher", "watch_peer", "watcher"]
+__all__ = ["PeerMonitor", "PeerProbe", "ProbeFactory", "probe_factory", "probe_for"]
 
 # Beats without a sign of life that two timers which lie badly explain.
 _UNREMARKABLE = 1.5
@@ -46,7 +47,7 @@ _AGAIN = 3
 _IN_VAIN = 2
 
 
-class Watch(Protocol):
+class PeerProbe(Protocol):
     """Sees whether a silent peer lives."""
 
     def heard(self) -> None:
@@ -63,28 +64,28 @@ class Watch(Protocol):
         """Why the peer is lost, which has been silent for its lease; ``None`` to wait for it."""
 
 
-Watcher: TypeAlias = Callable[[Connection, float, float], Watch | None]
+ProbeFactory: TypeAlias = Callable[[Connection, float, float], PeerProbe | None]
 """From a connection, beat and lease to a watch over the peer, if there is one."""
 
 
-def watch_peer(
+def probe_for(
     connection: Connection, beat: float, lease: float, token: str | None = None
-) -> Watch | None:
+) -> PeerProbe | None:
     """A watch over the peer of a connection.
 
     Args:
         connection: to the peer.
         beat: seconds between looks.
         lease: seconds of silence after which it is judged.
-        token: the cluster's; companions on other hosts answer nobody who does not have it.
+        token: the cluster's; sidecars on other hosts answer nobody who does not have it.
 
     Returns:
         The watch; ``None`` if the peer says nothing that helps.
     """
     peer = connection.peer
-    note = PulseNote.parse(peer.pulse)
+    note = HeartbeatLocation.parse(peer.pulse)
     if note.host and note.host == this_host():
-        local = LocalWatch(peer.pid, note, lease)
+        local = LocalProbe(peer.pid, note, lease)
         if local.sees():
             return local
     if not note.port:
@@ -95,19 +96,19 @@ def watch_peer(
         return None
     if not host:
         return None
-    return RemoteWatch(host, note.port, derive_key(token, note.secret), peer.pid, beat, lease)
+    return RemoteProbe(host, note.port, derive_key(token, note.secret), peer.pid, beat, lease)
 
 
-def watcher(token: str | None) -> Watcher:
-    """``watch_peer`` for the links of a cluster with a token, or with none."""
+def probe_factory(token: str | None) -> ProbeFactory:
+    """``probe_for`` for the links of a cluster with a token, or with none."""
 
-    def watch(connection: Connection, beat: float, lease: float) -> Watch | None:
-        return watch_peer(connection, beat, lease, token)
+    def watch(connection: Connection, beat: float, lease: float) -> PeerProbe | None:
+        return probe_for(connection, beat, lease, token)
 
     return watch
 
 
-class Vigil:
+class PeerMonitor:
     """What a link makes of the silence of its peer.
 
     Args:
@@ -116,7 +117,7 @@ class Vigil:
         peer: who and where it is, for the log.
     """
 
-    def __init__(self, watch: Watch | None, beat: float, peer: str) -> None:
+    def __init__(self, watch: PeerProbe | None, beat: float, peer: str) -> None:
         self._watch = watch
         self._usual = _UNREMARKABLE * beat
         self._peer = peer
@@ -149,7 +150,7 @@ class Vigil:
         return None, work
 
 
-class LocalWatch:
+class LocalProbe:
     """A watch over a process of this host.
 
     Args:
@@ -158,10 +159,10 @@ class LocalWatch:
         lease: seconds of silence after which it is judged.
     """
 
-    def __init__(self, pid: int, note: PulseNote, lease: float) -> None:
+    def __init__(self, pid: int, note: HeartbeatLocation, lease: float) -> None:
         self._pid = pid
         self._note = note
-        self._silence = Silence(f"process {pid}", lease)
+        self._silence = LivenessVerdict(f"process {pid}", lease)
 
     def sees(self) -> bool:
         """Whether the process, which must be alive now, can be looked at."""
@@ -202,17 +203,17 @@ class LocalWatch:
             os.close(descriptor)
 
     def finding(self, now: float, silence: float) -> str | None:
-        """See ``Watch.finding``."""
+        """See ``PeerProbe.finding``."""
         return self._silence.finding(now, silence)
 
 
-class RemoteWatch:
-    """A watch over a server of another host, through its companion.
+class RemoteProbe:
+    """A watch over a server of another host, through its sidecar.
 
     Args:
         host: where the server is.
-        port: of its companion.
-        key: what the companion answers to.
+        port: of its sidecar.
+        key: what the sidecar answers to.
         pid: the server's process, for findings.
         beat: seconds for an answer.
         lease: seconds of silence after which it is judged.
@@ -225,7 +226,7 @@ class RemoteWatch:
         self._port = port
         self._key = key
         self._limit = _LIMIT * beat
-        self._silence = Silence(f"process {pid}", lease)
+        self._silence = LivenessVerdict(f"process {pid}", lease)
         self._asking = False
         self._in_vain = 0  # questions without an answer, one after the other
         self._heard = 0  # how often; an answer from before says nothing of the present silence
@@ -237,7 +238,7 @@ class RemoteWatch:
         self._silence.heard()
 
     def look(self, now: float) -> Coroutine[Any, Any, None] | None:
-        """Asks the companion, unless it is being asked."""
+        """Asks the sidecar, unless it is being asked."""
         if self._asking:
             return None
         self._asking = True
@@ -257,10 +258,10 @@ class RemoteWatch:
             self._silence.note(now, seen)
 
     def finding(self, now: float, silence: float) -> str | None:
-        """See ``Watch.finding``; a companion that does not answer says that its host is lost."""
+        """See ``PeerProbe.finding``; a sidecar that does not answer says that its host is lost."""
         if self._in_vain >= _IN_VAIN:
             where = f"{self._host}, udp port {self._port}"
-            return f"its companion at {where}, does not answer either"
+            return f"its sidecar at {where}, does not answer either"
         return self._silence.finding(now, silence)
 
 
@@ -280,7 +281,7 @@ class _Asker(asyncio.DatagramProtocol):
 
 
 async def _question(host: str, port: int, key: bytes, limit: float) -> Sighting | None:
-    """Asks a companion; ``None`` if no answer comes within ``limit`` seconds."""
+    """Asks a sidecar; ``None`` if no answer comes within ``limit`` seconds."""
     nonce = secrets.token_bytes(NONCE)
     try:
         async with asyncio.timeout(limit):

@@ -1,7 +1,7 @@
 """The judgement of a silent peer: is it busy, stopped, stuck or gone, or does its voice not reach us.
 
-Owns ``Silence``, plain code without clock or files: sightings come in, a finding goes out. ``watch`` feeds it
-from the operating system, ``Link`` asks it when a lease has run out, and every beat from then on.
+Owns ``LivenessVerdict``, plain code without clock or files: sightings come in, a finding goes out. ``watch``
+feeds it from the operating system, ``Link`` asks it when a lease has run out, and every beat from then on.
 
 What is found, in this order: a process that is gone or stopped is lost at once. One whose loop turns while
 nothing arrives is cut off from us, and lost. One that has used the processor within the last ``PATIENCE``
@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections import deque
 
-from actorsession.actors.companion import Sighting
+from actorsession.rpc.liveness.sidecar import Sighting
 
-__all__ = ["PATIENCE", "Silence"]
+__all__ = ["PATIENCE", "LivenessVerdict"]
 
 PATIENCE = 3
 """Leases after which a process that neither answers nor uses the processor is lost: long enough for a call
@@ -33,7 +33,7 @@ _ENDED = frozenset("ZXx")
 _RUNS = "R"
 
 
-class Silence:
+class LivenessVerdict:
     """What was seen of one peer since it was last heard.
 
     Args:

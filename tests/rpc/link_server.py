@@ -1,6 +1,6 @@
 """A process that serves a desk over a link; tests stop, continue and kill it.
 
-Run as ``python -m tests.actors.link_server ADDRESS``; says where it listens, and ends with its
+Run as ``python -m tests.rpc.link_server ADDRESS``; says where it listens, and ends with its
 standard input.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from actorsession.actors import Link
+from actorsession.rpc import Link
 from tests.actors.kit import SERVER, Desk, hello
 from transports import Connection, listen
 

@@ -1,11 +1,11 @@
-"""The companion of a server: a small process that says of it, to other hosts, whether it lives.
+"""The sidecar of a server: a small process that says of it, to other hosts, whether it lives.
 
 On one host the operating system tells everybody whether a silent server is stopped, busy or gone. Other hosts
-have to ask, and a server whose interpreter is held by a kernel cannot answer; its companion can. Owned by a
+have to ask, and a server whose interpreter is held by a kernel cannot answer; its sidecar can. Owned by a
 server through ``Vitals``, and started when it listens beyond loopback; the program itself, and who asks it,
 are in ``actors``.
 
-Invariant: the companion ends with the server. Its standard input is a pipe that nobody else holds.
+Invariant: the sidecar ends with the server. Its standard input is a pipe that nobody else holds.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import socket
 import sys
 from dataclasses import replace
 
-from actorsession.actors import companion as program
-from actorsession.actors.pulse import Pulse, PulseNote
+from actorsession.rpc.liveness import sidecar as program
+from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation, HeartbeatMemory
 from actorsession.runtime.watchdog import WATCHDOG
 from transports import Address, parse_address
 
-__all__ = ["Companion", "Vitals", "start_companion"]
+__all__ = ["Sidecar", "Vitals", "start_sidecar"]
 
 _log = logging.getLogger("actorsession.cluster")
 _SECRET = 16
@@ -33,18 +33,18 @@ _GRACE = 2.0
 
 
 class Vitals:
-    """All that a server shows of its life: its pulse and its companion.
+    """All that a server shows of its life: its pulse and its sidecar.
 
     Args:
         beat: seconds between signs of life.
-        always: whether to have a companion on loopback too.
+        always: whether to have a sidecar on loopback too.
     """
 
     def __init__(self, beat: float, *, always: bool) -> None:
         self._beat = beat
         self._always = always
-        self._pulse: Pulse | None = None
-        self.companion: Companion | None = None
+        self._pulse: HeartbeatMemory | None = None
+        self.sidecar: Sidecar | None = None
 
     async def start(self, address: str, token: str | None) -> str:
         """Begins to show it, on the running loop.
@@ -56,10 +56,10 @@ class Vitals:
         Returns:
             The line about it for the server's hello.
         """
-        self._pulse = pulse = Pulse(self._beat, WATCHDOG.late)
+        self._pulse = pulse = HeartbeatMemory(self._beat, WATCHDOG.late)
         where = parse_address(address)
-        self.companion = await start_companion(where, pulse, token, always=self._always)
-        return str(pulse.note if self.companion is None else self.companion.note)
+        self.sidecar = await start_sidecar(where, pulse, token, always=self._always)
+        return str(pulse.note if self.sidecar is None else self.sidecar.note)
 
     @property
     def lag(self) -> tuple[float, float]:
@@ -70,20 +70,20 @@ class Vitals:
         """Shows nothing any more; may be called twice."""
         if self._pulse is not None:
             self._pulse.close()
-        companion, self.companion = self.companion, None
-        if companion is not None:
-            await companion.aclose()
+        sidecar, self.sidecar = self.sidecar, None
+        if sidecar is not None:
+            await sidecar.aclose()
 
 
-class Companion:
-    """A companion that runs.
+class Sidecar:
+    """A sidecar that runs.
 
     Args:
         process: it.
         note: what the server's hello says of it.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, note: PulseNote) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, note: HeartbeatLocation) -> None:
         self._process = process
         self.note = note
 
@@ -108,10 +108,10 @@ class Companion:
             transport.close()
 
 
-async def start_companion(
-    address: Address, pulse: Pulse, token: str | None, *, always: bool
-) -> Companion | None:
-    """Starts the companion of this process, if its server is to have one.
+async def start_sidecar(
+    address: Address, pulse: HeartbeatMemory, token: str | None, *, always: bool
+) -> Sidecar | None:
+    """Starts the sidecar of this process, if its server is to have one.
 
     It is not waited for: the socket at which it answers is bound here.
 
@@ -122,7 +122,7 @@ async def start_companion(
         always: whether to have one on loopback too, and to have it asked on this host as well.
 
     Returns:
-        The companion; ``None`` if there is no need for one, or it cannot be had: then those on other
+        The sidecar; ``None`` if there is no need for one, or it cannot be had: then those on other
         hosts take silence for loss.
     """
     if not address.host or not pulse.note.host or not sys.executable:
@@ -136,10 +136,10 @@ async def start_companion(
             process = await _spawn(sock, pulse)
             assert process.stdin is not None
             process.stdin.write(program.derive_key(token, secret))
-            known = PulseNote(beat=pulse.note.beat) if always else pulse.note
-            return Companion(process, replace(known, port=sock.getsockname()[1], secret=secret))
+            known = HeartbeatLocation(beat=pulse.note.beat) if always else pulse.note
+            return Sidecar(process, replace(known, port=sock.getsockname()[1], secret=secret))
     except OSError as exc:
-        _log.warning("the server at %s has no companion: %s", address, exc)
+        _log.warning("the server at %s has no sidecar: %s", address, exc)
         return None
 
 
@@ -160,7 +160,7 @@ async def _bind(host: str, *, always: bool) -> socket.socket | None:
     return sock
 
 
-async def _spawn(sock: socket.socket, pulse: Pulse) -> asyncio.subprocess.Process:
+async def _spawn(sock: socket.socket, pulse: HeartbeatMemory) -> asyncio.subprocess.Process:
     memory = pulse.note.memory
     numbers = (os.getpid(), pulse.note.started, sock.fileno(), memory)
     return await asyncio.create_subprocess_exec(

@@ -30,15 +30,8 @@ from typing import Any
 
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.actors.deadline import DEFAULT_SECONDS, Deadline
-from actorsession.actors.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
-from actorsession.actors.link_statistics import LinkStatistics
-from actorsession.actors.pending import PendingCalls
-from actorsession.actors.pulse import PulseNote
 from actorsession.actors.ref import Ref
-from actorsession.actors.room import Room
-from actorsession.actors.service import Service
 from actorsession.actors.supervision import STOP_GRACE, Children
-from actorsession.actors.watch import Vigil, Watcher, watch_peer
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -60,6 +53,13 @@ from actorsession.messages import (
     decode,
     encode,
 )
+from actorsession.rpc.backpressure import Backpressure
+from actorsession.rpc.link_statistics import LinkStatistics
+from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation
+from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
+from actorsession.rpc.liveness.peer_monitor import PeerMonitor, ProbeFactory, probe_for
+from actorsession.rpc.pending_calls import PendingCalls
+from actorsession.rpc.service import Service
 from transports import Connection, ConnectionClosed, Frame, TransportError
 
 __all__ = ["Link", "LinkStatistics"]
@@ -94,7 +94,7 @@ class Link:
         beat: seconds between signs of life, at most; a peer may ask for more of them.
         lease: seconds of silence after which the peer is lost, unless it is seen to be busy.
         watch: finds out whether a silent peer lives; by default what can be seen of it here or asked of
-            its companion without a token.
+            its sidecar without a token.
         clock: tells the time for the lease and for the deadlines that handlers see.
 
     Raises:
@@ -109,7 +109,7 @@ class Link:
         peer_name: str | None = None,
         beat: float = BEAT_SECONDS,
         lease: float = LEASE_SECONDS,
-        watch: Watcher = watch_peer,
+        watch: ProbeFactory = probe_for,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.peer_name = peer_name if peer_name is not None else connection.peer.task
@@ -118,9 +118,9 @@ class Link:
         self._connection = connection
         self._clock = clock
         # A peer whose lease is shorter than ours asks for more beats.
-        often = min(beat, PulseNote.parse(connection.peer.pulse).beat or beat)
+        often = min(beat, HeartbeatLocation.parse(connection.peer.pulse).beat or beat)
         self._lease = Lease(beat=often, lease=lease, now=clock.now())
-        self._vigil = Vigil(
+        self._vigil = PeerMonitor(
             watch(connection, often, lease), often, f"{self.peer_name} at {self.address}"
         )
         self._children = Children(f"link to {self.peer_name}")
@@ -136,7 +136,7 @@ class Link:
             congested=lambda: self.backlogged,
             drain=self.drain,
         )
-        self._room = Room(connection, self._pending)
+        self._room = Backpressure(connection, self._pending)
         self._takers: dict[type[Envelope], Callable[[Any], None]] = {
             Beat: lambda _: None,
             Call: self._service.call,

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.dial import dial
+from actorsession.rpc.dial import dial
 from transports import ConnectError, Connection, Hello, WrongPeer, listen
 
 WE, PEER = (Hello(cluster_id="", task=task, incarnation=1, pid=1) for task in ("we", "peer"))

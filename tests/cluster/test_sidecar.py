@@ -1,4 +1,4 @@
-"""The companion of a server: a real process that answers other hosts, and nobody else."""
+"""The sidecar of a server: a real process that answers other hosts, and nobody else."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from actorsession.actors.companion import ASKED, ask, derive_key, read_answer
-from actorsession.actors.pulse import PulseNote, this_host
-from actorsession.actors.watch import RemoteWatch
 from actorsession.cluster import Server
-from actorsession.cluster.companion import Vitals
+from actorsession.cluster.sidecar import Vitals
 from actorsession.errors import UnknownError
+from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation, this_host
+from actorsession.rpc.liveness.peer_monitor import RemoteProbe
+from actorsession.rpc.liveness.sidecar import ASKED, ask, derive_key, read_answer
 from tests.cluster.kit import eventually
 from tests.cluster.script import is_running
 
@@ -32,10 +32,12 @@ LOOPBACK = "tcp://127.0.0.1:0"
 
 
 @asynccontextmanager
-async def vitals(address: str = LOOPBACK, *, always: bool = True) -> AsyncIterator[PulseNote]:
+async def vitals(
+    address: str = LOOPBACK, *, always: bool = True
+) -> AsyncIterator[HeartbeatLocation]:
     made = Vitals(1.0, always=always)
     try:
-        yield PulseNote.parse(await made.start(address, "secret"))
+        yield HeartbeatLocation.parse(await made.start(address, "secret"))
     finally:
         await made.aclose()
         await made.aclose()
@@ -50,7 +52,7 @@ def asker(port: int) -> Iterator[socket.socket]:
 
 
 async def answered(sock: socket.socket, question: bytes) -> bytes:
-    """The answer to a question, which is put until the companion is up."""
+    """The answer to a question, which is put until the sidecar is up."""
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(60):
         while True:
@@ -62,7 +64,7 @@ async def answered(sock: socket.socket, question: bytes) -> bytes:
                 continue
 
 
-async def test_a_companion_tells_who_has_the_token_what_the_server_does() -> None:
+async def test_a_sidecar_tells_who_has_the_token_what_the_server_does() -> None:
     async with vitals() as note:
         key = derive_key("secret", note.secret)
         with asker(note.port) as sock:
@@ -77,7 +79,7 @@ async def test_a_companion_tells_who_has_the_token_what_the_server_does() -> Non
                     seen = read_answer(key, NONCE, await answered(sock, ask(key, NONCE)))
 
 
-async def test_a_companion_says_nothing_to_strangers_and_goes_on() -> None:
+async def test_a_sidecar_says_nothing_to_strangers_and_goes_on() -> None:
     async with vitals() as note:
         key = derive_key("secret", note.secret)
         with asker(note.port) as sock, asker(note.port) as stranger:
@@ -89,14 +91,14 @@ async def test_a_companion_says_nothing_to_strangers_and_goes_on() -> None:
                 stranger.recv(999)
 
 
-async def test_a_companion_that_is_killed_answers_no_more_and_the_server_does_not_mind() -> None:
+async def test_a_sidecar_that_is_killed_answers_no_more_and_the_server_does_not_mind() -> None:
     made = Vitals(1.0, always=True)
-    note = PulseNote.parse(await made.start(LOOPBACK, None))
-    assert made.companion is not None
-    pid = made.companion.pid
+    note = HeartbeatLocation.parse(await made.start(LOOPBACK, None))
+    assert made.sidecar is not None
+    pid = made.sidecar.pid
     os.kill(pid, signal.SIGKILL)
     await eventually(lambda: not is_running(pid))
-    watch = RemoteWatch("127.0.0.1", note.port, derive_key(None, note.secret), 7, 0.05, 0.2)
+    watch = RemoteProbe("127.0.0.1", note.port, derive_key(None, note.secret), 7, 0.05, 0.2)
     for now in (1.0, 2.0):
         work = watch.look(now)
         assert work is not None
@@ -105,7 +107,7 @@ async def test_a_companion_that_is_killed_answers_no_more_and_the_server_does_no
     await made.aclose()
 
 
-async def test_the_hello_of_a_server_without_companion_says_who_it_is_on_this_host() -> None:
+async def test_the_hello_of_a_server_without_sidecar_says_who_it_is_on_this_host() -> None:
     async with vitals(always=False) as note:
         assert (note.port, note.secret, note.host) == (0, b"", this_host())
 
@@ -119,24 +121,24 @@ async def test_the_hello_of_a_server_that_always_has_one_says_nothing_else() -> 
 
 
 @pytest.mark.parametrize("address", ["unix:///run/ps0.sock", "inproc://ps0"])
-async def test_addresses_without_a_host_have_no_companion(address: str) -> None:
+async def test_addresses_without_a_host_have_no_sidecar(address: str) -> None:
     async with vitals(address) as note:
         assert note.port == 0
 
 
-async def test_a_server_does_without_a_companion_that_cannot_be_started(
+async def test_a_server_does_without_a_sidecar_that_cannot_be_started(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "missing"))
     async with vitals() as note:
         assert (note.port, note.host) == (0, this_host())
-    assert "has no companion" in caplog.text
+    assert "has no sidecar" in caplog.text
 
 
-async def test_a_server_that_gets_no_address_leaves_no_companion_behind() -> None:
+async def test_a_server_that_gets_no_address_leaves_no_sidecar_behind() -> None:
     """The fixtures of all tests look for processes and descriptors that stay."""
     async with Server({"worker": ["127.0.0.1:0"]}, "worker") as first:
         taken = first.target.removeprefix("tcp://")
-        second = Server({"worker": [taken]}, "worker", companion=True)
+        second = Server({"worker": [taken]}, "worker", sidecar=True)
         with pytest.raises(UnknownError, match="cannot listen"):
             await second.start()

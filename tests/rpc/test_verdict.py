@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from actorsession.actors.companion import Sighting
-from actorsession.actors.silence import PATIENCE, Silence
+from actorsession.rpc.liveness.sidecar import Sighting
+from actorsession.rpc.liveness.verdict import PATIENCE, LivenessVerdict
 
 LEASE = 5.0
 
 
-def told(silence: Silence, now: float, state: str, cpu: float, turns: int | None) -> str | None:
+def told(
+    silence: LivenessVerdict, now: float, state: str, cpu: float, turns: int | None
+) -> str | None:
     """What is found of a peer that was last heard at 0."""
     silence.note(now, Sighting(state, cpu, turns))
     return silence.finding(now, now)
@@ -18,7 +20,7 @@ def told(silence: Silence, now: float, state: str, cpu: float, turns: int | None
 
 def over(seen: list[tuple[str, float, int | None]]) -> str | None:
     """What is found after some looks, one second apart, of which the first is 2 s after the last beat."""
-    silence = Silence("process 7", LEASE)
+    silence = LivenessVerdict("process 7", LEASE)
     found = None
     for index, (state, cpu, turns) in enumerate(seen):
         found = told(silence, 2.0 + index, state, cpu, turns)
@@ -47,7 +49,7 @@ def test_a_process_that_has_ended_is_gone_though_somebody_must_still_wait_for_it
 
 
 def test_a_process_that_is_not_there_any_more_is_gone() -> None:
-    silence = Silence("process 7", LEASE)
+    silence = LivenessVerdict("process 7", LEASE)
     assert told(silence, 2.0, "R", 1.0, 40) is None
     silence.note(3.0, None)
     assert silence.finding(5.0, 5.0) == "process 7 is gone"
@@ -69,7 +71,7 @@ def test_a_loop_that_cannot_be_seen_is_judged_by_the_processor_alone() -> None:
 
 
 def test_a_process_that_neither_turns_nor_works_is_lost_after_some_leases_and_not_before() -> None:
-    silence = Silence("process 7", LEASE)
+    silence = LivenessVerdict("process 7", LEASE)
     found = {now: told(silence, float(now), "S", 1.0, 40) for now in range(2, 20)}
     end = int(PATIENCE * LEASE)
     assert {now: found[now] for now in range(2, end)} == dict.fromkeys(range(2, end))
@@ -95,7 +97,7 @@ def test_what_was_seen_before_the_peer_was_heard_again_does_not_count() -> None:
     1. The peer is silent, and its loop turns a little.
     2. It is heard, and then held: the turns of before are not added to those of now.
     """
-    silence = Silence("process 7", LEASE)
+    silence = LivenessVerdict("process 7", LEASE)
     assert told(silence, 2.0, "S", 1.0, 40) is None
     assert told(silence, 3.0, "S", 1.0, 42) is None
     silence.heard()
@@ -107,4 +109,4 @@ def test_what_was_seen_before_the_peer_was_heard_again_does_not_count() -> None:
 
 
 def test_nothing_is_found_where_nothing_was_seen() -> None:
-    assert Silence("process 7", LEASE).finding(100.0, 100.0) is None
+    assert LivenessVerdict("process 7", LEASE).finding(100.0, 100.0) is None

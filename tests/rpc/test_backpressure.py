@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.actors import Children, Link
-from actorsession.actors import pending as pending_module
-from actorsession.actors import room as room_module
-from actorsession.actors import service as service_module
+from actorsession.actors import Children
 from actorsession.actors.actor import handles
 from actorsession.actors.context import CallContext
 from actorsession.errors import ResourceExhaustedError
 from actorsession.messages import Call, Cancel, Failure, Reply, decode, encode, message
+from actorsession.rpc import Link
+from actorsession.rpc import backpressure as room_module
+from actorsession.rpc import pending_calls as pending_module
+from actorsession.rpc import service as service_module
 from tests.actors.kit import (
     Desk,
     Hold,

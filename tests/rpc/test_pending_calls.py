@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from actorsession.actors import Deadline
-from actorsession.actors.pending import PendingCalls
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,
@@ -19,6 +18,7 @@ from actorsession.errors import (
     UnavailableError,
 )
 from actorsession.messages import Call, Cancel, Done, Envelope, Failure, Reply, UnreadableMessage
+from actorsession.rpc.pending_calls import PendingCalls
 from tests.actors.kit import Note, Said, Say, soon, turns
 
 PEER, ADDRESS = "/job:ps/task:0", "tcp://127.0.0.1:7000"

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from actorsession.actors import SYSTEM_CLOCK, Actor, CallContext, Children, Ref, handles
-from actorsession.actors.service import Service
 from actorsession.errors import (
     AbortedError,
     CancelledError,
@@ -32,6 +31,7 @@ from actorsession.messages import (
     Tell,
     UnreadableMessage,
 )
+from actorsession.rpc.service import Service
 from tests.actors.kit import Break, Desk, Hold, Note, Said, Say, Stranger, turns
 
 PEER, ADDRESS = "client", "tcp://127.0.0.1:7000"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from actorsession.actors import Children, Link
+from actorsession.actors import Children
 from actorsession.messages import encode
+from actorsession.rpc import Link
 from transports import Frame
 
 __all__ = ["frame_of", "start"]

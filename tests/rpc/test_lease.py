@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from actorsession.actors.lease import Lease
 from actorsession.errors import InvalidArgumentError
+from actorsession.rpc.liveness.lease import Lease
 
 
 def test_a_peer_that_is_silent_for_the_lease_is_lost_and_not_a_beat_before() -> None:

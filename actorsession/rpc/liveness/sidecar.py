@@ -1,8 +1,8 @@
-"""What the operating system says of a process, and a companion that tells it to other hosts.
+"""What the operating system says of a process, and a sidecar that tells it to other hosts.
 
 Owns the look at ``/proc``, the two datagrams in which one host asks another for it, and the program that
 answers them: a process beside a server that shares no interpreter lock with it, so it can answer when the
-server cannot. ``watch`` and ``pulse`` import it; a server starts it as ``python -I -S companion.py``, so it
+server cannot. ``watch`` and ``pulse`` import it; a server starts it as ``python -I -S sidecar.py``, so it
 imports the standard library alone and reads no text but numbers.
 
 Invariants: it ends with the server, however that ends, because the pipe at its standard input does; an
@@ -95,7 +95,7 @@ def read_turns(descriptor: int) -> int | None:
 
 
 def derive_key(token: str | None, secret: bytes) -> bytes:
-    """The key of a companion.
+    """The key of a sidecar.
 
     Args:
         token: the cluster's, if it has one.

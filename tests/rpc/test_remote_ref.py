@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from actorsession.actors import Ref, RemoteRef
+from actorsession.actors import Ref
+from actorsession.rpc import RemoteRef
 from tests.actors.kit import SERVER, Desk, Said, Say, linked, soon
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from actorsession.actors import Children, Link
+from actorsession.actors import Children
 from actorsession.errors import UnavailableError
+from actorsession.rpc import Link
 from tests.actors.kit import CLIENT, SERVER, Hold, Said, Say, address_of, eventually, hello, soon
 from transports import connect
 
@@ -31,7 +32,7 @@ async def link_to_process(
 ) -> AsyncIterator[tuple[Link, subprocess.Popen[str]]]:
     """A link to a desk in a process of its own."""
     with address_of(scheme) as address:
-        command = [sys.executable, "-m", "tests.actors.link_server", address]
+        command = [sys.executable, "-m", "tests.rpc.link_server", address]
         server = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from actorsession.actors import Children, Link
+from actorsession.actors import Children
 from actorsession.errors import OpError, ProtocolError, UnavailableError
 from actorsession.graph.codec import pack
 from actorsession.messages import Call, Cancel, Reply, decode, encode
+from actorsession.rpc import Link
 from tests.actors.kit import CLIENT, SERVER, Desk, Hold, Note, Said, Say, connected, linked, soon
-from tests.actors.link_kit import frame_of, start
+from tests.rpc.link_kit import frame_of, start
 from transports import ConnectionClosed, Frame
 
 

@@ -1,7 +1,7 @@
 """Room on a link: which asks wait because the peer reads slowly, and when there is a backlog.
 
-Owns ``Room``. ``Link`` is its only caller; it asks before each ask, and has those wait that must. It imports
-the bookkeeping of pending calls, and the connection.
+Owns ``Backpressure``. ``Link`` is its only caller; it asks before each ask, and has those wait that must. It
+imports the bookkeeping of pending calls, and the connection.
 
 Asks that bring arrays wait while more than the connection's high-water mark is unsent, one after the other:
 room for one does not let all of them in. Asks without arrays pass them, as long as there are not too many.
@@ -14,11 +14,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from actorsession.actors.admission import bytes_held
-from actorsession.actors.pending import PendingCalls
+from actorsession.graph.codec import bytes_held
+from actorsession.rpc.pending_calls import PendingCalls
 from transports import Connection, ConnectionClosed
 
-__all__ = ["BACKLOG", "Room"]
+__all__ = ["BACKLOG", "Backpressure"]
 
 BACKLOG = 64 * 2**20
 """Bytes that wait to be sent above which those who cause them hold back: steps that send to the peer, and
@@ -30,7 +30,7 @@ computes."""
 _AHEAD = 4 * 2**20
 
 
-class Room:
+class Backpressure:
     """The room on one link.
 
     Args:

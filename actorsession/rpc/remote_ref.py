@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
-from actorsession.actors.link import Link
+from actorsession.rpc.link import Link
 
 __all__ = ["RemoteRef"]
 

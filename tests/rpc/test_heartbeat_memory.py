@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from actorsession.actors.companion import read_turns, sight
-from actorsession.actors.pulse import Pulse, PulseNote, this_host
+from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation, HeartbeatMemory, this_host
+from actorsession.rpc.liveness.sidecar import read_turns, sight
 from tests.actors.kit import eventually
 
 needs_proc = pytest.mark.skipif(not this_host(), reason="needs /proc")
@@ -18,13 +18,13 @@ needs_proc = pytest.mark.skipif(not this_host(), reason="needs /proc")
 @pytest.mark.parametrize(
     "note",
     [
-        PulseNote(beat=1.0),
-        PulseNote(beat=0.25, host="0123abcd", started=2**40, memory=17),
-        PulseNote(beat=0.25, port=65535, secret=b"\0\xff" * 8),
+        HeartbeatLocation(beat=1.0),
+        HeartbeatLocation(beat=0.25, host="0123abcd", started=2**40, memory=17),
+        HeartbeatLocation(beat=0.25, port=65535, secret=b"\0\xff" * 8),
     ],
 )
-def test_a_note_survives_the_hello(note: PulseNote) -> None:
-    assert PulseNote.parse(str(note)) == note
+def test_a_note_survives_the_hello(note: HeartbeatLocation) -> None:
+    assert HeartbeatLocation.parse(str(note)) == note
     assert str(note).isprintable()
     assert len(str(note)) < 128
 
@@ -42,18 +42,18 @@ def test_a_note_survives_the_hello(note: PulseNote) -> None:
     ],
 )
 def test_a_note_that_makes_no_sense_says_nothing(text: str) -> None:
-    assert PulseNote.parse(text) == PulseNote()
+    assert HeartbeatLocation.parse(text) == HeartbeatLocation()
 
 
 def test_a_peer_cannot_ask_for_a_flood_of_beats() -> None:
     for text in ("0 - 0 -1 0 -", "-5 - 0 -1 0 -", "1e-9 - 0 -1 0 -", "nan - 0 -1 0 -"):
-        assert PulseNote.parse(text).beat >= 0.02
-    assert PulseNote.parse("1 - 0 -1 70000 -").port == 0
+        assert HeartbeatLocation.parse(text).beat >= 0.02
+    assert HeartbeatLocation.parse("1 - 0 -1 70000 -").port == 0
 
 
 @needs_proc
 async def test_a_pulse_says_which_process_it_is_of() -> None:
-    with Pulse() as pulse:
+    with HeartbeatMemory() as pulse:
         assert (pulse.note.host, pulse.note.beat) == (this_host(), 1.0)
         assert sight(os.getpid(), pulse.note.started) is not None
         assert (
@@ -63,7 +63,7 @@ async def test_a_pulse_says_which_process_it_is_of() -> None:
 
 @needs_proc
 async def test_the_turns_of_the_loop_are_counted_and_not_while_it_is_held() -> None:
-    with Pulse(0.02) as pulse:
+    with HeartbeatMemory(0.02) as pulse:
         assert read_turns(pulse.memory) == 0
         await eventually(lambda: (read_turns(pulse.memory) or 0) >= 3)
         before = read_turns(pulse.memory)
@@ -74,7 +74,7 @@ async def test_the_turns_of_the_loop_are_counted_and_not_while_it_is_held() -> N
 
 
 async def test_a_pulse_that_is_closed_counts_no_more_and_may_be_closed_again() -> None:
-    pulse = Pulse(0.02)
+    pulse = HeartbeatMemory(0.02)
     pulse.close()
     pulse.close()
     await asyncio.sleep(0)

@@ -17,30 +17,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from actorsession.actors.deadline import Deadline
 from actorsession.errors import OpError
 
-__all__ = ["Admission", "AdmissionStatistics", "Share", "bytes_held"]
-
-# Bytes up to which a run counts as one that brings none: as much travels inside a header, and the limit of
-# their number bounds what they hold together.
-_SMALL = 16 * 2**10
-
-
-def bytes_held(values: Iterable[Any]) -> int:
-    """What a run counts for that brings these values: the bytes of arrays; 0 if they are few.
-
-    Args:
-        values: arrays, and anything else, which counts for nothing.
-    """
-    total = 0
-    for value in values:
-        total += getattr(value, "nbytes", 0)
-    return total if total > _SMALL else 0
+__all__ = ["Admission", "AdmissionStatistics", "Share"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Watching a silent peer: on this host by its process, elsewhere through its companion."""
+"""Watching a silent peer: on this host by its process, elsewhere through its sidecar."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
-from actorsession.actors.companion import (
+from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation, HeartbeatMemory, this_host
+from actorsession.rpc.liveness.lease import Look
+from actorsession.rpc.liveness.peer_monitor import LocalProbe, PeerMonitor, RemoteProbe
+from actorsession.rpc.liveness.sidecar import (
     ASKED,
     Sighting,
     answer,
@@ -22,9 +25,6 @@ from actorsession.actors.companion import (
     read_answer,
     sight,
 )
-from actorsession.actors.lease import Look
-from actorsession.actors.pulse import Pulse, PulseNote, this_host
-from actorsession.actors.watch import LocalWatch, RemoteWatch, Vigil
 from tests.actors.kit import eventually
 
 pytestmark = pytest.mark.skipif(not this_host(), reason="needs /proc")
@@ -38,8 +38,8 @@ NONCE = b"n" * 16
 
 
 async def test_a_peer_whose_loop_turns_is_cut_off() -> None:
-    with Pulse(0.02) as pulse:
-        watch = LocalWatch(os.getpid(), pulse.note, LEASE)
+    with HeartbeatMemory(0.02) as pulse:
+        watch = LocalProbe(os.getpid(), pulse.note, LEASE)
         assert watch.sees()
 
         def found() -> bool:
@@ -52,9 +52,9 @@ async def test_a_peer_whose_loop_turns_is_cut_off() -> None:
 
 
 async def test_a_number_that_was_given_out_again_is_not_believed() -> None:
-    with Pulse() as pulse:
+    with HeartbeatMemory() as pulse:
         note = replace(pulse.note, started=pulse.note.started - 1)
-    assert not LocalWatch(os.getpid(), note, LEASE).sees()
+    assert not LocalProbe(os.getpid(), note, LEASE).sees()
 
 
 async def test_only_the_memory_of_a_pulse_is_opened_by_its_number() -> None:
@@ -62,8 +62,8 @@ async def test_only_the_memory_of_a_pulse_is_opened_by_its_number() -> None:
     reading, writing = os.pipe()
     try:
         os.write(writing, b"12345678")
-        with Pulse() as pulse:
-            watch = LocalWatch(os.getpid(), replace(pulse.note, memory=reading), LEASE)
+        with HeartbeatMemory() as pulse:
+            watch = LocalProbe(os.getpid(), replace(pulse.note, memory=reading), LEASE)
             for now in range(5):
                 watch.look(float(now))
             assert watch._turns() is None
@@ -76,7 +76,7 @@ async def test_only_the_memory_of_a_pulse_is_opened_by_its_number() -> None:
 def test_looking_at_a_process_of_this_host_takes_microseconds() -> None:
     """It is done on the loop: at most once per beat and silent peer."""
     own = _own_note()
-    watch = LocalWatch(os.getpid(), own, LEASE)
+    watch = LocalProbe(os.getpid(), own, LEASE)
     times = []
     for now in range(50):
         begin = time.perf_counter()
@@ -85,9 +85,9 @@ def test_looking_at_a_process_of_this_host_takes_microseconds() -> None:
     assert min(times) < 0.005
 
 
-def _own_note() -> PulseNote:
-    async def main() -> PulseNote:
-        with Pulse() as pulse:
+def _own_note() -> HeartbeatLocation:
+    async def main() -> HeartbeatLocation:
+        with HeartbeatMemory() as pulse:
             return pulse.note
 
     return asyncio.run(main())
@@ -138,10 +138,10 @@ def test_an_answer_to_another_question_or_of_another_is_no_answer() -> None:
     assert read_answer(KEY, NONCE, ask(KEY, NONCE)) is None
 
 
-# -- through a companion ---------------------------------------------------------------------------
+# -- through a sidecar ---------------------------------------------------------------------------
 
 
-class _Companion(asyncio.DatagramProtocol):
+class _Sidecar(asyncio.DatagramProtocol):
     """Says what a test wants it to."""
 
     def __init__(self) -> None:
@@ -166,9 +166,9 @@ def _started() -> int:
 
 
 @asynccontextmanager
-async def companion() -> AsyncIterator[tuple[_Companion, int]]:
+async def sidecar() -> AsyncIterator[tuple[_Sidecar, int]]:
     transport, made = await asyncio.get_running_loop().create_datagram_endpoint(
-        _Companion, local_addr=("127.0.0.1", 0)
+        _Sidecar, local_addr=("127.0.0.1", 0)
     )
     try:
         yield made, transport.get_extra_info("sockname")[1]
@@ -176,16 +176,16 @@ async def companion() -> AsyncIterator[tuple[_Companion, int]]:
         transport.close()
 
 
-async def looked(watch: RemoteWatch, now: float) -> str | None:
+async def looked(watch: RemoteProbe, now: float) -> str | None:
     work = watch.look(now)
     assert work is not None
     await work
     return watch.finding(now, LEASE)
 
 
-async def test_a_companion_is_asked_what_the_peer_does() -> None:
-    async with companion() as (made, port):
-        watch = RemoteWatch("127.0.0.1", port, KEY, 7, 5.0, LEASE)
+async def test_a_sidecar_is_asked_what_the_peer_does() -> None:
+    async with sidecar() as (made, port):
+        watch = RemoteProbe("127.0.0.1", port, KEY, 7, 5.0, LEASE)
         made.seen = Sighting("R", 1.0, 1)
         assert await looked(watch, 1.0) is None
         made.seen = Sighting("T", 1.0, 1)
@@ -194,9 +194,9 @@ async def test_a_companion_is_asked_what_the_peer_does() -> None:
         assert watch.finding(2.0, 1.0) is None
 
 
-async def test_a_companion_is_asked_one_thing_at_a_time() -> None:
-    async with companion() as (made, port):
-        watch = RemoteWatch("127.0.0.1", port, KEY, 7, 5.0, LEASE)
+async def test_a_sidecar_is_asked_one_thing_at_a_time() -> None:
+    async with sidecar() as (made, port):
+        watch = RemoteProbe("127.0.0.1", port, KEY, 7, 5.0, LEASE)
         work = watch.look(1.0)
         assert work is not None
         assert watch.look(2.0) is None
@@ -205,37 +205,37 @@ async def test_a_companion_is_asked_one_thing_at_a_time() -> None:
         assert await looked(watch, 3.0) is None
 
 
-async def test_a_companion_that_does_not_answer_twice_says_that_its_host_is_lost() -> None:
+async def test_a_sidecar_that_does_not_answer_twice_says_that_its_host_is_lost() -> None:
     """Each question is sent again a few times before: a datagram may be lost."""
-    async with companion() as (made, port):
+    async with sidecar() as (made, port):
         made.seen = None
-        watch = RemoteWatch("127.0.0.1", port, KEY, 7, 0.1, LEASE)
+        watch = RemoteProbe("127.0.0.1", port, KEY, 7, 0.1, LEASE)
         assert await looked(watch, 1.0) is None
         assert made.asked >= 2
         found = await looked(watch, 2.0)
-        assert found == f"its companion at 127.0.0.1, udp port {port}, does not answer either"
+        assert found == f"its sidecar at 127.0.0.1, udp port {port}, does not answer either"
         made.seen = Sighting("R", 1.0, 1)
         assert await looked(watch, 3.0) is None
 
 
-async def test_a_companion_that_is_not_there_or_knows_another_token_does_not_answer() -> None:
+async def test_a_sidecar_that_is_not_there_or_knows_another_token_does_not_answer() -> None:
     with socket.socket(type=socket.SOCK_DGRAM) as held:
         held.bind(("127.0.0.1", 0))
         held.connect(held.getsockname())  # so the kernel tells everybody else that nobody is there
-        async with companion() as (_, port):
+        async with sidecar() as (_, port):
             stranger = derive_key("other", b"s" * 16)
             for watch in (
-                RemoteWatch("127.0.0.1", held.getsockname()[1], KEY, 7, 0.05, LEASE),
-                RemoteWatch("127.0.0.1", port, stranger, 7, 0.05, LEASE),
+                RemoteProbe("127.0.0.1", held.getsockname()[1], KEY, 7, 0.05, LEASE),
+                RemoteProbe("127.0.0.1", port, stranger, 7, 0.05, LEASE),
             ):
                 await looked(watch, 1.0)
                 assert "does not answer either" in (await looked(watch, 2.0) or "")
 
 
 async def test_an_answer_that_comes_when_the_peer_was_heard_again_is_forgotten() -> None:
-    async with companion() as (made, port):
+    async with sidecar() as (made, port):
         made.seen = Sighting("T", 1.0, 1)
-        watch = RemoteWatch("127.0.0.1", port, KEY, 7, 5.0, LEASE)
+        watch = RemoteProbe("127.0.0.1", port, KEY, 7, 5.0, LEASE)
         work = watch.look(1.0)
         assert work is not None
         watch.heard()
@@ -263,19 +263,19 @@ class _Told:
         return self.found
 
 
-def judged(vigil: Vigil, silence: float) -> str | None:
+def judged(vigil: PeerMonitor, silence: float) -> str | None:
     return vigil.judge(Look(False, silence, silence >= 5.0), 0.0)[0]
 
 
 def test_a_peer_that_nobody_watches_is_lost_when_its_lease_is_over() -> None:
-    vigil = Vigil(None, 1.0, "ps")
+    vigil = PeerMonitor(None, 1.0, "ps")
     assert judged(vigil, 4.0) is None
     assert judged(vigil, 5.0) == "nothing came from it for 5 s"
 
 
 def test_a_watched_peer_is_lost_when_something_is_found_and_the_lease_is_over() -> None:
     watch = _Told()
-    vigil = Vigil(watch, 1.0, "ps")
+    vigil = PeerMonitor(watch, 1.0, "ps")
     watch.found = "process 7 is gone"
     assert [judged(vigil, silence) for silence in (1.0, 2.0, 4.0)] == [None] * 3
     assert judged(vigil, 5.25) == "nothing came from it for 5.25 s: process 7 is gone"
@@ -283,7 +283,7 @@ def test_a_watched_peer_is_lost_when_something_is_found_and_the_lease_is_over() 
 
 def test_a_watched_peer_is_waited_for_while_nothing_is_found() -> None:
     watch = _Told()
-    vigil = Vigil(watch, 1.0, "ps")
+    vigil = PeerMonitor(watch, 1.0, "ps")
     assert [judged(vigil, float(silence)) for silence in range(100)] == [None] * 100
     assert watch.calls == ["look"] * 98  # one beat that is missing says nothing
     assert judged(vigil, 0.0) is None
@@ -293,7 +293,7 @@ def test_a_watched_peer_is_waited_for_while_nothing_is_found() -> None:
 
 def test_it_is_logged_once_that_a_peer_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "actorsession.actors")
-    vigil = Vigil(_Told(), 1.0, "/job:ps/replica:0/task:0 at tcp://h:1")
+    vigil = PeerMonitor(_Told(), 1.0, "/job:ps/replica:0/task:0 at tcp://h:1")
     for silence in (4.0, 5.0, 6.0, 7.0, 0.0, 5.0):
         judged(vigil, silence)
     assert [r.getMessage() for r in caplog.records] == [
