@@ -435,7 +435,7 @@ def _saver(sharded: bool, *forms: str) -> Scenario:
 
 def _snapshot(value: float) -> Callable[[Path], None]:
     def work(folder: Path) -> None:
-        from actorsession.cluster.snapshots import Saved, Snapshot, SnapshotStore
+        from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore
         from actorsession.graph.dtypes import float64
         from actorsession.graph.node import TensorSpec
         from actorsession.graph.shape import TensorShape
@@ -451,7 +451,7 @@ def _snapshot(value: float) -> Callable[[Path], None]:
 
 def _look_at_snapshots(*values: float) -> Callable[[Path], list[str]]:
     def look(folder: Path) -> list[str]:
-        from actorsession.cluster.snapshots import SnapshotStore
+        from actorsession.cluster.server.snapshots import SnapshotStore
 
         found = SnapshotStore(folder, "/job:ps/replica:0/task:0").latest()
         if found is None:

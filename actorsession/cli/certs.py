@@ -47,7 +47,7 @@ def add_to(commands: Any) -> None:
 def _run(options: argparse.Namespace) -> int:
     from dataclasses import asdict
 
-    from actorsession.cluster.certs import make_certificates
+    from actorsession.cluster.admin.certs import make_certificates
     from actorsession.errors import OpError
 
     hosts = [host for host in options.hosts.split(",") if host.strip()]

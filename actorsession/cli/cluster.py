@@ -21,7 +21,7 @@ from actorsession.cli.words import (
 
 if TYPE_CHECKING:
     from actorsession.cluster import LocalCluster
-    from actorsession.cluster.worker_process import WorkerProcess
+    from actorsession.cluster.launch.worker_process import WorkerProcess
 
 __all__ = ["add_to"]
 

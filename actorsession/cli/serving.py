@@ -16,7 +16,7 @@ from actorsession.cli.words import DONE, WRONG, add_file_roots, fail, raw, secon
 
 if TYPE_CHECKING:
     from actorsession.cluster import SecurityConfig
-    from actorsession.cluster.child import WorkerOptions
+    from actorsession.cluster.launch.child import WorkerOptions
     from actorsession.cluster.resolvers import ClusterResolver
 
 __all__ = ["add_to"]
@@ -135,7 +135,7 @@ def _cluster(text: str) -> dict[str, Any]:
 
 def _run(options: argparse.Namespace) -> int:
     from actorsession.actors.loops import run
-    from actorsession.cluster.child import make_guard, serve
+    from actorsession.cluster.launch.child import make_guard, serve
     from actorsession.cluster.resolvers import TF_CONFIG
     from actorsession.errors import OpError
 
@@ -157,7 +157,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _worker_options(options: argparse.Namespace) -> WorkerOptions:
-    from actorsession.cluster.child import WorkerOptions
+    from actorsession.cluster.launch.child import WorkerOptions
 
     resolver, cluster_id = _resolver(options)
     job = options.job

@@ -7,23 +7,23 @@ directly, pushed by their producer.
 
 from __future__ import annotations
 
-from actorsession.cluster.inquiry import (
+from actorsession.cluster.admin.admin_client import (
     read_cluster,
     read_statistics,
     read_why,
     stop_server,
     update_cluster,
 )
-from actorsession.cluster.local import LocalCluster
+from actorsession.cluster.launch.local_cluster import LocalCluster
 from actorsession.cluster.resolvers import (
     ClusterResolver,
     FileClusterResolver,
     SimpleClusterResolver,
     TFConfigClusterResolver,
 )
-from actorsession.cluster.server import Server
+from actorsession.cluster.server.server import Server
+from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.cluster.spec import ClusterDef, ClusterSpec, JobDef
-from actorsession.cluster.statistics import ServerStatistics
 from transports import SecurityConfig
 
 __all__ = [

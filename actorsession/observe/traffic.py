@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from actorsession.cluster.statistics import ServerStatistics
+from actorsession.cluster.server.statistics import ServerStatistics
 from actorsession.rpc.link import LinkStatistics
 
 __all__ = ["Traffic", "traffic"]

@@ -165,7 +165,9 @@ def _sides(peer: str | None) -> Iterator[list[SideProcess]]:
 
 def _our_environment() -> dict[str, str]:
     """Ours, with the BLAS kernels that worker processes get."""
-    from actorsession.cluster.blas import core_type  # takes a moment; --help does without
+    from actorsession.cluster.launch.blas_environment import (
+        core_type,  # takes a moment; --help does without
+    )
 
     out = dict(os.environ)
     kernels = core_type()

@@ -17,7 +17,7 @@ from actorsession.session import Session
 from tests.cli.kit import asked, called, rest, serving
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, chain
 from tests.cluster.script import command, is_running, running
-from tests.cluster.test_local import wait_for_end
+from tests.cluster.test_local_cluster import wait_for_end
 
 pytestmark = pytest.mark.process
 

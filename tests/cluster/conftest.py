@@ -11,7 +11,8 @@ import pytest
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.loops import new_event_loop
-from actorsession.cluster import LocalCluster, master
+from actorsession.cluster import LocalCluster
+from actorsession.cluster.master import master
 from actorsession.graph.graph import Graph
 from actorsession.session import remote
 from tests.cluster.kit import PATIENCE, InProcess, in_process, patient_cluster, reach_over_links

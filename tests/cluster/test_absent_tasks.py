@@ -12,11 +12,13 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession.actors import Deadline
-from actorsession.cluster import ClusterSpec, Server, device_finder, members
-from actorsession.cluster.absent_tasks import AbsentTasks
-from actorsession.cluster.device_finder import FoundTask
-from actorsession.cluster.member import Home
-from actorsession.cluster.members import Members
+from actorsession.cluster import ClusterSpec, Server
+from actorsession.cluster.master import device_discovery as device_finder
+from actorsession.cluster.master import session_members as members
+from actorsession.cluster.master.absent_tasks import AbsentTasks
+from actorsession.cluster.master.device_discovery import FoundTask
+from actorsession.cluster.master.env import MasterEnv
+from actorsession.cluster.master.session_members import SessionMembers
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import (
     DeadlineExceededError,
@@ -39,7 +41,7 @@ from actorsession.session import AsyncSession
 from tests.cluster.fakes import FakeWorker
 from tests.cluster.hands import Hands, hands
 from tests.cluster.kit import PATIENCE, PS0, W0, W1, W2, eventually, on, soon
-from tests.cluster.test_device_finder import status
+from tests.cluster.test_device_discovery import status
 from tests.ports import held_ports
 from tests.session.large_kit import large
 
@@ -413,11 +415,11 @@ class Fakes:
             self.lapses[task] = lapse
             return lambda: None
 
-        home = Home(
+        home = MasterEnv(
             W0, 1, lambda: "tcp://h:0", lambda: self.addresses, lambda: self.version,
             lambda task, incarnation: self.workers[task], look, watch,
         )  # fmt: skip
-        self.members = Members("s", ConfigProto(**config), home, "tcp://h:0")
+        self.members = SessionMembers("s", ConfigProto(**config), home, "tcp://h:0")
 
     async def join(self) -> None:
         await soon(self.members.join(Deadline.after(PATIENCE)))
@@ -429,7 +431,7 @@ def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "GRACE", 0.05)
 
 
-def names(found: Members) -> list[str]:
+def names(found: SessionMembers) -> list[str]:
     return [device.name.partition("/device")[0] for device in found.devices.devices]
 
 

@@ -16,8 +16,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID
 
 import actorsession.ops as ops
 from actorsession.cli import main
-from actorsession.cluster import SecurityConfig, Server, certs
-from actorsession.cluster.certs import LOOPBACK_HOSTS, make_certificates
+from actorsession.cluster import SecurityConfig, Server
+from actorsession.cluster.admin import certs
+from actorsession.cluster.admin.certs import LOOPBACK_HOSTS, make_certificates
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import (
     AlreadyExistsError,
@@ -116,7 +117,7 @@ def test_without_cryptography_it_says_what_to_install(
     import actorsession.cluster
 
     monkeypatch.delattr(actorsession.cluster, "signing", raising=False)
-    monkeypatch.setitem(sys.modules, "actorsession.cluster.signing", None)
+    monkeypatch.setitem(sys.modules, "actorsession.cluster.admin.signing", None)
     with pytest.raises(
         FailedPreconditionError, match=r"pip install 'actorsession\[tls\]'.*openssl"
     ):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import actorsession.ops as ops
-from actorsession.cluster.child import LAST_WORD
+from actorsession.cluster.launch.child import LAST_WORD
 from actorsession.errors import UnauthenticatedError
 from actorsession.graph.graph import Graph
 from actorsession.session import Session

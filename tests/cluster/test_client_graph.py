@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import actorsession.ops as ops
-from actorsession.cluster.client_graph import ClientGraph, split_by_task
+from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from actorsession.actors import Children, Deadline
-from actorsession.cluster.client_graph import ClientGraph, TaskPart
-from actorsession.cluster.client_graphs import ClientGraphs
+from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
+from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.errors import (
     DeadlineExceededError,
     InvalidArgumentError,

@@ -19,7 +19,7 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession.cluster import LocalCluster
-from actorsession.cluster.deliveries import Deliveries
+from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
 from actorsession.config import RunOptions
 from actorsession.errors import DeadlineExceededError
 from actorsession.graph.dtypes import int32
@@ -256,7 +256,7 @@ async def test_an_element_on_its_way_to_a_client_that_is_killed_is_there_again()
 
 
 def test_an_answer_is_settled_once_by_the_clients_word() -> None:
-    deliveries = Deliveries()
+    deliveries = UnconfirmedValues()
     seen: list[Any] = []
     deliveries.add("a", lambda received: seen.append(("a", received)))
     deliveries.add("b", lambda received: seen.append(("b", received)))
@@ -271,7 +271,7 @@ def test_an_answer_is_settled_once_by_the_clients_word() -> None:
 
 def test_the_word_may_come_before_the_answer_is_there() -> None:
     """1. A step ends. 2. Its caller gives it up. 3. The master comes to answer."""
-    deliveries = Deliveries()
+    deliveries = UnconfirmedValues()
     seen: list[Any] = []
     deliveries.confirm("a", received=False)
     deliveries.add("a", seen.append)
@@ -281,14 +281,14 @@ def test_the_word_may_come_before_the_answer_is_there() -> None:
 
 
 def test_an_answer_that_no_word_can_follow_is_settled_at_once() -> None:
-    deliveries = Deliveries()
+    deliveries = UnconfirmedValues()
     seen: list[Any] = []
     deliveries.add("", seen.append)
     assert seen == [True]
 
 
 def test_a_client_that_never_confirms_is_not_remembered_for_ever() -> None:
-    deliveries = Deliveries(most=2)
+    deliveries = UnconfirmedValues(most=2)
     seen: list[Any] = []
     for name in ("a", "b", "c"):
         deliveries.add(name, partial(lambda name, received: seen.append((name, received)), name))

@@ -16,7 +16,7 @@ from actorsession.cluster import LocalCluster
 from actorsession.errors import UnavailableError
 from tests.cluster.kit import W0
 from tests.cluster.script import script
-from tests.cluster.test_local import pids, wait_for_end
+from tests.cluster.test_local_cluster import pids, wait_for_end
 
 pytestmark = pytest.mark.process
 

@@ -16,7 +16,7 @@ from actorsession.actors.actor import Actor, handles
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
-from actorsession.cluster.master_session import MasterSession
+from actorsession.cluster.master.master_session import MasterSession
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError, OpError, ProtocolError
 from actorsession.graph.dtypes import float32

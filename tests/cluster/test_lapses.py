@@ -11,8 +11,8 @@ import pytest
 import actorsession.ops as ops
 from actorsession.actors import Deadline
 from actorsession.actors.ref import Ref
-from actorsession.cluster.owed_values import OwedValues
-from actorsession.cluster.worker_rendezvous import RendezvousTable
+from actorsession.cluster.worker.stalled_sends import MissingTensorProbe
+from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.config import ConfigProto
 from actorsession.errors import OpError, WorkerRestartedError
 from actorsession.graph.graph import Graph
@@ -136,7 +136,7 @@ STEP = 1
 
 
 class Peers:
-    """The other tasks, as ``OwedValues`` sees them."""
+    """The other tasks, as ``MissingTensorProbe`` sees them."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, ValuesLost]] = []
@@ -169,7 +169,7 @@ class Owing:
         self.peers = Peers()
         self.table = RendezvousTable(W0, lambda task, message: None)
         self.given_up: list[tuple[int, OpError]] = []
-        self.owed = OwedValues(
+        self.owed = MissingTensorProbe(
             self.table, [INCARNATION], self.peers, lambda *step: self.given_up.append(step)
         )
 

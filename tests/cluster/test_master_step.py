@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from actorsession.actors import Children, Deadline
-from actorsession.cluster.client_graph import ClientGraph, TaskPart
-from actorsession.cluster.master_step import MasterStep
+from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
+from actorsession.cluster.master.master_step import MasterStep
 from actorsession.errors import (
     CancelledError,
     DeadlineExceededError,

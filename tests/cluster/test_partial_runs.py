@@ -19,7 +19,7 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession.cluster import LocalCluster
-from actorsession.cluster.worker_session import WorkerSession
+from actorsession.cluster.worker.worker_session import WorkerSession
 from actorsession.config import ConfigProto, RPCOptions
 from actorsession.errors import (
     AbortedError,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from actorsession.actors import Deadline
-from actorsession.cluster.recent_requests import Creations, RecentRequests
+from actorsession.cluster.master.recent_requests import Creations, RecentRequests
 from actorsession.errors import AbortedError, DeadlineExceededError, InvalidArgumentError
 from tests.cluster.kit import soon
 

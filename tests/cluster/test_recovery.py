@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import actorsession.ops as ops
-from actorsession.cluster.snapshots import Snapshot, SnapshotStore
+from actorsession.cluster.server.snapshots import Snapshot, SnapshotStore
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import (
     AbortedError,

@@ -9,7 +9,7 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession.actors import Deadline
-from actorsession.cluster.rpc_log import RpcEvent, RpcLog
+from actorsession.cluster.worker.rpc_log import RpcEvent, RpcLog
 from actorsession.errors import ProtocolError
 from actorsession.graph.graph import Graph
 from actorsession.messages.worker import WORKER, LoggingReply, LoggingRequest

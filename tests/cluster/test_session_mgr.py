@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from actorsession.cluster.session_mgr import SessionMgr, peer_key
-from actorsession.cluster.worker_rendezvous import RendezvousTable
-from actorsession.cluster.worker_session import WorkerParts
+from actorsession.cluster.worker.session_mgr import SessionMgr, peer_key
+from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
+from actorsession.cluster.worker.worker_session import WorkerEnv
 from actorsession.errors import AbortedError, InvalidArgumentError, OpError, UnavailableError
 from actorsession.messages.worker import CreateWorkerSession, PushTensors
 from actorsession.runtime.devices import make_devices
@@ -23,7 +23,7 @@ class Fixture:
         devices = make_devices(W0, {"CPU": 2})
         executors = {d.name: Executor(d) for d in devices}
         table = RendezvousTable(W0, self.push)
-        self.parts = WorkerParts(W0, devices, executors, table, None)
+        self.parts = WorkerEnv(W0, devices, executors, table, None)
         self.mgr = SessionMgr(self.parts, self.push, lambda step, error: self._lose(step, error))
 
     def push(self, task: str, message: PushTensors) -> None:
@@ -40,7 +40,7 @@ class Fixture:
             )
         )
 
-    def parts_of(self, handle: str) -> WorkerParts:
+    def parts_of(self, handle: str) -> WorkerEnv:
         return self.mgr.find(handle)._parts
 
 

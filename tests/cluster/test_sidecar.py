@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from actorsession.cluster import Server
-from actorsession.cluster.sidecar import Vitals
+from actorsession.cluster.server.sidecar import Vitals
 from actorsession.errors import UnknownError
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatLocation, this_host
 from actorsession.rpc.liveness.peer_monitor import RemoteProbe

@@ -22,9 +22,11 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession.checkpoints import atomic
-from actorsession.cluster import Server, child, snapshots, worker_process
-from actorsession.cluster.snapshots import Saved, Snapshot, SnapshotStore
-from actorsession.cluster.worker_process import WorkerProcess
+from actorsession.cluster import Server
+from actorsession.cluster.launch import child, worker_process
+from actorsession.cluster.launch.worker_process import WorkerProcess
+from actorsession.cluster.server import snapshots
+from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import float32

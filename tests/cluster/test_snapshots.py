@@ -12,7 +12,7 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession.cluster import Server
-from actorsession.cluster.snapshots import Saved, Snapshot, SnapshotStore
+from actorsession.cluster.server.snapshots import Saved, Snapshot, SnapshotStore
 from actorsession.config import ConfigProto
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, WorkerRestartedError
 from actorsession.graph.dtypes import as_dtype

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 import actorsession.ops as ops
-from actorsession.cluster.client_graphs import ClientGraphs
+from actorsession.cluster.master.client_graphs import ClientGraphs
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session

@@ -19,7 +19,7 @@ from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import NEVER
 from actorsession.actors.loops import run as run_to_end
 from actorsession.cluster import read_why
-from actorsession.cluster.why import MOST
+from actorsession.cluster.wait_graphs import MOST
 from actorsession.config import ConfigProto, GraphOptions, OptimizerOptions, OptLevel, RPCOptions
 from actorsession.errors import UnavailableError
 from actorsession.graph.graph import Graph

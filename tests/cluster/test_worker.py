@@ -11,7 +11,7 @@ import pytest
 
 import actorsession.ops as ops
 from actorsession.actors import CallContext, Deadline, LocalRef
-from actorsession.cluster.worker import Worker
+from actorsession.cluster.worker.worker import Worker
 from actorsession.errors import (
     AbortedError,
     CancelledError,

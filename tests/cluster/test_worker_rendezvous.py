@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from actorsession.cluster import worker_rendezvous
-from actorsession.cluster.worker_rendezvous import RendezvousTable
+from actorsession.cluster.worker import worker_rendezvous
+from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError, UnavailableError
 from actorsession.messages import PushTensors
 from actorsession.plan.keys import build_key
@@ -167,7 +167,7 @@ def test_what_is_pushed_for_a_step_that_never_begins_goes_after_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 100.0
-    monkeypatch.setattr("actorsession.cluster.worker_rendezvous.time.monotonic", lambda: now)
+    monkeypatch.setattr("actorsession.cluster.worker.worker_rendezvous.time.monotonic", lambda: now)
     table = Sent().table
     table.push(push(1, x=5))
     begun = table.begin(2)

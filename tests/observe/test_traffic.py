@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from actorsession.cluster.statistics import CLIENT, ServerStatistics
+from actorsession.cluster.server.statistics import CLIENT, ServerStatistics
 from actorsession.observe.traffic import Traffic, traffic
 from actorsession.rpc.link import LinkStatistics
 

@@ -65,7 +65,7 @@ def named(
     dog = Watchdog()
     for module in ("executor", "partition_run"):
         monkeypatch.setattr(f"actorsession.runtime.{module}.WATCHDOG", dog)
-    monkeypatch.setattr("actorsession.cluster.sidecar.WATCHDOG", dog)
+    monkeypatch.setattr("actorsession.cluster.server.sidecar.WATCHDOG", dog)
     caplog.set_level("WARNING", "actorsession.runtime")
     return lambda: [r.getMessage() for r in caplog.records if r.name == "actorsession.runtime"]
 

@@ -6,8 +6,8 @@ named by host, pid namespace, number and start time, so a recycled number is not
 not mistaken. And each time its loop comes round it counts in a piece of memory that processes of the same
 user can read: that tells a loop which is held from a network which is cut.
 
-Servers have one from start to stop, clients one per connection; ``watch`` reads it at the other end. Linux
-only: elsewhere the note says nothing, and silence means loss.
+Servers have one from start to stop, clients one per connection; ``peer_monitor`` reads it at the other end.
+Linux only: elsewhere the note says nothing, and silence means loss.
 """
 
 from __future__ import annotations

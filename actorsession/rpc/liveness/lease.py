@@ -2,7 +2,7 @@
 
 Owns the decision as plain code without a loop: ``Link`` asks it once per beat. The lease is over when
 nothing has come from the peer for ``seconds``, not even the bytes of an unfinished frame. Whether
-the peer is lost then, or only busy, is for ``watch`` to see, where it can.
+the peer is lost then, or only busy, is for ``peer_monitor`` to see, where it can.
 
 Time in which our own process stood still does not count: it was stopped, or its loop was held, and
 what the peer sent meanwhile lies unread. It shows as a look that comes later than the beat it was

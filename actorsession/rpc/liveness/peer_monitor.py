@@ -3,7 +3,7 @@
 Owns the two ways, and the choice between them by what the peer's hello says. A process on this host is
 looked at through ``/proc``, which takes some microseconds; another host's is asked for with a datagram,
 which the sidecar of that server answers. A peer that can be seen in neither way is not watched. ``Link``
-holds a ``PeerMonitor``, which looks at each beat of a silence and, when the lease is over, has ``silence``
+holds a ``PeerMonitor``, which looks at each beat of a silence and, when the lease is over, has ``verdict``
 decide.
 
 Invariant: nothing here holds the loop: the network question is a child of the link, with a limit in time

@@ -2,8 +2,8 @@
 
 Owns the look at ``/proc``, the two datagrams in which one host asks another for it, and the program that
 answers them: a process beside a server that shares no interpreter lock with it, so it can answer when the
-server cannot. ``watch`` and ``pulse`` import it; a server starts it as ``python -I -S sidecar.py``, so it
-imports the standard library alone and reads no text but numbers.
+server cannot. ``peer_monitor`` and ``heartbeat_memory`` import it; a server starts it as ``python -I -S
+sidecar.py``, so it imports the standard library alone and reads no text but numbers.
 
 Invariants: it ends with the server, however that ends, because the pipe at its standard input does; an
 answer is never longer than its question, and only those are answered who have the key.

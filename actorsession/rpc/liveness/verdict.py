@@ -1,7 +1,8 @@
 """The judgement of a silent peer: is it busy, stopped, stuck or gone, or does its voice not reach us.
 
-Owns ``LivenessVerdict``, plain code without clock or files: sightings come in, a finding goes out. ``watch``
-feeds it from the operating system, ``Link`` asks it when a lease has run out, and every beat from then on.
+Owns ``LivenessVerdict``, plain code without clock or files: sightings come in, a finding goes out.
+``peer_monitor`` feeds it from the operating system, ``Link`` asks it when a lease has run out, and every beat
+from then on.
 
 What is found, in this order: a process that is gone or stopped is lost at once. One whose loop turns while
 nothing arrives is cut off from us, and lost. One that has used the processor within the last ``PATIENCE``

@@ -1,0 +1,229 @@
+"""Asking a server something from outside of its cluster, over a connection of its own.
+
+What the command line and programs that look after clusters need: the statistics of a task, the cluster that
+it is part of, and its end. Whoever can connect may ask, also while the task is busy with steps, because the
+answers wait for none of them; ``control`` says who may end a server. It imports links and messages.
+
+Invariant: every question has a deadline, and leaves neither a connection nor a child behind.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.supervision import Children
+from actorsession.cluster.server.statistics import CLIENT, ServerStatistics
+from actorsession.cluster.spec import DEFAULT_SCHEME, full_address
+from actorsession.cluster.wait_graphs import collect_wait_graphs
+from actorsession.errors import DeadlineExceededError, UnavailableError
+from actorsession.messages.server import SERVER, ClusterView, GetCluster, StopServer
+from actorsession.messages.worker import (
+    WORKER,
+    AskWhy,
+    GetStatus,
+    UpdateCluster,
+    WorkerStatus,
+    WorkerWhy,
+)
+from actorsession.rpc.dial import dial
+from actorsession.rpc.link import Link
+from actorsession.rpc.liveness.peer_monitor import probe_factory
+from actorsession.session.remote import shared_token
+from actorsession.session.security import shared_security
+from actorsession.session.why import Why, explain
+from transports import Hello, SecurityConfig, TransportError
+
+__all__ = [
+    "PATIENCE", "read_cluster", "read_statistics", "read_why", "stop_server", "update_cluster",
+]  # fmt: skip
+
+# Seconds to answer a question that needs no work; a task that does not is held by something else.
+PATIENCE = 10.0
+_CLOSE = 1.0
+
+
+async def read_statistics(
+    address: str,
+    *,
+    token: str | None = None,
+    deadline: Deadline | None = None,
+    security: SecurityConfig | None = None,
+) -> ServerStatistics:
+    """Asks the server at an address for its counters.
+
+    Args:
+        address: where it listens, such as ``Server.target``.
+        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
+        deadline: until when to wait; by default 10 s from now.
+        security: TLS files, for ``tls://``; by default those of the environment.
+
+    Raises:
+        UnavailableError: if no server answers there.
+        DeadlineExceededError: if it takes too long.
+    """
+    deadline = deadline or Deadline.after(PATIENCE)
+    async with _link(address, "statistics", token, security, deadline) as link:
+        status: WorkerStatus = await link.ask(WORKER, GetStatus(), deadline)
+    return ServerStatistics.from_wire(status.statistics)
+
+
+async def read_cluster(
+    address: str,
+    *,
+    token: str | None = None,
+    deadline: Deadline | None = None,
+    security: SecurityConfig | None = None,
+) -> ClusterView:
+    """Asks the server at an address which cluster it is part of.
+
+    Args:
+        address: where it listens.
+        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
+        deadline: until when to wait; by default 10 s from now.
+        security: TLS files, for ``tls://``; by default those of the environment.
+
+    Raises:
+        UnavailableError: if no server answers there.
+        DeadlineExceededError: if it takes too long.
+    """
+    deadline = deadline or Deadline.after(PATIENCE)
+    async with _link(address, "cluster", token, security, deadline) as link:
+        view: ClusterView = await link.ask(SERVER, GetCluster(), deadline)
+    return view
+
+
+async def stop_server(
+    address: str,
+    *,
+    reason: str = "",
+    task: str | None = None,
+    cluster_id: str | None = None,
+    token: str | None = None,
+    deadline: Deadline | None = None,
+    security: SecurityConfig | None = None,
+) -> str:
+    """Has the server at an address end, and waits until it has hung up.
+
+    Args:
+        address: where it listens.
+        reason: for the server's log.
+        task: the task that is meant; another one at the address is left alone.
+        cluster_id: the id of the cluster that is meant, likewise.
+        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
+        deadline: until when to wait; by default 10 s from now.
+        security: TLS files, for ``tls://``; by default those of the environment.
+
+    Returns:
+        The task that has ended.
+
+    Raises:
+        PermissionDeniedError: if the server takes it from nobody at our place.
+        UnavailableError: if no server answers there, or another one than is meant.
+        DeadlineExceededError: if it takes too long; it may end nevertheless.
+    """
+    deadline = deadline or Deadline.after(PATIENCE)
+    meant = (task, cluster_id)
+    async with _link(address, "end", token, security, deadline, meant) as link:
+        await link.ask(SERVER, StopServer(reason=reason), deadline)
+        await deadline.wait(link.wait_closed(), what=f"the end of {link.peer_name} at {address}")
+        return link.peer_name
+
+
+async def update_cluster(
+    address: str,
+    tasks: Mapping[str, str],
+    *,
+    token: str | None = None,
+    deadline: Deadline | None = None,
+    security: SecurityConfig | None = None,
+) -> None:
+    """Tells the server at an address which tasks its cluster has now; its sessions follow between two steps.
+
+    Args:
+        address: where it listens.
+        tasks: address by task name, for all tasks, the server's own among them.
+        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
+        deadline: until when to wait; by default 10 s from now.
+        security: TLS files, for ``tls://``; by default those of the environment.
+
+    Raises:
+        InvalidArgumentError: for a cluster without the server's task, or addresses that are none.
+        UnavailableError: if no server answers there.
+        DeadlineExceededError: if it takes too long.
+    """
+    deadline = deadline or Deadline.after(PATIENCE)
+    async with _link(address, "update", token, security, deadline) as link:
+        await link.ask(WORKER, UpdateCluster(cluster=dict(tasks)), deadline)
+
+
+async def read_why(
+    address: str,
+    *,
+    token: str | None = None,
+    deadline: Deadline | None = None,
+    security: SecurityConfig | None = None,
+) -> Why:
+    """Asks all tasks of a cluster why its steps hang.
+
+    Args:
+        address: where one of them listens.
+        token: its shared secret; by default what ``ACTORSESSION_TOKEN`` of the environment says.
+        deadline: until when to wait; by default 10 s from now. Tasks that have not answered by then are
+            named in what is returned.
+        security: TLS files, for ``tls://``; by default those of the environment.
+
+    Raises:
+        UnavailableError: if no server answers at the address.
+        DeadlineExceededError: if that takes too long.
+    """
+    deadline = deadline or Deadline.after(PATIENCE)
+    view = await read_cluster(address, token=token, deadline=deadline, security=security)
+    tasks = {**view.tasks, view.task: address}
+
+    def asking(task: str) -> Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]:
+        async def ask(message: AskWhy, limit: Deadline) -> WorkerWhy:
+            meant = (task, view.cluster_id)
+            async with _link(tasks[task], "steps", token, security, limit, meant) as link:
+                said: WorkerWhy = await link.ask(WORKER, message, limit)
+                return said
+
+        return ask
+
+    found = await collect_wait_graphs({task: asking(task) for task in tasks}, "", deadline)
+    return explain(found.waits, found.silent)
+
+
+@asynccontextmanager
+async def _link(
+    address: str,
+    what: str,
+    token: str | None,
+    security: SecurityConfig | None,
+    deadline: Deadline,
+    meant: tuple[str | None, str | None] = (None, None),
+) -> AsyncIterator[Link]:
+    """A link to whoever serves at an address, or to the task of the cluster that is meant alone."""
+    security = security or shared_security()
+    address = full_address(address, "tls" if security is not None else DEFAULT_SCHEME)
+    if deadline.expired:
+        raise DeadlineExceededError(f"the {what} of {address}: the deadline is over")
+    hello = Hello(cluster_id="", task=CLIENT, incarnation=secrets.randbits(63), pid=os.getpid())
+    try:
+        connection = await dial(
+            address, hello, deadline, token=token or shared_token(), security=security,
+            expect_task=meant[0], expect_cluster=meant[1],
+        )  # fmt: skip
+    except TransportError as exc:
+        raise UnavailableError(f"no {what} of {address}: {exc}") from exc
+    link = Link(connection, serves={}, watch=probe_factory(token or shared_token()))
+    children = Children(f"{what} of {address}")
+    _ = children.start(link.run(), name=f"link to {address}")
+    try:
+        yield link
+    finally:
+        await link.aclose(_CLOSE)
+        await children.stop(_CLOSE)

@@ -1,0 +1,151 @@
+"""Certificates for a cluster of one's own: a CA, and what it signs for the cluster's machines.
+
+Called by the command line. Owns the four files; ``signing`` makes what is in them, with the package
+``cryptography``, which nothing else here needs: who has certificates already, or makes them with openssl,
+has no use for it. So that module is imported when it is used.
+
+Invariant: no file that exists is written to, and private keys are never readable by others, not even
+for a moment.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from actorsession.errors import (
+    AlreadyExistsError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+)  # fmt: skip
+
+__all__ = ["LOOPBACK_HOSTS", "Certificates", "make_certificates"]
+
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
+"""Hosts that every certificate names, so that the same files do for processes of one machine."""
+
+_MISSING = (
+    "certificates are made with the package cryptography, which is not installed: pip install "
+    "'actorsession[tls]', or make them with openssl as docs/distributed.md shows"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificates:
+    """Where the four files are.
+
+    Attributes:
+        ca_file: the CA's certificate; for everybody.
+        ca_key_file: the CA's key; for whoever makes more certificates, and nobody else.
+        certificate_file: the certificate of the cluster's machines.
+        key_file: its key; for those machines.
+        hosts: the names and addresses that the certificate is for.
+    """
+
+    ca_file: str
+    ca_key_file: str
+    certificate_file: str
+    key_file: str
+    hosts: tuple[str, ...]
+
+
+def make_certificates(
+    folder: str | os.PathLike[str],
+    hosts: Sequence[str],
+    *,
+    days: int = 365,
+    ca_folder: str | os.PathLike[str] | None = None,
+) -> Certificates:
+    """Makes ``ca.pem``, ``ca-key.pem``, ``cert.pem`` and ``key.pem``.
+
+    Args:
+        folder: where they are put; made if it is not there.
+        hosts: names and addresses of the cluster's machines, as they will be dialled.
+        days: for how long the certificate is good; the CA is for ten years.
+        ca_folder: has the ``ca.pem`` and ``ca-key.pem`` of an earlier call, which sign then: for machines
+            that join later. No new CA is made.
+
+    Raises:
+        AlreadyExistsError: if one of the files exists; none is touched then.
+        NotFoundError: if ``ca_folder`` lacks one of its files.
+        InvalidArgumentError: for a host that is none, a number of days below 1, or a CA whose key is not
+            one that this function made.
+        FailedPreconditionError: without the package ``cryptography``.
+        OSError: if the folder cannot be written to.
+    """
+    try:
+        from actorsession.cluster.admin import signing
+    except ImportError:
+        raise FailedPreconditionError(_MISSING) from None
+    if days < 1:
+        raise InvalidArgumentError(f"a certificate is good for at least 1 day, got {days}")
+    names = tuple(dict.fromkeys([*map(_checked_host, hosts), *LOOPBACK_HOSTS]))
+    at = Path(folder)
+    source = at if ca_folder is None else Path(ca_folder)
+    made = Certificates(
+        ca_file=str(source / "ca.pem"), ca_key_file=str(source / "ca-key.pem"),
+        certificate_file=str(at / "cert.pem"), key_file=str(at / "key.pem"), hosts=names,
+    )  # fmt: skip
+    files: dict[str, tuple[bytes, int]] = {}
+    if ca_folder is None:
+        ca = signing.new_authority()
+        files[made.ca_file] = (ca.certificate, 0o644)
+        files[made.ca_key_file] = (ca.key, 0o600)
+    else:
+        ca = signing.Pair(_content(made.ca_file), _content(made.ca_key_file))
+    leaf = signing.signed_by(ca, names, days)
+    files[made.certificate_file] = (leaf.certificate, 0o644)
+    files[made.key_file] = (leaf.key, 0o600)
+    at.mkdir(parents=True, exist_ok=True)
+    _write_all(files)
+    return made
+
+
+def _checked_host(host: str) -> str:
+    host = host.strip()
+    labels = host.split(".")
+    fine = all(
+        part and len(part) < 64 and part.isascii() and part.replace("-", "").isalnum()
+        for part in labels
+    )
+    if not fine:
+        try:
+            ipaddress.ip_address(host)
+        except ValueError:
+            raise InvalidArgumentError(
+                f"{host!r:.100} is neither a host name nor an address; no port or scheme belongs to it"
+            ) from None
+    return host
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        raise NotFoundError(
+            f"{path} is not there; a CA's folder has ca.pem and ca-key.pem"
+        ) from None
+
+
+def _write_all(files: dict[str, tuple[bytes, int]]) -> None:
+    """Writes all of the files, or leaves none."""
+    if existing := [path for path in files if os.path.lexists(path)]:
+        raise AlreadyExistsError(
+            f"{', '.join(existing)} exist{'s' * (len(existing) == 1)} and would be overwritten; give "
+            "another folder, or remove what is there"
+        )
+    written: list[str] = []
+    try:
+        for path, (content, mode) in files.items():
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            written.append(path)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+    except BaseException:
+        for path in written:
+            os.unlink(path)
+        raise

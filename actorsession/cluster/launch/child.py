@@ -1,0 +1,295 @@
+"""A worker process: a server that lives as long as its parent wants.
+
+Run by ``python -m actorsession worker`` and ``master``. With ``--announce`` it is a child of a
+``LocalCluster`` and speaks lines of JSON with it: it writes its real address to standard output, reads the
+whole cluster from standard input, writes that it knows it, and serves until that input ends, which it does
+when the parent closes it or dies, however it dies. A parent that closes it writes ``LAST_WORD`` before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from actorsession.cluster.launch.process_guard import ProcessGuard
+from actorsession.cluster.launch.socket_folder import remove_orphaned_folder
+from actorsession.cluster.resolvers import ClusterResolver
+from actorsession.cluster.server.server import Server
+from actorsession.cluster.spec import ClusterSpec
+from actorsession.config import ConfigProto
+from actorsession.ops.flow.streams import relay_standard_streams
+from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
+from transports import SecurityConfig
+
+__all__ = ["LAST_WORD", "WorkerOptions", "make_guard", "serve"]
+
+# What a parent writes before it closes the pipe, so that this is not taken for its death.
+LAST_WORD = b"\n"
+
+# Seconds more for a last snapshot to be written: a gigabyte takes some, on a slow disk a minute.
+_SAVING = 120.0
+# Seconds that the interpreter has to end the process when the grace is over; then its guard does.
+_MORE = 1.0
+# The signals that end a process.
+_ENDING = (signal.SIGTERM, signal.SIGINT)
+# Seconds between looks at who the parent is; at its death the pipe tells at once in all usual cases.
+_LOOK = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """What a worker process is told on its command line.
+
+    Attributes:
+        job: its job; ``None`` if the cluster says which.
+        index: its index in the job, likewise.
+        cluster: the tasks and their addresses, or who knows them.
+        cluster_id: identity of the cluster.
+        device_count: devices by type.
+        announce: whether it is the child of a local cluster.
+        role: ``worker`` or ``master``: what it says it is.
+        json: whether it says where it serves as JSON.
+        port_file: where it writes its address once it is bound.
+        security: its TLS files; those of the environment if left out.
+        snapshot_dir: where it keeps snapshots of its variables, if it does.
+        snapshot_every: seconds between two of them.
+        file_roots: folders in which operations may open files; see ``Server``.
+        lease: seconds of silence after which it takes a peer for lost.
+        beat: seconds between signs of life.
+        sidecar: whether it has a sidecar on loopback too.
+        grace: seconds for an orderly end after the parent is gone or a signal came; then the process ends
+            anyway.
+    """
+
+    job: str | None
+    index: int | None
+    cluster: ClusterSpec | Mapping[str, Any] | ClusterResolver
+    cluster_id: str = ""
+    device_count: dict[str, int] = field(default_factory=dict)
+    announce: bool = False
+    role: str = "worker"
+    json: bool = False
+    port_file: str | None = None
+    security: SecurityConfig | None = None
+    snapshot_dir: str | None = None
+    snapshot_every: float = 60.0
+    file_roots: Sequence[str] | None = None
+    lease: float = LEASE_SECONDS
+    beat: float = BEAT_SECONDS
+    sidecar: bool = False
+    grace: float = 3.0
+
+
+def make_guard(options: WorkerOptions) -> ProcessGuard:
+    """Starts the guard of this process, which is to be done before it has threads."""
+    return ProcessGuard(options.grace + _MORE, with_parent=options.announce)
+
+
+async def serve(options: WorkerOptions, guard: ProcessGuard) -> None:
+    """Serves one task until a signal, the end of the parent, or somebody who asks it to stop.
+
+    Args:
+        options: what it is to do.
+        guard: of this process.
+
+    Raises:
+        ValueError: for a task that is not said, or a parent that speaks nonsense.
+        TypeError: for a cluster in another form.
+        OSError: if the address cannot be written where it should.
+        OpError: for what ``Server`` raises, such as an address that cannot be had.
+    """
+    relay_standard_streams()
+    loop = asyncio.get_running_loop()
+    server = Server(
+        options.cluster, options.job, options.index,
+        config=ConfigProto(device_count=options.device_count), cluster_id=options.cluster_id,
+        security=options.security, snapshot_dir=options.snapshot_dir,
+        snapshot_every=options.snapshot_every, lease=options.lease, beat=options.beat,
+        sidecar=options.sidecar, file_roots=options.file_roots,
+    )  # fmt: skip
+    ended = asyncio.Event()
+    parent = _Parent(loop, server, ended.set, options.grace)
+    with _ended_by_signals(loop, ended.set), guard.watching(_ENDING):
+        async with server:
+            server_address = server.target
+            with _port_file(options.port_file, server_address):
+                if options.announce:
+                    _say_json({"address": server.target, "pid": os.getpid()})
+                    parent.start()
+                else:
+                    _introduce(server, options)
+                await _until_ended(server, ended)
+            if server.keeps_snapshots:
+                guard.wait_for_snapshot(_SAVING)
+                if options.announce:
+                    _say_saving()
+            _end_in(options.grace, server)
+    if options.announce and parent.is_gone:
+        remove_orphaned_folder(server_address)
+    if parent.nonsense:
+        raise ValueError(f"the parent should tell the cluster as JSON; {parent.nonsense}")
+
+
+@contextlib.contextmanager
+def _ended_by_signals(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> Iterator[None]:
+    """Has SIGTERM and Ctrl-C call a function; afterwards Ctrl-C is what it was."""
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    for number in _ENDING:
+        loop.add_signal_handler(number, end)
+    try:
+        yield
+    finally:
+        for number in _ENDING:
+            loop.remove_signal_handler(number)
+        if callable(on_interrupt):  # asyncio's runner takes back only what it finds as it left it
+            signal.signal(signal.SIGINT, on_interrupt)
+
+
+async def _until_ended(server: Server, ended: asyncio.Event) -> None:
+    """Waits until we shall end, or somebody has told the server to."""
+
+    async def watch() -> None:
+        await server.serve_forever()
+        ended.set()
+
+    async with asyncio.TaskGroup() as group:
+        watching = group.create_task(watch(), name="told to stop")
+        await ended.wait()
+        watching.cancel()
+
+
+@contextlib.contextmanager
+def _port_file(path: str | None, address: str) -> Iterator[None]:
+    """Has a file with the address for as long as somebody serves there; never half of it."""
+    if path is None:
+        yield
+        return
+    new = f"{path}.{os.getpid()}"
+    Path(new).write_text(address + "\n", encoding="ascii")
+    os.replace(new, path)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _introduce(server: Server, options: WorkerOptions) -> None:
+    if options.json:
+        _say_json(
+            {
+                "task": server.task, "role": options.role, "address": server.target,
+                "pid": os.getpid(),
+            }
+        )  # fmt: skip
+        return
+    what = "serves" if options.role == "worker" else "is a master"
+    _say(f"{server.task} {what} at {server.target}; Ctrl-C ends it")
+
+
+def _say_json(value: dict[str, Any]) -> None:
+    _say(json.dumps(value))
+
+
+def _say(line: str) -> None:
+    """Writes a line to whoever reads; one that is gone needs none."""
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+def _say_saving() -> None:
+    """Tells the parent that the end may take as long as it takes to write a snapshot."""
+    # Not over sys.stdout, which would complain at the end of the process if nobody is left to read.
+    with contextlib.suppress(OSError):
+        os.write(1, b'{"saving": true}\n')
+
+
+class _Parent:
+    """Listens to the parent on standard input, in a thread: its end must be seen even while the loop is
+    held by a kernel."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        server: Server,
+        ended: Callable[[], None],
+        grace: float,
+    ) -> None:
+        self._loop = loop
+        self._server = server
+        self._ended = ended
+        self._grace = grace
+        self._pid = os.getppid()
+        self._broke_off = False  # the pipe has ended without the last word
+        self.nonsense = ""  # what was wrong with what it said
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it has ended, which the pipe tells a little before we are somebody else's child."""
+        return self._broke_off or os.getppid() != self._pid
+
+    def start(self) -> None:
+        """Begins to listen."""
+        threading.Thread(target=self._listen, name="actorsession-parent", daemon=True).start()
+
+    def _listen(self) -> None:
+        # Not sys.stdin: its lock would be held by this thread while the interpreter shuts down.
+        with os.fdopen(os.dup(0), "rb") as pipe:
+            line = pipe.readline()
+            if line != LAST_WORD and (not line or self._understands(line)):
+                self._broke_off = not self._hears_last_word(pipe.fileno())
+        _end_in(self._grace, self._server)
+        self._loop.call_soon_threadsafe(self._ended)
+
+    def _understands(self, line: bytes) -> bool:
+        try:
+            cluster = ClusterSpec(json.loads(line))
+        except (ValueError, TypeError) as exc:
+            self.nonsense = f"it said {line[:100]!r}: {exc}"
+            return False
+        self._loop.call_soon_threadsafe(self._learn, cluster)
+        return True
+
+    def _learn(self, cluster: ClusterSpec) -> None:
+        self._server.learn_peers(cluster)
+        _say_json({"ready": True})
+
+    def _hears_last_word(self, pipe: int) -> bool:
+        """Waits until the parent dismisses us, which is true, or is gone.
+
+        A process that the parent forked holds the pipe open beyond the parent's death; so it is looked
+        whether we are an orphan, too.
+        """
+        while not self.is_gone:
+            readable, _, _ = select.select([pipe], [], [], _LOOK)
+            if readable:
+                return os.read(pipe, len(LAST_WORD)) == LAST_WORD
+        return False
+
+
+def _end_in(seconds: float, server: Server) -> None:
+    """Ends the process after a while, whatever hangs: nobody is left to notice.
+
+    What the server owes its snapshots is written before, even if its loop stands still.
+    """
+
+    def end() -> None:
+        saving = threading.Thread(target=server.take_last_snapshot, daemon=True)
+        saving.start()
+        saving.join(_SAVING)
+        os._exit(0)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()

@@ -1,0 +1,316 @@
+"""A cluster of processes on this machine.
+
+``LocalCluster`` spawns ``python -m actorsession worker`` children (so no main guard is needed), lets each
+bind to an address of its own, and then tells all of them where everybody is. Unless it is told otherwise
+they meet at sockets in a folder that their user alone may enter. Children die with their parent, also when
+it is killed: their standard input ends. A child that dies is known with exit code or signal and the last
+lines that it wrote.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from actorsession.actors.deadline import Deadline
+from actorsession.cluster.admin.admin_client import read_statistics, update_cluster
+from actorsession.cluster.launch.socket_folder import SocketFolder
+from actorsession.cluster.launch.worker_process import WorkerProcess
+from actorsession.cluster.server.statistics import ServerStatistics
+from actorsession.cluster.spec import ClusterSpec
+from actorsession.config import CONNECT_TIMEOUT
+from actorsession.errors import FailedPreconditionError, UnavailableError
+from actorsession.graph.device import task_name
+from actorsession.session import fates
+from actorsession.session.security import shared_security
+from transports import SecurityConfig
+
+__all__ = ["LocalCluster"]
+
+_GRACE = 5.0
+
+
+class LocalCluster:
+    """Worker processes on this machine, started and ended together.
+
+    Args:
+        jobs: number of tasks of each job, such as ``{"ps": 1, "worker": 2}``.
+        devices: CPU devices per task.
+        start_timeout: seconds for all processes to come up.
+        security: CA, certificate and key, for ``tls://`` between all processes and with sessions; the
+            certificate names 127.0.0.1. By default those of the environment, if it names any.
+        protocol: ``unix``, for sockets in a private folder, or ``tcp`` or ``tls``, for free ports of
+            loopback. If left out ``tls`` where TLS files are named, else ``unix``.
+        snapshot_dir: where all tasks keep snapshots of their variables, which a task that is started again
+            begins with; ``None`` for no snapshots.
+        snapshot_every: seconds between two of them.
+        file_roots: folders in which operations may open files; all that the user may open if left out.
+
+    Raises:
+        ValueError: for no task at all, a number below 0, or another protocol.
+    """
+
+    def __init__(
+        self,
+        jobs: Mapping[str, int],
+        *,
+        devices: int = 1,
+        start_timeout: float = CONNECT_TIMEOUT,
+        security: SecurityConfig | None = None,
+        protocol: str | None = None,
+        snapshot_dir: str | os.PathLike[str] | None = None,
+        snapshot_every: float = 60.0,
+        file_roots: Sequence[str | os.PathLike[str]] = (),
+    ) -> None:
+        if not jobs or min(jobs.values()) < 0 or not sum(jobs.values()):
+            raise ValueError(f"a cluster has at least one task, got {dict(jobs)}")
+        self._jobs = dict(jobs)
+        self._devices = devices
+        self._start_timeout = start_timeout
+        self._security = security
+        if protocol not in (None, "unix", "tcp", "tls"):
+            raise ValueError(
+                f"a local cluster's protocol is unix, tcp or tls, got {protocol!r:.100}"
+            )
+        self._protocol = protocol
+        self._folder: SocketFolder | None = None
+        self._more: tuple[str, ...] = ()
+        if snapshot_dir is not None:
+            every = str(snapshot_every)
+            self._more = ("--snapshot-dir", os.fspath(snapshot_dir), "--snapshot-every", every)
+        for root in file_roots:
+            self._more += ("--file-root", os.path.abspath(root))
+        self._cluster_id = secrets.token_hex(8)
+        self._stopped = False
+        self.processes: dict[str, WorkerProcess] = {}
+
+    async def start(self) -> None:
+        """Starts all processes and waits until they know each other.
+
+        Raises:
+            UnavailableError: if a process does not come up; the message has its last lines.
+            DeadlineExceededError: if that takes too long.
+            ResourceExhaustedError: if there is no place for its sockets.
+        """
+        if self._protocol is None:
+            self._protocol = "tls" if self._security or shared_security() else "unix"
+        if self._protocol == "unix":
+            self._folder = SocketFolder()
+        placeholder = {
+            job: [self._new_address(job, index) for index in range(count)]
+            for job, count in self._jobs.items()
+            if count
+        }
+        together = sum(self._jobs.values())
+        for job, count in self._jobs.items():
+            for index in range(count):
+                process = WorkerProcess(job, index, self._security, together)
+                self.processes[process.task] = process
+        deadline = Deadline.after(self._start_timeout)
+        try:
+            await deadline.wait(self._bring_up(placeholder), what="the processes of the cluster")
+        except BaseException:
+            await self.stop(0.0)
+            raise
+
+    def _new_address(self, job: str, index: int) -> str:
+        """Where a new task is to listen."""
+        if self._folder is not None:
+            return self._folder.address(f"{job}-{index}")
+        return f"{self._protocol}://127.0.0.1:0"
+
+    async def _bring_up(self, placeholder: Mapping[str, Any]) -> None:
+        processes = list(self.processes.values())
+        for process in processes:
+            await process.start(placeholder, self._cluster_id, self._devices, self._more)
+        for process in processes:
+            await process.announced()
+        cluster = self.spec.as_dict()
+        await asyncio.gather(*[process.tell_cluster(cluster) for process in processes])
+        for process in processes:
+            fates.tell_by(process.address, functools.partial(self._fate_of, process.task))
+
+    @property
+    def cluster_id(self) -> str:
+        """What its servers know each other by; for a server outside that is to drive them."""
+        return self._cluster_id
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """The tasks and their real addresses."""
+        return ClusterSpec.of_tasks({p.task: p.address for p in self.processes.values()})
+
+    def target(self, job: str, index: int = 0) -> str:
+        """The address of a task, for sessions whose master it is to be.
+
+        Raises:
+            ValueError: for an unknown task.
+        """
+        return self.process(job, index).address
+
+    def process(self, job: str, index: int = 0) -> WorkerProcess:
+        """The process of a task.
+
+        Raises:
+            ValueError: for an unknown task.
+        """
+        found = self.processes.get(task_name(job, index))
+        if found is None:
+            raise ValueError(f"no task {index} in job {job!r}; there are {sorted(self.processes)}")
+        return found
+
+    # -- changes -------------------------------------------------------------------------------
+
+    async def restart(self, job: str, index: int = 0) -> WorkerProcess:
+        """Starts a task again at its address, with another incarnation; kills its process if it runs.
+
+        What the task had is gone, unless it keeps snapshots. ``processes`` has the new process then.
+
+        Returns:
+            The new process.
+
+        Raises:
+            ValueError: for an unknown task.
+            FailedPreconditionError: if the cluster was stopped.
+            UnavailableError: if it does not come up; the message has its last lines.
+            DeadlineExceededError: if that takes too long.
+        """
+        former = self.process(job, index)
+        await former.stop(0.0)
+        return await self._begin(job, index, former.address)
+
+    async def add(self, job: str) -> WorkerProcess:
+        """Starts one more task of a job and tells all others; sessions can use it from their next plan on.
+
+        Its index is the lowest that is free; the job may be a new one.
+
+        Returns:
+            The new process.
+
+        Raises:
+            FailedPreconditionError: if the cluster was stopped.
+            UnavailableError: if it does not come up, or naming the tasks that could not be told.
+            DeadlineExceededError: if coming up takes too long.
+        """
+        index = 0
+        while task_name(job, index) in self.processes:
+            index += 1
+        process = await self._begin(job, index, self._new_address(job, index))
+        await self._tell(p for p in self.processes.values() if p is not process)
+        return process
+
+    async def remove(self, job: str, index: int = 0, *, grace: float = _GRACE) -> None:
+        """Takes a task out of the cluster: all others are told, then its process ends.
+
+        Args:
+            job: its job.
+            index: its index there.
+            grace: seconds for the process to end by itself, beside the time to write a last snapshot.
+
+        Raises:
+            ValueError: for an unknown task, or the last one.
+            UnavailableError: naming the tasks that could not be told; it is done nevertheless.
+        """
+        process = self.process(job, index)
+        if len(self.processes) == 1:
+            raise ValueError(f"{process.task} is the last task; stop the cluster instead")
+        del self.processes[process.task]
+        fates.forget(process.address)
+        try:
+            await self._tell(self.processes.values())
+        finally:
+            await process.stop(grace)
+
+    async def _begin(self, job: str, index: int, address: str) -> WorkerProcess:
+        """Starts one more process, for a task that is to have an address."""
+        self._check_not_stopped()
+        process = WorkerProcess(job, index, self._security, len(self.processes) + 1)
+        cluster = ClusterSpec.of_tasks({**self.spec.tasks(), process.task: address}).as_dict()
+        try:
+            await process.start(cluster, self._cluster_id, self._devices, self._more)
+            deadline = Deadline.after(self._start_timeout)
+            await deadline.wait(process.announced(), what=f"the process of {process.task}")
+            tasks = {**self.spec.tasks(), process.task: process.address}
+            told = process.tell_cluster(ClusterSpec.of_tasks(tasks).as_dict())
+            await deadline.wait(told, what=f"the process of {process.task}")
+            self._check_not_stopped()  # or nobody would end it
+        except BaseException:
+            await process.stop(0.0)
+            raise
+        self.processes[process.task] = process
+        fates.tell_by(process.address, functools.partial(self._fate_of, process.task))
+        return process
+
+    async def _fate_of(self, own: str, task: str | None) -> str:
+        """How the process of a task ended, for the errors of sessions that were opened at another."""
+        process = self.processes.get(task or own)
+        return "" if process is None else await process.last_words()
+
+    def _check_not_stopped(self) -> None:
+        if self._stopped:
+            raise FailedPreconditionError(
+                "the cluster was stopped; it starts no processes any more"
+            )
+
+    async def _tell(self, processes: Iterable[WorkerProcess]) -> None:
+        """Tells processes which tasks there are; those that are gone need not know."""
+        alive = [p for p in processes if p.alive]
+        tasks = self.spec.tasks()
+        telling = [update_cluster(p.address, tasks, security=self._security) for p in alive]
+        outcomes = await asyncio.gather(*telling, return_exceptions=True)
+        faults = [f"{p.task}: {o}" for p, o in zip(alive, outcomes, strict=True) if o is not None]
+        if faults:
+            raise UnavailableError(f"could not be told of the change: {'; '.join(faults)}")
+
+    async def statistics(self) -> dict[str, ServerStatistics]:
+        """The counters of every task whose process runs, by task name.
+
+        Raises:
+            UnavailableError: if a process runs and does not answer.
+            DeadlineExceededError: if that takes too long.
+        """
+        alive = [p for p in self.processes.values() if p.alive]
+        asking = [read_statistics(p.address, security=self._security) for p in alive]
+        found = await asyncio.gather(*asking)
+        return {process.task: counters for process, counters in zip(alive, found, strict=True)}
+
+    async def stop(self, grace: float = _GRACE) -> None:
+        """Ends all processes at once; may be called twice.
+
+        Args:
+            grace: seconds for processes to end by themselves. Those that keep snapshots are given the time
+                beside that it takes to write the last.
+        """
+        self._stopped = True
+        async with asyncio.TaskGroup() as group:
+            for process in self.processes.values():
+                group.create_task(process.stop(grace), name=f"stop {process.task}")
+        for process in self.processes.values():
+            fates.forget(process.address)
+        if self._folder is not None:
+            self._folder.remove()
+
+    def kill_now(self) -> None:
+        """Kills all processes without waiting, for a program that ends at once."""
+        for process in self.processes.values():
+            process.kill_now()
+        if self._folder is not None:
+            self._folder.remove()
+
+    async def __aenter__(self) -> LocalCluster:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    def __repr__(self) -> str:
+        alive = sum(p.alive for p in self.processes.values())
+        return f"<LocalCluster {self._jobs}, {alive} of {len(self.processes)} processes alive>"

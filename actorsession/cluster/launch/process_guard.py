@@ -1,0 +1,127 @@
+"""The guard of a worker process: a small child that ends it when it should end and cannot.
+
+A signal handler of Python runs when the interpreter does, which a kernel in C that keeps the interpreter lock
+prevents for as long as it likes. The handlers of ``faulthandler`` are written in C: whatever the interpreter
+does, they write to a pipe, whose other end the guard reads. Where the process ends with its own parent, the
+guard looks at that as well. Owned by ``child``; made while the process has no threads of its own yet.
+
+Invariants: the guard ends with the process, because the pipe does; it kills the process that has made it or
+nobody.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import os
+import select
+import signal
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+__all__ = ["ProcessGuard"]
+
+# Seconds between looks at who whose parent is: a process that was forked holds a pipe open beyond its end.
+_LOOK = 5.0
+# What comes before the seconds that a last snapshot may take; ``faulthandler`` writes text.
+_SAVING = b"\x00"
+
+
+class ProcessGuard:
+    """A child process that kills this one some time after it should have ended.
+
+    Args:
+        seconds: from then on; more than the process takes to end by itself.
+        with_parent: whether it should end when its parent does, which holds its standard input open.
+    """
+
+    def __init__(self, seconds: float, *, with_parent: bool) -> None:
+        self._pipe = self._pid = -1
+        if not hasattr(os, "fork") or not hasattr(faulthandler, "register"):
+            return
+        own, parent = os.getpid(), os.getppid() if with_parent else 0
+        reading_end, pipe = os.pipe()
+        with warnings.catch_warnings():
+            # There are threads of numpy's libraries, of which the child calls none.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
+        if not pid:
+            _guard(own, parent, reading_end, seconds)
+        os.close(reading_end)
+        self._pipe, self._pid = pipe, pid
+
+    def close(self) -> None:
+        """End the guard, which is not needed any more; may be called twice."""
+        if self._pipe >= 0:
+            os.close(self._pipe)
+            self._pipe = -1
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self._pid, signal.SIGKILL)
+                os.waitpid(self._pid, 0)
+
+    def wait_for_snapshot(self, seconds: float) -> None:
+        """Have the guard wait for that long from now on, because the process writes its last snapshot."""
+        if self._pipe >= 0:
+            # Somebody may have killed the guard; then there is nobody to tell.
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self._pipe, b"%b%d\n" % (_SAVING, seconds))
+
+    @contextlib.contextmanager
+    def watching(self, signals: Sequence[int]) -> Iterator[None]:
+        """Hears of signals, whose handlers, which stand already, are called as well."""
+        if self._pipe < 0:
+            yield
+            return
+        for number in signals:
+            faulthandler.register(number, self._pipe, all_threads=False, chain=True)
+        try:
+            yield
+        finally:
+            for number in signals:
+                faulthandler.unregister(number)
+
+
+def _guard(own: int, parent: int, pipe: int, seconds: float) -> None:
+    """The guard itself; ends its process, and is to hold nothing of the one that it guards."""
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        os.closerange(1 if parent else 0, pipe)
+        os.closerange(pipe + 1, os.sysconf("SC_OPEN_MAX"))
+        poll = select.poll()
+        poll.register(pipe, select.POLLIN)
+        if parent:
+            poll.register(0, 0)  # only whether it has ended: what comes there is not for us
+        until, saves = float("inf"), False
+        while os.getppid() == own:
+            left = until - time.monotonic()
+            if left <= 0:
+                os.kill(own, signal.SIGKILL)
+                return
+            ready = [end for end, _ in poll.poll(min(left, _LOOK) * 1000)]
+            if pipe in ready:
+                said = os.read(pipe, 4096)
+                if not said:
+                    return
+                _, saving, rest = said.rpartition(_SAVING)
+                if saving:
+                    until = time.monotonic() + int(rest.partition(b"\n")[0])
+                    ready, saves = [], True
+            if saves:
+                continue
+            if 0 in ready:
+                poll.unregister(0)
+            if ready or (parent and _parent_of(own) not in (parent, None)):
+                until = min(until, time.monotonic() + seconds)
+    finally:
+        os._exit(0)
+
+
+def _parent_of(pid: int) -> int | None:
+    """The parent of a process; ``None`` where that is not to be seen."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+    except OSError:
+        return None

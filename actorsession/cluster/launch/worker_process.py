@@ -1,0 +1,322 @@
+"""One child process of a ``LocalCluster``: how it is started, told of the cluster and ended.
+
+It runs ``python -m actorsession worker`` and speaks lines of JSON with its parent over its standard streams,
+see ``child``. Its last lines on standard error are kept for whoever asks how it has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.supervision import Children
+from actorsession.cluster.launch.blas_environment import core_type, thread_count
+from actorsession.cluster.launch.child import LAST_WORD
+from actorsession.cluster.launch.memory_usage import MemoryUsage
+from actorsession.cluster.launch.stderr_reader import StderrReader
+from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
+from actorsession.graph.device import task_name
+from transports import SecurityConfig
+
+__all__ = ["WorkerProcess"]
+
+# Seconds that a system may take to spawn a process before it is given up; it takes milliseconds.
+_SPAWN = 10.0
+# Seconds for a process to end in order when its loop ends; it ends itself in less, see ``child``.
+_LEFT_GRACE = 5.0
+# Seconds between looks at the memory of a process, which cost microseconds.
+_LOOK = 0.5
+# Seconds for the loop that owns a process to hear of its end and of its last lines; it takes milliseconds.
+_LAST_WORDS = 0.5
+# Seconds that a process may take to write its last snapshot; it gives that up itself a little before.
+_SAVING = 125.0
+# Of the kernel's flags of a process: it is being taken down.
+_PF_EXITING = 0x4
+
+
+class WorkerProcess:
+    """One child process.
+
+    Attributes:
+        task: its task name.
+        address: where it listens, once it is up.
+    """
+
+    def __init__(
+        self, job: str, index: int, security: SecurityConfig | None = None, processes: int = 1
+    ) -> None:
+        self.job = job
+        self.index = index
+        self._security = security
+        self._processes = processes  # of the cluster, which share the cores of this machine
+        self.task = task_name(job, index)
+        self.address = ""
+        self._process: asyncio.subprocess.Process | None = None
+        self._children = Children(f"process of {self.task}")
+        self._spawning: asyncio.Task[None] | None = None
+        self._stderr: StderrReader | None = None
+        self._memory: MemoryUsage | None = None
+        self._killed = False  # by us
+
+    async def start(
+        self, cluster: Mapping[str, Any], cluster_id: str, devices: int, more: Sequence[str] = ()
+    ) -> None:
+        """Spawns the process, with more words on its command line; ``announced`` waits for its address."""
+        command = [
+            sys.executable, "-m", "actorsession", "worker", "--job", self.job,
+            "--task", str(self.index), "--cluster", json.dumps(cluster),
+            "--cluster-id", cluster_id, "--devices", str(devices), "--announce",
+            *more,
+        ]  # fmt: skip
+        # Shielded: cancelled half-way it would leave a process that nobody knows. ``stop`` waits for it.
+        self._spawning = self._children.start(
+            self._spawn(command), name=f"spawn of {self.task}", awaited=True
+        )
+        await asyncio.shield(self._spawning)
+
+    async def _spawn(self, command: Sequence[str]) -> None:
+        self._stderr = drain = StderrReader(self.task)
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=drain.writing_end,
+                env=_environment(self._security, self._processes),
+                # Of a session of its own: Ctrl-C at the terminal is for the parent, which ends its children.
+                start_new_session=True,
+            )
+        except BaseException:
+            drain.stop()
+            raise
+        finally:
+            drain.start()
+        self._memory = MemoryUsage(self._process.pid)
+        _ = self._children.start(self._watch(self._memory), name=f"memory of {self.task}")
+        _ = self._children.start(self._end_with_loop(self._process), name=f"end of {self.task}")
+
+    async def announced(self) -> None:
+        """Waits until the child listens.
+
+        Raises:
+            UnavailableError: if it ends first; the message has its last lines.
+        """
+        self.address = (await self._hear("address"))["address"]
+
+    async def tell_cluster(self, cluster: Mapping[str, Any]) -> None:
+        """Tells the child where every task is, and waits until it knows.
+
+        Raises:
+            UnavailableError: if the child ends first; the message has its last lines.
+        """
+        stdin = self._running().stdin
+        assert stdin is not None
+        with contextlib.suppress(ConnectionError):  # then it cannot answer either
+            stdin.write(json.dumps(cluster).encode() + b"\n")
+            await stdin.drain()
+        await self._hear("ready")
+
+    async def _hear(self, key: str) -> dict[str, Any]:
+        """The next line of the child, which must have a key."""
+        process = self._running()
+        assert process.stdout is not None
+        line = await process.stdout.readline()
+        try:
+            said: dict[str, Any] = json.loads(line)
+            said[key]
+        except (ValueError, KeyError, TypeError):
+            await process.wait()
+            await self._hear_last_lines(1.0)
+            raise UnavailableError(
+                f"the process did not come up: {self.fate}", task=self.task
+            ) from None
+        return said
+
+    async def stop(self, grace: float) -> None:
+        """Ends the process, with force if it does not go within ``grace`` seconds.
+
+        With some grace, one that writes its last snapshot is given the time for that beside.
+        """
+        if self._spawning is not None and not self._spawning.done():
+            await asyncio.wait({self._spawning}, timeout=_SPAWN)
+        if self._process is not None:
+            await self._end(self._process, grace)
+            await self._children.stop(1.0)
+            _close_pipes(self._process)
+
+    async def _end(self, process: asyncio.subprocess.Process, grace: float) -> None:
+        if process.returncode is None:
+            if process.stdin is not None:
+                if not process.stdin.is_closing():
+                    process.stdin.write(LAST_WORD)
+                process.stdin.close()
+            try:
+                await Deadline.after(grace).wait(process.wait(), what=f"the end of {self.task}")
+            except OpError:
+                if grace and await self._is_saving():
+                    with contextlib.suppress(OpError):
+                        ending = Deadline.after(_SAVING).wait
+                        await ending(process.wait(), what=f"the last snapshot of {self.task}")
+                self.send_signal(signal.SIGKILL)
+        await process.wait()
+        await self._hear_last_lines(_LAST_WORDS)
+        if self._stderr is not None:
+            self._stderr.stop()
+
+    async def _end_with_loop(self, process: asyncio.subprocess.Process) -> None:
+        """Ends the process if its loop ends, which cancels us, before anybody has stopped it.
+
+        Nobody could wait for it afterwards, and asyncio would say that its transport was left open.
+        """
+        try:
+            await process.wait()
+        except asyncio.CancelledError:
+            await self._end(process, _LEFT_GRACE)
+            raise
+        finally:
+            _close_pipes(process)
+
+    async def _is_saving(self) -> bool:
+        """Whether the process has said that it is about to write a last snapshot."""
+        with contextlib.suppress(OpError):
+            said = self._hear("saving")
+            return bool(await Deadline.after(_LAST_WORDS).wait(said, what="a last word"))
+        return False
+
+    def kill_now(self) -> None:
+        """Kills the process without waiting for anything."""
+        self.send_signal(signal.SIGKILL)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Sends a signal, unless the process is gone."""
+        if self._process is not None and self._process.returncode is None:
+            self._killed = self._killed or number == signal.SIGKILL
+            # It may end in this very moment, which is what any signal here is for.
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(number)
+
+    async def wait_ended(self) -> int:
+        """Waits for the end of the process, however it comes.
+
+        Returns:
+            Its exit code; the negative number of the signal that killed it.
+        """
+        return await self._running().wait()
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._running().pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process is not None and self._process.returncode is None
+
+    @property
+    def exit_code(self) -> int | None:
+        """Its exit code, the negative number of the signal that killed it, or ``None`` while it runs."""
+        return None if self._process is None else self._process.returncode
+
+    @property
+    def peak_memory(self) -> int:
+        """The most bytes of memory that it was seen to hold, by looks twice a second; 0 if not known."""
+        return 0 if self._memory is None else self._memory.peak
+
+    @property
+    def killed_for_memory(self) -> bool:
+        """Whether the kernel has killed it for lack of memory, as its cgroup tells."""
+        by_kernel = self.exit_code == -signal.SIGKILL and not self._killed
+        return by_kernel and self._memory is not None and self._memory.kills > 0
+
+    @property
+    def fate(self) -> str:
+        """How the process ended: exit code or signal, peak memory unless all was well, and the last lines
+        that it wrote on standard error."""
+        code = self.exit_code
+        if code is None:
+            how = "it runs"
+        elif code < 0:
+            how = f"killed by {signal.Signals(-code).name}"
+            if self.killed_for_memory:
+                how += ", by the kernel for lack of memory (OOM kill)"
+        else:
+            how = f"exit code {code}"
+        if code and self.peak_memory:
+            how += f"; it held {self.peak_memory / 2**20:.0f} MiB at most"
+        lines = () if self._stderr is None else self._stderr.lines
+        return how + ("; its last lines:\n" + "\n".join(lines) if lines else "")
+
+    async def last_words(self) -> str:
+        """How the process ended, see ``fate``; "" if it lives. May be awaited on any loop.
+
+        A connection ends before the parent hears of the process that had it, so that is waited for.
+        """
+        if self._process is None or (self.alive and not _is_ending(self.pid)):
+            return ""
+        limit = Deadline.after(_LAST_WORDS)
+        while self.alive:
+            if limit.expired:
+                return ""
+            await asyncio.sleep(0.005)
+        await self._hear_last_lines(limit.time_left or 0.0)
+        return self.fate
+
+    async def _hear_last_lines(self, seconds: float) -> None:
+        """Waits until all is read that a process that has ended wrote; its children may hold the pipe."""
+        limit = Deadline.after(seconds)
+        while self._stderr is not None and not self._stderr.ended:
+            if limit.expired:
+                break
+            await asyncio.sleep(0.005)
+
+    async def _watch(self, memory: MemoryUsage) -> None:
+        """Looks at the memory of the process for as long as it lives."""
+        while self.alive:
+            memory.look()
+            await asyncio.sleep(_LOOK)
+
+    def _running(self) -> asyncio.subprocess.Process:
+        if self._process is None:
+            raise FailedPreconditionError(f"the process of {self.task} was not started")
+        return self._process
+
+
+def _is_ending(pid: int) -> bool:
+    """Whether a child has ended or is just about to: its connections are closed before anybody is told."""
+    try:
+        said = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:  # gone, or a system without /proc, where a short wait will tell
+        return True
+    return said[0] in (b"Z", b"X") or bool(int(said[6]) & _PF_EXITING)
+
+
+def _close_pipes(process: asyncio.subprocess.Process) -> None:
+    """Closes what asyncio leaves open until the transport is collected."""
+    transport = getattr(process, "_transport", None)
+    if transport is not None:
+        transport.close()
+
+
+def _environment(security: SecurityConfig | None, processes: int) -> dict[str, str]:
+    """The child's environment: ours, with the package importable however we imported it."""
+    root = str(Path(__file__).resolve().parents[2])
+    path = os.environ.get("PYTHONPATH", "")
+    out = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
+    if security is not None:
+        out |= security.to_environment()
+    kernels = core_type()
+    if kernels is not None:
+        out["OPENBLAS_CORETYPE"] = kernels
+    threads = thread_count(processes)
+    if threads is not None:
+        out["OPENBLAS_NUM_THREADS"] = str(threads)
+    return out

@@ -1,0 +1,153 @@
+"""The tasks of a session that have not answered: what was tried, and the search for those that are needed.
+
+A step that needs such a task waits for it within its own limit. However many steps wait for one, there is one
+search, which goes on while somebody waits and ends with the session at its latest. Owned by the members of a
+session, who take in what is found; it imports the device finder.
+
+Invariant: nobody searches for a task that nobody waits for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.ref import Ref
+from actorsession.actors.supervision import Children
+from actorsession.cluster.master.device_discovery import (
+    RETRY,
+    FoundTask,
+    TaskSearch,
+    did_not_answer,
+    sooner,
+)
+from actorsession.config import CONNECT_TIMEOUT
+from actorsession.errors import (
+    NotFoundError,
+    OpError,
+    UnavailableError,
+    first_error,
+    from_exception,
+)
+
+__all__ = ["AbsentTasks"]
+
+
+@dataclass(slots=True, eq=False)
+class _Pursuit:
+    """One search, and how many wait for it."""
+
+    search: TaskSearch
+    child: asyncio.Task[None]
+    waiting: int = 0
+
+
+class AbsentTasks:
+    """The tasks of one session that have not answered.
+
+    Args:
+        handle: the session.
+        worker: from a task to its worker's ref.
+        addresses: of all tasks that the session may use, now.
+        take: takes in a task that has answered; if it raises ``UnavailableError`` the search goes on.
+
+    Attributes:
+        words: for each such task what was tried.
+    """
+
+    def __init__(
+        self,
+        handle: str,
+        worker: Callable[[str], Ref],
+        addresses: Callable[[], Mapping[str, str]],
+        take: Callable[[FoundTask], Awaitable[None]],
+    ) -> None:
+        self._worker = worker
+        self._addresses = addresses
+        self._take = take
+        self._children = Children(f"searches of session {handle}")
+        self._pursuits: dict[str, _Pursuit] = {}
+        self.words: dict[str, str] = {}
+
+    async def wait_for(self, tasks: Collection[str], deadline: Deadline) -> None:
+        """Waits until tasks have answered and were taken in, or have left the cluster.
+
+        Args:
+            tasks: which.
+            deadline: until when; 30 s from now if that is later.
+
+        Raises:
+            DeadlineExceededError: naming those that did not answer, with address, attempts and last error.
+            OpError: why one of them refused.
+        """
+        limit = Deadline.after(CONNECT_TIMEOUT).earliest(sooner(deadline))
+        pursuits = {task: self._pursue(task) for task in tasks}
+        for pursuit in pursuits.values():
+            pursuit.waiting += 1
+        children = {pursuit.child: task for task, pursuit in pursuits.items()}
+        try:
+            await asyncio.wait(
+                children, timeout=limit.time_left, return_when=asyncio.FIRST_EXCEPTION
+            )
+            errors = [self._error(child) for child in children if child.done()]
+            error = first_error([error for error in errors if error is not None])
+            if error is not None:
+                raise error
+            late = {
+                task: self._failed(task) for child, task in children.items() if not child.done()
+            }
+            if late:
+                raise did_not_answer(late, len(self._addresses()))
+        finally:
+            for task, pursuit in pursuits.items():
+                self._leave(task, pursuit)
+
+    async def aclose(self) -> None:
+        """Ends all searches."""
+        await self._children.stop()
+
+    def _pursue(self, task: str) -> _Pursuit:
+        known = self._pursuits.get(task)
+        if known is not None and not known.child.done():
+            return known
+        search = TaskSearch(task, self._worker(task))
+        child = self._children.start(self._run(search), name=f"search for {task}", awaited=True)
+        # Everybody who waits may have given up by the time it fails.
+        child.add_done_callback(lambda done: done.cancelled() or done.exception())
+        made = self._pursuits[task] = _Pursuit(search, child)
+        return made
+
+    async def _run(self, search: TaskSearch) -> None:
+        while True:
+            found = await search.run(Deadline.never())
+            if search.task not in self._addresses():
+                raise NotFoundError(f"{search.task} has left the cluster", task=search.task)
+            assert found is not None  # there is no deadline
+            try:
+                await self._take(found)
+                return
+            except UnavailableError as error:  # lost again
+                search.last = error.message
+            await asyncio.sleep(RETRY)
+
+    def _error(self, child: asyncio.Task[None]) -> OpError | None:
+        if child.cancelled():
+            return UnavailableError("the session is closing, and searches for no task any more")
+        error = child.exception()
+        return None if error is None else from_exception(error)
+
+    def _failed(self, task: str) -> str:
+        address = self._addresses().get(task, "no address any more")
+        words = self._pursuits[task].search.failed(address)
+        if task in self.words:
+            self.words[task] = words
+        return words
+
+    def _leave(self, task: str, pursuit: _Pursuit) -> None:
+        pursuit.waiting -= 1
+        if not pursuit.waiting:
+            pursuit.child.cancel()
+            if self._pursuits.get(task) is pursuit:
+                del self._pursuits[task]

@@ -1,0 +1,253 @@
+"""The client graphs of one session: built once per run signature, registered once, released once.
+
+Concurrent first runs of a signature share one registration, its error too. A graph that falls out of the
+cache is deregistered when the last step that uses it is over. Owned by a MasterSession; it imports the
+plan cache and refs.
+
+Invariants: what was registered at a worker is deregistered there, or dies with the session; a registration
+belongs to the session's children, not to the run that happened to begin it, so cancelling that run harms
+no other; a registration that failed leaves no entry, so the next run tries anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from typing import Any
+
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.ref import LocalRef, Ref
+from actorsession.actors.supervision import Children
+from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
+from actorsession.config import CONNECT_TIMEOUT
+from actorsession.errors import AbortedError, OpError, first_error, from_exception
+from actorsession.messages.worker import DeregisterGraph, RegisterGraph
+from actorsession.plan.cache import PlanCache
+from actorsession.plan.signature import RunSignature
+from actorsession.runtime.planning import LARGE, Planning
+
+__all__ = ["ClientGraphs", "ask_to_drop"]
+
+_log = logging.getLogger("actorsession.cluster")
+# Seconds for a worker to drop a session or graph; one that does not answer keeps it until the link to
+# the master is lost, so nothing waits longer.
+_DROP = 2.0
+
+
+class ClientGraphs:
+    """Builds, registers and releases client graphs.
+
+    Args:
+        session_handle: the session.
+        workers: the worker of each task.
+        build: makes the client graph of a signature; raises what is wrong with it.
+        limit: how many different graphs are kept.
+        children: of the session; own registrations and releases.
+        renew: called before anything is registered at a task; opens the session there again if its side
+            of it was lost.
+        bring_in: waits for those of some tasks that have not answered yet, and says whether there were any;
+            graphs are then built anew, for more is known of their devices.
+        planning: of the session; large graphs are built and encoded there.
+        size: how many nodes building has to do with.
+    """
+
+    def __init__(
+        self,
+        session_handle: str,
+        workers: Mapping[str, Ref],
+        build: Callable[[RunSignature], ClientGraph],
+        limit: int,
+        children: Children,
+        renew: Callable[[str, Deadline], Awaitable[None]] | None = None,
+        bring_in: Callable[[Iterable[str], Deadline], Awaitable[bool]] | None = None,
+        planning: Planning | None = None,
+        size: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self._planning = planning or Planning()
+        self._size = size
+        self._making: dict[RunSignature, asyncio.Future[ClientGraph]] = {}
+        self._renew = renew
+        self._bring_in = bring_in
+        self._awaited: Counter[tuple[str, ...]] = Counter()  # tasks that graphs wait for
+        self._handle = session_handle
+        self._workers = workers
+        self._build = build
+        self._children = children
+        self._cache: PlanCache[ClientGraph] = PlanCache(limit, self._evicted)
+
+    @property
+    def registering(self) -> tuple[tuple[str, ...], ...]:
+        """For each graph whose registration has not ended, the tasks that have a part of it."""
+        kept = self._cache.plans()
+        found = [g for g in kept if g.registration is not None and not g.registration.done()]
+        return (*self._awaited, *[tuple([part.task for part in graph.parts]) for graph in found])
+
+    def ready(self, signature: RunSignature) -> ClientGraph | None:
+        """The client graph of a signature, if it is registered."""
+        graph = self._cache.get(signature)
+        return graph if graph is not None and graph.registered else None
+
+    async def acquire(self, signature: RunSignature, deadline: Deadline) -> ClientGraph:
+        """The registered client graph of a signature; the caller gives it back with ``release``.
+
+        Raises:
+            InvalidArgumentError: if the signature does not fit the session's graph.
+            DeadlineExceededError: if the registration takes too long; it goes on for others.
+            OpError: why a worker refused it, or could not be asked.
+        """
+        while (graph := self._cache.get(signature)) is None:
+            if self._planning.must_wait(self._size()):
+                making = asyncio.shield(self._make(signature.sorted()))
+                made = await deadline.wait(making, what=f"the plan of a step, {signature}")
+                await self._has_waited(made, deadline)
+                # It is kept in the loop's next turn, if that was not yet; it may also be evicted again by
+                # now, or has to be built anew.
+                await asyncio.sleep(0)
+                continue
+            made = self._build(signature.sorted())
+            if not await self._has_waited(made, deadline):
+                graph = self._enter(made)
+                break
+        self.hold(graph)
+        try:
+            assert graph.registration is not None
+            what = f"the registration of {signature} at {', '.join(p.task for p in graph.parts)}"
+            await deadline.wait(asyncio.shield(graph.registration), what=what)
+        except BaseException:
+            self.release(graph)
+            raise
+        return graph
+
+    async def _has_waited(self, graph: ClientGraph, deadline: Deadline) -> bool:
+        """Whether a task of a graph was waited for, which must be there before it can be built."""
+        if self._bring_in is None:
+            return False
+        tasks = tuple([part.task for part in graph.parts])
+        self._awaited[tasks] += 1
+        try:
+            return await self._bring_in(tasks, deadline)
+        finally:
+            self._awaited[tasks] -= 1
+            self._awaited += Counter()  # without those that are 0
+
+    def _make(self, signature: RunSignature) -> asyncio.Future[ClientGraph]:
+        """Builds a large graph in a thread, once for all who wait.
+
+        It begins to be registered at once, whoever still waits; but not if it needs a task that was absent.
+        """
+        making = self._making.get(signature)
+        if making is None:
+            making = self._planning.start(lambda: self._build(signature))
+            self._making[signature] = making
+            making.add_done_callback(lambda made: self._made(signature, made))
+        return making
+
+    def _made(self, signature: RunSignature, made: asyncio.Future[ClientGraph]) -> None:
+        del self._making[signature]
+        if not made.cancelled() and made.exception() is None and not made.result().absent:
+            with contextlib.suppress(AbortedError):  # the session is closing
+                self._enter(made.result())
+
+    def _enter(self, graph: ClientGraph) -> ClientGraph:
+        """Keeps a graph and begins to register it, unless one of its signature is kept; returns that."""
+        kept = self._cache.get(graph.signature)
+        if kept is not None:
+            return kept
+        graph.registration = self._children.start(
+            self._register(graph), name=f"register {graph.signature}", awaited=True
+        )
+        # Everybody who waits may have given up by the time it fails.
+        graph.registration.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return self._cache.put(graph.signature, graph)
+
+    def hold(self, graph: ClientGraph) -> None:
+        """Counts one more user."""
+        graph.users += 1
+
+    def release(self, graph: ClientGraph) -> None:
+        """Counts one user less; the last one of a graph that was evicted has it deregistered."""
+        graph.users -= 1
+        if graph.dropped and not graph.users:
+            self._drop(graph)
+
+    def forget(self, tasks: Collection[str]) -> None:
+        """Lets go of the graphs that have a part at one of some tasks, which have left or restarted."""
+
+        def is_stale(graph: ClientGraph) -> bool:
+            return any(part.task in tasks for part in graph.parts)
+
+        for graph in self._cache.discard_if(is_stale):
+            self._evicted(graph)
+
+    # -- registration --------------------------------------------------------------------------
+
+    async def _register(self, graph: ClientGraph) -> None:
+        outcomes = await asyncio.gather(
+            *[self._register_part(part) for part in graph.parts], return_exceptions=True
+        )
+        error = first_error([from_exception(o) for o in outcomes if isinstance(o, Exception)])
+        if error is None:
+            if graph.dropped and not graph.users:
+                await self._deregister(graph)
+            return
+        if self._cache.get(graph.signature) is graph:
+            self._cache.discard(graph.signature)
+        await self._deregister(graph)
+        raise error
+
+    async def _register_part(self, part: TaskPart) -> None:
+        deadline = Deadline.after(CONNECT_TIMEOUT)
+        try:
+            partitions = await self._encoded(part)
+            message = RegisterGraph(session_handle=self._handle, partitions=partitions)
+            if self._renew is not None:
+                await self._renew(part.task, deadline)
+            answer = await self._workers[part.task].ask(message, deadline)
+        except OpError as error:
+            raise error.locate(task=part.task) from error.__cause__
+        part.graph_handle = answer.graph_handle
+
+    async def _encoded(self, part: TaskPart) -> list[Any]:
+        """The partitions of a part in wire form; what is large is encoded in a thread."""
+        # A worker in this process gets them as they are.
+        pack = not isinstance(self._workers[part.task], LocalRef)
+        if sum(len(p.nodes) for p in part.partitions) <= LARGE:
+            return [p.to_wire() for p in part.partitions]
+        return await self._planning.run(
+            lambda: [p.to_wire(pack=pack and len(p.nodes) > LARGE) for p in part.partitions]
+        )
+
+    def _evicted(self, graph: ClientGraph) -> None:
+        graph.dropped = True
+        if not graph.users:
+            self._drop(graph)
+
+    def _drop(self, graph: ClientGraph) -> None:
+        if graph.registration is not None and not graph.registration.done():
+            return  # its own end sees to it
+        try:
+            _ = self._children.start(self._deregister(graph), name="deregister a client graph")
+        except AbortedError:
+            return  # the session is closing, and takes all its graphs along
+
+    async def _deregister(self, graph: ClientGraph) -> None:
+        async with asyncio.TaskGroup() as group:
+            for part in graph.parts:
+                if part.graph_handle:
+                    message = DeregisterGraph(
+                        session_handle=self._handle, graph_handle=part.graph_handle
+                    )
+                    group.create_task(
+                        ask_to_drop(self._workers[part.task], message), name=f"drop {part.task}"
+                    )
+
+
+async def ask_to_drop(worker: Ref, message: object) -> None:
+    """Asks a worker to drop something; one that does not answer is left to its own collection."""
+    try:
+        await worker.ask(message, Deadline.after(_DROP))
+    except OpError as error:
+        _log.debug("%s did not take %s: %s", worker.name, type(message).__name__, error)

@@ -1,0 +1,260 @@
+"""The master of a server: sessions of clients, and the devices they may use.
+
+An actor. Creating a session asks every task of the cluster who it is, makes the device set (this task's
+first CPU is the client device) and a MasterSession, which is an actor of its own; calls that name a
+session go straight to it. A session dies with the connection of the client that made it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections import Counter
+from typing import Any
+
+from actorsession.actors.actor import Actor, handles
+from actorsession.actors.context import LOCAL_TELL, CallContext
+from actorsession.actors.deadline import Deadline
+from actorsession.cluster.master.device_discovery import sooner
+from actorsession.cluster.master.env import MasterEnv
+from actorsession.cluster.master.master_session import MasterSession
+from actorsession.cluster.master.recent_requests import Creations
+from actorsession.cluster.master.session_members import SessionMembers
+from actorsession.config import MAX_SERVER_STEPS, ConfigProto
+from actorsession.errors import AbortedError, OpError, UnavailableError, from_exception
+from actorsession.graph.node import GraphDef, nodes_in
+from actorsession.messages.done import Done
+from actorsession.messages.session import (
+    AskSessionWhy,
+    CloseSession,
+    CreateSession,
+    ExtendSession,
+    ListDevices,
+    PartialRun,
+    PartialRunDrop,
+    PartialRunSetup,
+    PrepareStep,
+    ReattachSession,
+    ResetContainers,
+    RunStep,
+    SessionCreated,
+    StepReceived,
+)  # fmt: skip
+from actorsession.messages.worker import CleanupAll
+from actorsession.runtime.admission import Admission
+from actorsession.runtime.planning import Planning
+from actorsession.runtime.waits import MasterWaits
+from actorsession.session.placement_log import log_devices
+from actorsession.session.remote_settings import refuse_local_settings
+
+__all__ = ["Master"]
+
+_log = logging.getLogger("actorsession.cluster")
+_OF_PARTIAL_RUNS = frozenset({PartialRunSetup, PartialRun, PartialRunDrop})
+_OF_SESSIONS = _OF_PARTIAL_RUNS | {
+    RunStep, PrepareStep, ExtendSession, ListDevices, ReattachSession, AskSessionWhy,
+}  # fmt: skip
+
+
+class Master(Actor):
+    """Creates and finds the sessions of clients.
+
+    Args:
+        home: what this server is, and what it knows of its cluster.
+        idle_limit: seconds after which a session that nobody asks anything is closed; 0 for never.
+        max_inflight_steps: steps of all sessions that may be under way at once; where more are asked for,
+            sessions take turns.
+    """
+
+    def __init__(
+        self, home: MasterEnv, idle_limit: float = 0.0, max_inflight_steps: int = MAX_SERVER_STEPS
+    ) -> None:
+        super().__init__(f"master {home.task}")
+        self._home = home
+        self._idle_limit = idle_limit
+        self._admission = Admission(max_inflight_steps)
+        self._alarm: asyncio.TimerHandle | None = None
+        self._sessions: dict[str, MasterSession] = {}
+        self._creations = Creations(lambda made: made.session_handle in self._sessions)
+        self._clients: Counter[str] = Counter()  # links over which each session was asked for
+        self._closing = False
+
+    # -- messages ------------------------------------------------------------------------------
+
+    def submit(self, message: Any, context: CallContext) -> Any:
+        """Asks; what concerns one session goes straight to that session's actor."""
+        if type(message) in _OF_SESSIONS:
+            return self._session(message.session_handle).submit(message, context)
+        return super().submit(message, context)
+
+    def deliver(
+        self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
+    ) -> None:
+        """Takes the word of clients on answers; refuses other tells, which would fail the actor if they fail.
+
+        A word goes past the mailbox of its session, which may be full.
+        """
+        if type(message) is not StepReceived:
+            raise self.unimplemented(message)
+        session = self._sessions.get(message.session_handle)
+        if session is not None:
+            session.received(message)
+
+    @handles(CreateSession)
+    async def on_create_session(self, message: CreateSession, call: CallContext) -> SessionCreated:
+        """Creates a session at the tasks that its device filters allow and that answer.
+
+        A repeat is given the same session, which then lives as long as the link of either.
+        """
+        created: SessionCreated = await self._creations.once(
+            message.request_id, lambda: self._create(message, call.deadline), call.deadline
+        )
+        handle = created.session_handle
+        self._clients[handle] += 1
+        call.on_gone(lambda: self._collect(handle))
+        return created
+
+    async def _create(self, message: CreateSession, limit: Deadline) -> SessionCreated:
+        planning = Planning()
+        graph = await _read(message.graph, planning)
+        config = ConfigProto.from_wire(message.config)
+        refuse_local_settings(config)
+        handle = secrets.token_hex(8)
+        members = SessionMembers(handle, config, self._home, message.target)
+        await members.join(sooner(limit))
+        try:
+            if config.log_device_placement:
+                log_devices(members.devices.devices)
+            session = MasterSession(handle, config, members, self._admission, planning)
+            version = await session.extend(graph, limit)
+        except BaseException as exc:
+            planning.close(from_exception(exc))
+            await members.leave()
+            raise
+        self._sessions[handle] = session
+        _log.info("%s has opened session %s", self._home.task, handle)
+        self._watch_idle()
+        return SessionCreated(session_handle=handle, graph_version=version)
+
+    def _collect(self, handle: str) -> None:
+        """Closes a session whose client is gone, unless it has asked for it over another link too."""
+        self._clients[handle] -= 1
+        if self._clients[handle] > 0:
+            return
+        del self._clients[handle]
+        session = self._sessions.pop(handle, None)
+        if session is not None and not self._closing:
+            _log.info("closing session %s: its client is gone", handle)
+            _ = self.children.start(session.close("its client is gone"), name=f"collect {handle}")
+
+    def _watch_idle(self) -> None:
+        """Sees to it that idle sessions are closed, while there are any sessions."""
+        if self._idle_limit and self._alarm is None and self._sessions and not self._closing:
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(self._idle_limit / 4, self._collect_idle)
+
+    def _collect_idle(self) -> None:
+        self._alarm = None
+        now = time.monotonic()
+        for handle, session in list(self._sessions.items()):
+            if session.idle_for(now) > self._idle_limit:
+                del self._sessions[handle]
+                why = f"the session was idle for {self._idle_limit:g} s"
+                _log.info("closing session %s: %s", handle, why)
+                _ = self.children.start(session.close(why), name=f"collect {handle}")
+        self._watch_idle()
+
+    def _session(self, handle: str) -> MasterSession:
+        session = self._sessions.get(handle)
+        if session is None:
+            raise AbortedError(
+                f"session {handle!r} is not known to the master {self._home.task}: it was closed, was idle "
+                "for longer than the server allows, or the master restarted",
+                task=self._home.task,
+            )
+        return session
+
+    @handles(CloseSession)
+    async def on_close_session(self, message: CloseSession, call: CallContext) -> Done:
+        """Closes a session, cancelling its steps; one that is closed already is fine."""
+        session = self._sessions.pop(message.session_handle, None)
+        self._clients.pop(message.session_handle, None)
+        if session is not None:
+            _log.info("closing session %s: its client has closed it", message.session_handle)
+            # Whoever asked may hang up meanwhile, which must not leave the session half closed.
+            closing = session.close("Session has been closed.")
+            await asyncio.shield(self.children.start(closing, name=f"close {session.handle}"))
+        return Done()
+
+    @handles(ResetContainers)
+    async def on_reset(self, message: ResetContainers, call: CallContext) -> Done:
+        """Closes every session and clears containers on all tasks.
+
+        Raises:
+            UnavailableError: naming the tasks whose containers were not cleared; the sessions are closed
+                and the containers of the others cleared in any case.
+        """
+        deadline = sooner(call.deadline)
+        ending = self._close_all("the master was reset")
+        closing = self.children.start(ending, name="close all sessions")
+        # Steps end before their variables go. A worker that does not answer delays that, within limits.
+        left = deadline.time_left
+        await asyncio.wait([closing], timeout=None if left is None else left / 2)
+        tasks = list(self._home.addresses())
+        clearing = [self._clear(task, message.containers, deadline) for task in tasks]
+        faults = zip(tasks, await asyncio.gather(*clearing), strict=True)
+        told = "; ".join(f"{task}: {fault}" for task, fault in faults if fault is not None)
+        if told:
+            raise UnavailableError(
+                f"the sessions of {self._home.task} are closed, but containers were not cleared on "
+                f"{told}"
+            )
+        return Done()
+
+    async def _clear(self, task: str, containers: list[str], deadline: Deadline) -> OpError | None:
+        """Clears the containers of a task; the error if that failed."""
+        try:
+            await self._home.worker(task, None).ask(CleanupAll(containers=containers), deadline)
+        except OpError as error:
+            return error
+        return None
+
+    # -- the end -------------------------------------------------------------------------------
+
+    async def aclose(self, why: str) -> None:
+        """Stops, and closes all sessions at once."""
+        self._closing = True
+        if self._alarm is not None:
+            self._alarm.cancel()
+        await self.stop(why)
+        await self._close_all(why)
+
+    async def _close_all(self, why: str) -> None:
+        sessions, self._sessions = self._sessions, {}
+        self._clients.clear()
+        async with asyncio.TaskGroup() as group:
+            for session in sessions.values():
+                group.create_task(session.close(why), name=f"close {session.handle}")
+
+    def waits(self, most: int) -> list[MasterWaits]:
+        """What each session waits for, as far as it is known here; at most so many steps of each."""
+        return [session.waits(most) for session in self._sessions.values()]
+
+    @property
+    def waiting(self) -> int:
+        """How many steps wait until fewer are under way."""
+        return sum(session.inflight.waiting for session in self._sessions.values())
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions are open."""
+        return len(self._sessions)
+
+
+async def _read(wire: list[Any], planning: Planning) -> GraphDef:
+    """A graph that came in; a large one is read in a thread."""
+    if planning.must_wait(nodes_in(wire[-1]) if wire else 0):
+        return await planning.run(lambda: GraphDef.from_wire(wire))
+    return GraphDef.from_wire(wire)

@@ -1,0 +1,556 @@
+"""The MasterSession: one client's session at its master.
+
+An actor that belongs to its master. It takes in the nodes of the client's graph, which a ``SessionGraph``
+holds, and runs steps: each is a ``MasterStep`` over the client graph of its run signature.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from typing import Any, TypeVar
+
+from actorsession.actors.actor import Actor, handles
+from actorsession.actors.context import CallContext
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.supervision import Children
+from actorsession.cluster.master.client_graph import ClientGraph
+from actorsession.cluster.master.client_graphs import ClientGraphs
+from actorsession.cluster.master.env import Changes
+from actorsession.cluster.master.master_step import MasterStep
+from actorsession.cluster.master.partial_runs import MasterPartialRuns
+from actorsession.cluster.master.recent_requests import RecentRequests
+from actorsession.cluster.master.restart_losses import named, place_of, restart_losses
+from actorsession.cluster.master.session_graph import SessionGraph
+from actorsession.cluster.master.session_members import SessionMembers
+from actorsession.cluster.master.step_answer import step_done
+from actorsession.cluster.master.unconfirmed_values import UnconfirmedValues
+from actorsession.cluster.wait_graphs import collect_wait_graphs
+from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto, RunOptions
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    WorkerRestartedError,
+    error_from_wire,
+)
+from actorsession.graph.codec import bytes_held
+from actorsession.graph.node import GraphDef, NodeDef, nodes_in
+from actorsession.messages.done import Done
+from actorsession.messages.session import (
+    AskSessionWhy,
+    DeviceList,
+    ExtendSession,
+    ListDevices,
+    PartialRun,
+    PartialRunDrop,
+    PartialRunReady,
+    PartialRunSetup,
+    PrepareStep,
+    ReattachSession,
+    RunStep,
+    SessionExtended,
+    SessionReattached,
+    SessionWhy,
+    StepDone,
+    StepReceived,
+)  # fmt: skip
+from actorsession.messages.worker import AskVariables
+from actorsession.plan.partial import check_signature
+from actorsession.plan.signature import RunSignature
+from actorsession.runtime.admission import Admission, AdmissionStatistics
+from actorsession.runtime.planning import Planning
+from actorsession.runtime.waits import MasterWaits
+
+__all__ = ["MasterSession"]
+
+T = TypeVar("T")
+_NO_OPTIONS = RunOptions()
+_GIVEN_UP = CancelledError("the step was given up by its caller while the answer was on its way")
+# Requests that do something, and those of them whose small answers are given again to a repeat.
+_ONCE = frozenset({RunStep, ExtendSession, ReattachSession, PartialRunSetup, PartialRun})
+_KEPT = frozenset({ExtendSession, PartialRunSetup})
+
+
+class MasterSession(Actor):
+    """One session of one client.
+
+    Args:
+        handle: its name.
+        config: the client's settings.
+        members: its tasks, once they have joined.
+        admission: of the steps of all sessions of the master; the session has a share of it.
+        planning: where large graphs are planned; the session's from now on.
+    """
+
+    def __init__(
+        self, handle: str, config: ConfigProto, members: SessionMembers,
+        admission: Admission | None = None, planning: Planning | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(f"master session {handle}")
+        self.handle = handle
+        self._config = config
+        self._infer_shapes = config.graph_options.infer_shapes
+        self._members = members
+        self._workers = members.workers
+        # The graph is touched by one of them at a time: pieces of planning, or what runs on the loop.
+        self._planning = planning or Planning()
+        self._graph = SessionGraph(config, members, self._planning.check)
+        self._graphs = ClientGraphs(
+            handle, members.workers, self._graph.build, config.plan_cache_size, self.children,
+            members.renew, members.bring_in, self._planning, lambda: self._graph.size,
+        )  # fmt: skip
+        members.on_lapse = self._lapse
+        members.on_devices = self._use_devices
+        self._requests = RecentRequests()
+        self._lost: dict[str, None] = {}  # variables that went with a task, and had no value since
+        self._under_way: dict[int, MasterStep] = {}
+        self._deliveries = UnconfirmedValues()
+        self._partials = MasterPartialRuns(
+            handle, members, self._graph.build_partial, config, self.children, self._deliveries,
+            self._planning, lambda: self._graph.size,
+        )  # fmt: skip
+        admission = admission or Admission(config.max_inflight_steps)
+        self._inflight = admission.share(config.max_inflight_steps, config.max_inflight_bytes)
+        self._used = time.monotonic()
+        self._closed = False
+
+    def idle_for(self, now: float) -> float:
+        """Seconds since anything was asked of the session; 0 while something is under way or open."""
+        busy = self.statistics().in_flight or len(self._partials)
+        return 0.0 if busy else now - self._used
+
+    def submit(self, message: Any, context: CallContext) -> Any:
+        """Asks; a request that was seen before is not run again."""
+        kind = type(message)
+        if kind is AskSessionWhy:  # past the mailbox, which may be full of what hangs
+            return self.children.start(self._why(message), name="why", awaited=True)
+        self._used = time.monotonic()
+        if kind not in _ONCE or not message.request_id:
+            return super().submit(message, context)
+        repeat = self._requests.repeat(message.request_id)
+        if repeat is not None:
+            return repeat
+        answer = super().submit(message, context)
+        if isinstance(answer, asyncio.Future) or kind in _KEPT:
+            self._requests.answered(message.request_id, answer, keep=kind in _KEPT)
+        return answer
+
+    # -- graph ---------------------------------------------------------------------------------
+
+    async def extend(self, graph: GraphDef, deadline: Deadline) -> int:
+        """Takes in nodes, all or none, and returns the new version; see ``SessionGraph.extend``.
+
+        Tasks that have not answered are asked again if nodes ask for devices of which nothing is known.
+        """
+        nodes = len(graph.nodes)
+        unknown = await self._unknown(nodes, lambda: graph)
+        if unknown:
+            await self._members.look_again(deadline, unknown)
+        return await self._worked(nodes, lambda: self._graph.extend(graph))
+
+    async def _unknown(self, nodes: float, graph: Callable[[], GraphDef]) -> Collection[str]:
+        """The tasks of which new nodes ask for devices that are not known; see ``SessionGraph.unknown``."""
+        if not self._members.missing:
+            return ()
+        return await self._worked(nodes, lambda: self._graph.unknown(graph()))
+
+    async def _worked(self, nodes: float, work: Callable[[], T]) -> T:
+        """Does something with the graph, in a thread if it is much or others are at it."""
+        return await self._planning.run(work) if self._planning.must_wait(nodes) else work()
+
+    @handles(ExtendSession)
+    def on_extend(
+        self, message: ExtendSession, call: CallContext
+    ) -> SessionExtended | Awaitable[SessionExtended]:
+        """Takes in nodes that the client added, if it knew the present version."""
+        self._check_open()
+        if self._members.changed or self._planning.must_wait(_nodes_of(message)):
+            return self._extend_later(message, call.deadline)
+        try:
+            return self._extend(message)
+        except InvalidArgumentError:
+            if not self._members.missing:
+                raise
+            return self._extend_anew(message, call.deadline)
+
+    async def _extend_later(self, message: ExtendSession, deadline: Deadline) -> SessionExtended:
+        await self._follow(deadline)
+        try:
+            return await self._worked(_nodes_of(message), lambda: self._extend(message))
+        except InvalidArgumentError:
+            if not self._members.missing:
+                raise
+            return await self._extend_anew(message, deadline)
+
+    async def _extend_anew(self, message: ExtendSession, deadline: Deadline) -> SessionExtended:
+        """New nodes may ask for devices of tasks that have joined, or answer by now."""
+        await self._follow(deadline)
+        nodes = _nodes_of(message)
+        if self._members.missing:
+            unknown = await self._unknown(nodes, lambda: GraphDef.from_wire(message.graph))
+            await self._members.look_again(deadline, unknown)
+        return await self._worked(nodes, lambda: self._extend(message))
+
+    def _extend(self, message: ExtendSession) -> SessionExtended:
+        if message.current_graph_version != self._graph.version:
+            raise AbortedError(
+                f"the session's graph has version {self._graph.version}, the extension was made for "
+                f"{message.current_graph_version}"
+            )
+        return SessionExtended(graph_version=self._graph.extend(GraphDef.from_wire(message.graph)))
+
+    @handles(ListDevices)
+    def on_list_devices(
+        self, message: ListDevices, call: CallContext
+    ) -> DeviceList | Awaitable[DeviceList]:
+        """What the session may use, the client device first; asks tasks that are new or absent."""
+        later = self._members.missing or self._members.changed
+        return self._list_later(call.deadline) if later else self._list()
+
+    async def _list_later(self, deadline: Deadline) -> DeviceList:
+        await self._follow(deadline)
+        await self._members.look_again(deadline)
+        return self._list()
+
+    def _list(self) -> DeviceList:
+        first = self._members.devices.client_device
+        ordered = sorted(self._members.devices.devices, key=lambda d: d.name != first)
+        return DeviceList(devices=[d.to_wire() for d in ordered])
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    @handles(RunStep)
+    def on_run_step(self, message: RunStep, call: CallContext) -> StepDone | Awaitable[StepDone]:
+        """Runs a step on the workers that own a part of it.
+
+        A step that is wholly on this task, and ends without waiting, is answered at once.
+        """
+        self._check_open()
+        signature = RunSignature(
+            tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
+        )
+        options = RunOptions.from_wire(message.options) if message.options else _NO_OPTIONS
+        deadline = _limited(call.deadline, options)
+        graph = None if self._members.changed else self._graphs.ready(signature)
+        if graph is None or graph.here is None or len(graph.parts) > 1:
+            return self._run(graph, message, signature, options, deadline)
+        nbytes = _bytes_of(graph, message)
+        if not self._inflight.enter_nowait(nbytes):
+            return self._run(graph, message, signature, options, deadline)
+        step = self._step(graph, message, options, deadline)
+        try:
+            ended = step.begin()
+        except BaseException:
+            self._inflight.leave(nbytes)
+            raise
+        if not ended:
+            # Not by who waits for the step: a child that is cancelled before its first turn does nothing.
+            step.on_begun_ended(lambda: self._inflight.leave(nbytes))
+            return self._finish(step, graph, message.request_id, signature, options)
+        self._inflight.leave(nbytes)
+        return self._answer(step, graph, message.request_id, signature, options)
+
+    @handles(PrepareStep)
+    async def on_prepare_step(self, message: PrepareStep, call: CallContext) -> Done:
+        """Plans a step and registers its graphs, so that its first run begins at once."""
+        self._check_open()
+        signature = RunSignature(
+            tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
+        )
+        if message.partial:
+            check_signature(signature)
+        graphs, deadline = self._partials.graphs if message.partial else self._graphs, call.deadline
+        try:
+            graph = await self._acquire(lambda: graphs.acquire(signature, deadline), deadline)
+        except WorkerRestartedError as error:
+            raise await self._with_losses(error) from error
+        graphs.release(graph)
+        return Done()
+
+    def _step(
+        self, graph: ClientGraph, message: RunStep, options: RunOptions, deadline: Deadline
+    ) -> MasterStep:
+        feeds = [message.feeds[name] for name in graph.signature.feeds]
+        return MasterStep(
+            graph, self._workers, self.handle, feeds, trace=options.traced, deadline=deadline
+        )
+
+    async def _run(
+        self, graph: ClientGraph | None, message: RunStep, signature: RunSignature,
+        options: RunOptions, deadline: Deadline,
+    ) -> StepDone:  # fmt: skip
+        """A step that other tasks take part in, or the first of its signature."""
+        try:
+            if graph is None:
+                graph = await self._acquire(
+                    lambda: self._graphs.acquire(signature, deadline), deadline
+                )
+            else:
+                self._graphs.hold(graph)
+            try:
+                nbytes = _bytes_of(graph, message)
+                if not self._inflight.enter_nowait(nbytes):
+                    await self._inflight.enter(deadline, nbytes)
+                try:
+                    step = self._step(graph, message, options, deadline)
+                    await self._carry(step, step.run)
+                finally:
+                    self._inflight.leave(nbytes)
+                graph.nbytes = step.nbytes
+            finally:
+                self._graphs.release(graph)
+        except WorkerRestartedError as error:
+            raise await self._with_losses(error) from error
+        return self._answer(step, graph, message.request_id, signature, options)
+
+    async def _finish(
+        self, step: MasterStep, graph: ClientGraph, request_id: str, signature: RunSignature,
+        options: RunOptions,
+    ) -> StepDone:  # fmt: skip
+        await self._carry(step, step.finish)
+        graph.nbytes = step.nbytes
+        return self._answer(step, graph, request_id, signature, options)
+
+    def _answer(
+        self, step: MasterStep, graph: ClientGraph, request_id: str, signature: RunSignature,
+        options: RunOptions,
+    ) -> StepDone:  # fmt: skip
+        """The answer to a step that has run; what it has taken is settled when the client says so."""
+        answer = step_done(graph, step, signature, options, self._infer_shapes)
+        if answer.unconfirmed:
+            self._deliveries.add(
+                request_id, lambda received: step.settle(None if received else _GIVEN_UP, ran=True)
+            )
+        return answer
+
+    def received(self, message: StepReceived) -> None:
+        """Takes the client's word on whether its caller has the values of a step."""
+        self._deliveries.confirm(message.request_id, received=message.received)
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many answers wait for the client's word."""
+        return len(self._deliveries)
+
+    async def _carry(
+        self, step: MasterStep, work: Callable[[Children], Coroutine[Any, Any, None]]
+    ) -> None:
+        """Sees to the end of a step, which is under way until then."""
+        self._under_way[step.step_id] = step
+        try:
+            await work(self.children)
+        finally:
+            del self._under_way[step.step_id]
+
+    async def _why(self, message: AskSessionWhy) -> SessionWhy:
+        """Asks all tasks what the session's steps wait for."""
+        asks = {task: worker.ask for task, worker in self._workers.items()}
+        found = await collect_wait_graphs(
+            asks, self.handle, Deadline.after(message.timeout_in_ms / 1000)
+        )
+        return SessionWhy(waits=[w.to_wire() for w in found.waits], silent=found.silent)
+
+    def waits(self, most: int) -> MasterWaits:
+        """What the session waits for, as far as it is known here; at most so many steps."""
+        steps = list(self._under_way.values())
+        now, inflight, partial_runs = time.monotonic(), self.inflight, self._partials.waits(most)
+        return MasterWaits(
+            session=self.handle,
+            task=self._members.task,
+            steps=tuple([(s.step_id, now - s.since, s.unfinished) for s in steps[:most]]),
+            registering=self._graphs.registering[:most],
+            in_flight=inflight.in_flight,
+            waiting=inflight.waiting,
+            partial_runs=tuple(partial_runs),
+            left_out=max(0, len(steps) - most) + self.partial_runs - len(partial_runs),
+        )
+
+    # -- partial runs --------------------------------------------------------------------------
+
+    @handles(PartialRunSetup)
+    async def on_partial_run_setup(
+        self, message: PartialRunSetup, call: CallContext
+    ) -> PartialRunReady:
+        """Starts a step that is fed and fetched in several calls."""
+        self._check_open()
+        signature = RunSignature(
+            tuple(message.feeds), tuple(message.fetches), tuple(message.targets)
+        )
+        deadline = call.deadline
+        try:
+            handle = await self._acquire(lambda: self._partials.open(signature, deadline), deadline)
+        except WorkerRestartedError as error:
+            raise await self._with_losses(error) from error
+        return PartialRunReady(partial_run_handle=handle)
+
+    @handles(PartialRun)
+    def on_partial_run(
+        self, message: PartialRun, call: CallContext
+    ) -> StepDone | Awaitable[StepDone]:
+        """Feeds and fetches in a partial run."""
+        self._check_open()
+        limit = message.timeout_in_ms / 1000 if message.timeout_in_ms else DEFAULT_STEP_TIMEOUT
+        return self._partials.call(message, Deadline.after(limit).earliest(call.deadline))
+
+    @handles(PartialRunDrop)
+    def on_partial_run_drop(self, message: PartialRunDrop, call: CallContext) -> Done:
+        """Gives a partial run up."""
+        self._partials.give_up(message.partial_run_handle, error_from_wire(message.error))
+        return Done()
+
+    @property
+    def partial_runs(self) -> int:
+        """How many partial runs are open."""
+        return len(self._partials)
+
+    @property
+    def inflight(self) -> AdmissionStatistics:
+        """How many steps are under way and wait to be."""
+        return self._inflight.statistics()
+
+    # -- members -------------------------------------------------------------------------------
+
+    async def _follow(self, deadline: Deadline) -> None:
+        """Takes in how the cluster has changed, if it has."""
+        if self._members.changed:
+            await self._adopt(await self._members.follow(deadline))
+
+    async def _acquire(self, attempt: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
+        """Does what registers a graph, once more where a task has restarted and the session lost nothing."""
+        await self._follow(deadline)
+        while True:
+            try:
+                return await attempt()
+            except WorkerRestartedError as error:
+                task = error.task or ""
+                if deadline.expired or self._graph.keeps_state(task):
+                    raise
+            await self._members.take_back(task, deadline)
+            self._lapse(task)
+
+    async def _adopt(self, changes: Changes) -> None:
+        if changes:
+            self._forget(changes.stale)
+            await self._worked(0, self._graph.following())
+            # What was planned until then for the devices that there were is kept by now.
+            self._forget(changes.stale)
+
+    def _forget(self, tasks: Collection[str]) -> None:
+        self._graphs.forget(tasks)
+        self._partials.graphs.forget(tasks)
+
+    def _use_devices(self) -> None:
+        """Plans for the devices that there are now, as soon as what is under way has been planned."""
+        if self._planning.busy:
+            _ = self._planning.start(self._graph.following())
+        else:
+            self._graph.following()()
+
+    def _lapse(self, task: str) -> None:
+        """What was registered at a task went with its side of the session."""
+        self._forget({task})
+
+    @handles(ReattachSession)
+    async def on_reattach(self, message: ReattachSession, call: CallContext) -> SessionReattached:
+        """Goes on with the tasks that there are now; those that have restarted begin without state."""
+        self._check_open()
+        changes = await self._members.reattach(self._graph.tasks(), call.deadline)
+        await self._adopt(changes)
+        restored = [
+            name
+            for task in changes.restarted
+            for name in restart_losses(
+                self._graph.variables_of(task), self._members.restored(task)
+            )[0]
+        ]
+        touched = [
+            (node, device)
+            for node, device in self._graph.variables()
+            if message.anew or node.name in self._lost or _task_of(device) in changes.restarted
+        ]
+        # Until they have a value, so that who fails to restore them can try again.
+        self._lost = {node.name: None for node, _ in touched}
+        self._lost = dict.fromkeys(await self._without_value(touched, call.deadline))
+        return SessionReattached(
+            added=list(changes.added), removed=list(changes.removed),
+            restarted=list(changes.restarted), lost=list(self._lost),
+            restored=[name for name in restored if name not in self._lost],
+        )  # fmt: skip
+
+    async def _without_value(
+        self, variables: Sequence[tuple[NodeDef, str]], deadline: Deadline
+    ) -> list[str]:
+        """Which of these variables have no value at the tasks that they are on; their names."""
+        by_task: dict[str, list[tuple[NodeDef, str]]] = {}
+        for node, device in variables:
+            by_task.setdefault(_task_of(device), []).append((node, device))
+        there = {task: held for task, held in by_task.items() if task in self._workers}
+        asks = [
+            self._workers[task].ask(
+                AskVariables(
+                    session_handle=self.handle,
+                    variables=[[device, *place_of(node)] for node, device in held],
+                ),
+                deadline,
+            )
+            for task, held in there.items()
+        ]
+        answers = await asyncio.gather(*asks)
+        valued = {
+            node.name
+            for held, answer in zip(there.values(), answers, strict=True)
+            for (node, _), has_one in zip(held, answer.valued, strict=True)
+            if has_one
+        }
+        return [node.name for node, _ in variables if node.name not in valued]
+
+    async def _with_losses(self, error: WorkerRestartedError) -> WorkerRestartedError:
+        """The error with the variables that went with the worker, and those that came back."""
+        task = error.task or ""
+        restored = await self._members.ask_restored(task)
+        back, lost = restart_losses(self._graph.variables_of(task), restored)
+        words = [f"Variables lost: {named(lost)}"]
+        if restored is not None:
+            words.append(
+                f"back from the snapshot after {restored.get('steps')} steps: {named(back)}"
+            )
+        return WorkerRestartedError(f"{error.message}. {'; '.join(words)}", task=task)
+
+    async def close(self, why: str) -> None:
+        """Cancels what runs and drops the session at its workers; bounded, may be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self._planning.close(CancelledError(why))
+        self._inflight.close(CancelledError(why))
+        self._partials.close(CancelledError(why))
+        await self.stop(why)
+        self._deliveries.close()
+        await self._members.leave()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise FailedPreconditionError(f"session {self.handle} is closed")
+
+
+def _task_of(device: str) -> str:
+    return device.rpartition("/device:")[0]
+
+
+def _nodes_of(message: ExtendSession) -> float:
+    """How many nodes come with a message, as far as that can be seen."""
+    return nodes_in(message.graph[-1]) if message.graph else 0
+
+
+def _bytes_of(graph: ClientGraph, message: RunStep) -> int:
+    """What a step counts for: what it is fed, and what the latest one of its kind fetched and sent."""
+    return 0 if graph.may_wait else graph.nbytes + bytes_held(message.feeds.values())
+
+
+def _limited(deadline: Deadline, options: RunOptions) -> Deadline:
+    """The caller's deadline, or the limit of the run if that comes first."""
+    limit = options.timeout_in_ms / 1000 if options.timeout_in_ms else DEFAULT_STEP_TIMEOUT
+    return Deadline.after(limit).earliest(deadline)

@@ -1,0 +1,285 @@
+"""One step at its master: a ``RunGraph`` to each task that owns a part, and one outcome.
+
+The part of the master's own task is begun first and by a direct call, so that what it pushes leaves in the
+same write as the ``RunGraph`` of the others, and in front of it: their part then finds its inputs there and
+is answered without waiting. Owned by a MasterSession; it imports refs and messages.
+
+Invariants: the first real error wins, the calls of the other parts are given up at once, and every worker
+that took part is told to drop the step; none of them is waited for. A step that went well needs no such
+message, unless it has taken something out of a queue or the like: ``settle`` says what becomes of that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from actorsession.actors.context import CallContext
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.ref import LocalRef, Ref
+from actorsession.actors.supervision import Children
+from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
+from actorsession.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    InternalError,
+    OpError,
+    error_to_wire,
+    first_error,
+    from_exception,
+)  # fmt: skip
+from actorsession.graph.codec import bytes_held
+from actorsession.messages.worker import CleanupGraph, GraphDone, RunGraph
+
+__all__ = ["MasterStep"]
+
+_log = logging.getLogger("actorsession.cluster")
+# Step numbers begin anywhere, so that those of two masters are different.
+_STEP_IDS = itertools.count(secrets.randbits(61))
+
+
+class MasterStep:
+    """A step of one client graph.
+
+    Args:
+        graph: registered at all its workers.
+        workers: the worker of each task.
+        session_handle: the session.
+        feeds: values in the order of the graph's signature; borrowed.
+        trace: whether step statistics are wanted.
+        deadline: until when it may take.
+    """
+
+    __slots__ = (
+        "_deadline", "_feeds", "_graph", "_handle", "_local", "_trace", "_workers", "answers",
+        "handed_out", "since", "step_id",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        graph: ClientGraph,
+        workers: Mapping[str, Ref],
+        session_handle: str,
+        feeds: Sequence[Any],
+        *,
+        trace: bool,
+        deadline: Deadline,
+    ) -> None:
+        self.step_id = next(_STEP_IDS)
+        self.since = 0.0
+        # Fetches of a partial run whose values the caller has, by position.
+        self.handed_out: set[int] = set()
+        self.answers: list[GraphDone | None] = [None] * len(graph.parts)
+        self._graph = graph
+        self._workers = workers
+        self._handle = session_handle
+        self._feeds = feeds
+        self._trace = trace
+        self._deadline = deadline
+        self._local: asyncio.Future[Any] | None = None
+
+    def begin(self) -> bool:
+        """Begins the part of the master's own task, if there is one.
+
+        Returns:
+            Whether that was all, and has ended.
+
+        Raises:
+            OpError: how it has failed.
+        """
+        here = self._graph.here
+        if here is None:
+            return False
+        part = self._graph.parts[here]
+        worker = self._workers[part.task]
+        assert isinstance(worker, LocalRef)  # a master and the worker of its task share a process
+        try:
+            answer = worker.submit(self._message(part), CallContext(self._deadline))
+        except OpError as error:
+            raise error.locate(task=part.task) from error.__cause__
+        if isinstance(answer, asyncio.Future):
+            # Whoever should wait for it may be cancelled before the first turn.
+            answer.add_done_callback(_look_at)
+            self._local = answer
+            return False
+        self._take(here, answer)
+        return len(self.answers) == 1
+
+    def on_begun_ended(self, callback: Callable[[], None]) -> None:
+        """Calls ``callback`` when the part has ended that ``begin`` has begun, however it does."""
+        assert self._local is not None  # it has not ended at once
+        self._local.add_done_callback(lambda _: callback())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that a step which has ended well fetched and sent from task to task; 0 if they are few."""
+        answers = [answer for answer in self.answers if answer is not None]
+        return sum(bytes_held(answer.values) + answer.pushed for answer in answers)
+
+    async def run(self, children: Children) -> None:
+        """Begins the step, and sees to its end; cancelling it gives the step up everywhere.
+
+        Args:
+            children: own the calls of the parts.
+
+        Raises:
+            OpError: the step's first error, with the task it comes from.
+        """
+        try:
+            if not self.begin():
+                await self._wait(children)
+        except BaseException as exc:
+            self._clean_up(exc)
+            raise
+
+    async def finish(self, children: Children) -> None:
+        """As ``run``, for a step that has begun."""
+        try:
+            await self._wait(children)
+        except BaseException as exc:
+            self._clean_up(exc)
+            raise
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """The tasks whose part has not ended."""
+        ended = {i for i, answer in enumerate(self.answers) if answer is not None}
+        if self._graph.here is not None and self._local is not None and self._local.done():
+            ended.add(self._graph.here)
+        return tuple(part.task for i, part in enumerate(self._graph.parts) if i not in ended)
+
+    # -- parts ---------------------------------------------------------------------------------
+
+    async def _wait(self, children: Children) -> None:
+        self.since = time.monotonic()  # for those who ask why it hangs
+        others = [i for i in range(len(self._graph.parts)) if i != self._graph.here]
+        if self._local is not None or len(others) > 1:
+            await self._wait_for_all(others, children)
+        elif others:
+            await self._wait_for_one(others[0])
+
+    async def _wait_for_one(self, index: int) -> None:
+        """Waits for the one part that is left; needs no child."""
+        try:
+            await self._ask(index)
+        except DeadlineExceededError as error:
+            raise self._too_late([self._graph.parts[index].task]) from error
+
+    def _message(self, part: TaskPart) -> RunGraph:
+        return RunGraph(
+            session_handle=self._handle,
+            graph_handle=part.graph_handle,
+            step_id=self.step_id,
+            feeds=[self._feeds[i] for i in part.feeds],
+            trace=self._trace,
+        )
+
+    async def _ask(self, index: int) -> None:
+        part = self._graph.parts[index]
+        try:
+            answer = await self._workers[part.task].ask(self._message(part), self._deadline)
+        except OpError as error:
+            raise error.locate(task=part.task) from error.__cause__
+        self._take(index, answer)
+
+    def _take(self, index: int, answer: Any) -> None:
+        part = self._graph.parts[index]
+        if not isinstance(answer, GraphDone) or len(answer.values) != len(part.fetches):
+            raise InternalError(
+                f"{part.task} answered a part with {len(part.fetches)} fetches by {answer!r:.200}"
+            )
+        self.answers[index] = answer
+
+    async def _wait_for_all(self, others: Sequence[int], children: Children) -> None:
+        """Waits for several parts at once; after the first failure for none of them."""
+        parts, here, local = self._graph.parts, self._graph.here, self._local
+        calls: dict[asyncio.Future[Any], TaskPart] = {}
+        if local is not None and here is not None:
+            calls[local] = parts[here]
+        for index in others:
+            name = f"step {self.step_id} at {parts[index].task}"
+            calls[children.start(self._ask(index), name=name, awaited=True)] = parts[index]
+        try:
+            await asyncio.wait(
+                calls, timeout=self._deadline.time_left, return_when=asyncio.FIRST_EXCEPTION
+            )
+        finally:
+            ended = {call: part for call, part in calls.items() if call.done()}
+            await _give_up(calls)
+        late = [part.task for call, part in calls.items() if call not in ended]
+        self._raise_first([e for c, p in ended.items() if (e := self._error(c, p))], late)
+        if local is not None and here is not None:
+            self._take(here, local.result())
+
+    def _error(self, call: asyncio.Future[Any], part: TaskPart) -> OpError | None:
+        """What a part has failed with, if it has."""
+        if call.cancelled():
+            return CancelledError(f"step {self.step_id} was cancelled", derived=True)
+        error = call.exception()
+        return None if error is None else from_exception(error).locate(task=part.task)
+
+    def _raise_first(self, errors: list[OpError], late: list[str]) -> None:
+        """Raises the root cause of a failed step; ``late`` are the tasks without an outcome."""
+        error = first_error(errors)
+        if isinstance(error, DeadlineExceededError):
+            late = late + [e.task or "" for e in errors if isinstance(e, DeadlineExceededError)]
+            raise self._too_late(late) from error
+        if error is not None:
+            raise error
+        if late:
+            raise self._too_late(late)
+
+    def _too_late(self, tasks: Iterable[str]) -> DeadlineExceededError:
+        # Which task the others wait for is not known here; all that are at work are named.
+        at_work = sorted(set(tasks))
+        return DeadlineExceededError(
+            f"step {self.step_id} did not end within its limit; "
+            f"still at work on it: {', '.join(at_work)}",
+            task=at_work[0] if len(at_work) == 1 else None,
+        )
+
+    # -- the end -------------------------------------------------------------------------------
+
+    def settle(self, error: OpError | None, *, ran: bool) -> None:
+        """Tells the workers what becomes of what the step has taken.
+
+        Args:
+            error: why its values have not reached the caller; ``None`` if they have.
+            ran: whether all parts have run.
+        """
+        self._tell([part for part in self._graph.parts if part.takes], error, ran=ran)
+
+    def _clean_up(self, exc: BaseException) -> None:
+        error = exc if isinstance(exc, OpError) else CancelledError("the step was cancelled")
+        self._tell(self._graph.parts, error, ran=False)
+
+    def _tell(self, parts: Iterable[TaskPart], error: OpError | None, *, ran: bool) -> None:
+        message = CleanupGraph(
+            step_id=self.step_id, error=None if error is None else error_to_wire(error), ran=ran,
+            handed_out=sorted(self.handed_out),
+        )  # fmt: skip
+        for part in parts:
+            try:
+                self._workers[part.task].tell(message)
+            except OpError as failed:
+                _log.debug("no clean-up of step %d at %s: %s", self.step_id, part.task, failed)
+
+
+async def _give_up(calls: Iterable[asyncio.Future[Any]]) -> None:
+    """Cancels calls and sees to their end, which does not wait for any peer."""
+    for call in calls:
+        call.cancel()
+    await asyncio.wait(calls)
+    for call in calls:
+        _look_at(call)
+
+
+def _look_at(call: asyncio.Future[Any]) -> None:
+    """Looks at how a call has ended, so that asyncio does not complain that nobody did."""
+    if not call.cancelled():
+        _ = call.exception()

@@ -1,0 +1,171 @@
+"""The graph of one client's session, at its master: taken in node by node, placed, and cut into parts.
+
+Owned by a MasterSession, which has what the clients ask and the steps; plain code that sends nothing.
+
+Invariants: nodes are taken in all or none, each under a new version; a node that was placed stays where it
+is, even if its device is gone, and then no part can be cut that needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from actorsession.cluster.master.client_graph import ClientGraph, split_by_task
+from actorsession.cluster.master.partial_runs import build_partial
+from actorsession.cluster.master.restart_losses import VARIABLE, holds_state
+from actorsession.cluster.master.session_members import SessionMembers
+from actorsession.config import ConfigProto
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.device import DeviceSpec
+from actorsession.graph.node import GraphDef, NodeDef
+from actorsession.plan.optimise import optimiser_settings
+from actorsession.plan.partition import Partition, partition
+from actorsession.plan.passes import PassRunner
+from actorsession.plan.place import Placer
+from actorsession.plan.prune import GraphView, StepGraph, prune
+from actorsession.plan.signature import RunSignature
+from actorsession.session.placement_log import log_placement
+
+__all__ = ["SessionGraph"]
+
+
+class SessionGraph:
+    """A graph that grows, and how it lies on the session's devices.
+
+    Args:
+        config: the client's settings.
+        members: the session's tasks, whose devices come and go.
+        check: called between two passes; what it raises ends the planning.
+
+    Attributes:
+        version: how many times nodes were taken in.
+    """
+
+    def __init__(
+        self, config: ConfigProto, members: SessionMembers, check: Callable[[], None]
+    ) -> None:
+        self._check = check
+        self._config = config
+        self._members = members
+        # Of one moment: what is planned in a thread must not see them change.
+        self._devices, self._absent = members.devices, frozenset(members.missing)
+        self._view = GraphView()
+        self._passes = PassRunner(optimiser_settings(config.graph_options.optimizer_options))
+        self._placer = Placer(self._devices, allow_soft_placement=config.allow_soft_placement)
+        self.version = 0
+
+    def extend(self, graph: GraphDef) -> int:
+        """Takes in nodes, all or none, and returns the new version of the graph.
+
+        Raises:
+            InvalidArgumentError: for a node that exists, that reads what does not, or that asks for a
+                device that is not there.
+        """
+        checked = self._view.checked(self._passes.new_nodes(graph.nodes, self._view, self._devices))
+        self._check()
+        try:
+            placed = self._placer.place(self._view.new_in(checked))
+        except InvalidArgumentError as error:
+            raise self._members.explained(error) from error
+        self._view.add(checked)
+        self.version += 1
+        if self._config.log_device_placement:
+            log_placement(graph.nodes, placed)
+        return self.version
+
+    def following(self) -> Callable[[], None]:
+        """What goes on with the devices that the members have now, when it is called."""
+        devices, absent = self._members.devices, frozenset(self._members.missing)
+
+        def follow() -> None:
+            self._devices, self._absent = devices, absent
+            self._placer.use(devices)
+
+        return follow
+
+    def variables_of(self, task: str) -> list[NodeDef]:
+        """The variables that the graph has on a task."""
+        return [node for node, device in self.variables() if device.startswith(f"{task}/")]
+
+    def variables(self) -> list[tuple[NodeDef, str]]:
+        """The variables of the graph, each with its device."""
+        return [
+            (self._view[name], where.device)
+            # A list: other nodes may be placed meanwhile, before the view has them.
+            for name, where in list(self._placer.placed.items())
+            if name in self._view and self._view[name].op == VARIABLE
+        ]
+
+    def tasks(self) -> set[str]:
+        """The tasks that the graph has nodes on."""
+        devices = {where.device for where in list(self._placer.placed.values())}
+        return {device.rpartition("/device:")[0] for device in devices}
+
+    def keeps_state(self, task: str) -> bool:
+        """Whether the graph has a node on a task of which something is kept there between steps."""
+        return any(
+            where.device.startswith(f"{task}/")
+            and name in self._view
+            and holds_state(self._view[name])
+            for name, where in list(self._placer.placed.items())
+        )
+
+    def unknown(self, graph: GraphDef) -> set[str]:
+        """The tasks that have not answered, and of which new nodes ask for a device that is not known."""
+        missing, devices = self._members.missing, self._members.devices
+        if not missing:
+            return set()
+        found = set()
+        for text in {node.device for node in graph.nodes}:
+            try:
+                request = DeviceSpec.parse(text)
+            except ValueError:
+                continue  # which placing tells
+            task = str(request.task_spec)
+            if task in missing and not devices.matching(request):
+                found.add(task)
+        return found
+
+    @property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return len(self._view)
+
+    def build(self, signature: RunSignature) -> ClientGraph:
+        """The client graph of a signature.
+
+        Raises:
+            InvalidArgumentError: if the signature cannot be run on this graph and these devices.
+        """
+        if not (signature.fetches or signature.targets):
+            raise InvalidArgumentError("a step needs a fetch or a target, got neither")
+        _, parts = self._cut(signature, optimised=True)
+        return self._marked(split_by_task(signature, parts, self._members.task))
+
+    def build_partial(self, signature: RunSignature) -> ClientGraph:
+        """The client graph of a signature of partial runs; see ``partial_runs.build_partial``."""
+        return self._marked(build_partial(signature, self._view, self._devices, self._cut))
+
+    def _marked(self, graph: ClientGraph) -> ClientGraph:
+        graph.absent = self._absent.intersection(part.task for part in graph.parts)
+        return graph
+
+    def _cut(
+        self, signature: RunSignature, *, optimised: bool = False
+    ) -> tuple[StepGraph, tuple[Partition, ...]]:
+        graph = prune(self._view, signature)
+        self._check()
+        self._placer.check_there(graph.nodes.values())
+        devices = self._devices
+        placed, client = self._placer.placed, devices.client_device
+        device_of = {n: placed[n].device if n in placed else client for n in graph.nodes}
+        options = self._config.graph_options
+        graph, device_of = self._passes.placed(
+            graph, device_of, self._view, devices, optimised=optimised
+        )
+        self._check()
+        narrow = options.enable_bfloat16_sendrecv
+        parts = partition(graph, device_of, devices, bfloat16_transfers=narrow)
+        parts = self._passes.partitions(parts, self._view, devices)
+        self._check()
+        return graph, parts

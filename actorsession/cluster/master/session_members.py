@@ -1,0 +1,564 @@
+"""The members of one session: its tasks, their workers and devices, and how all that changes.
+
+A session begins with the tasks that answer. Its devices are known from the description of the cluster all
+the same: of a task that is absent the first CPU, until the task says more. A step that needs an absent task
+waits for it, others do not.
+
+Later the cluster may change: tasks join, leave, move, or come back from a restart with another incarnation.
+``follow`` takes that in between two steps: new workers get their side of the session, the others are told,
+and the caller learns which plans are of no use any more. Owned by a MasterSession; it imports refs and the
+device finder.
+
+Invariants: a task either is a member, or is absent with words for what was tried; what is known of members
+and devices changes at once, without a wait in between; nobody waits for longer than ``GRACE`` for a task that
+he does not need.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from actorsession.actors.deadline import Deadline
+from actorsession.actors.ref import Ref
+from actorsession.actors.supervision import Children
+from actorsession.cluster.master.absent_tasks import AbsentTasks
+from actorsession.cluster.master.client_graphs import ask_to_drop
+from actorsession.cluster.master.device_discovery import GRACE, FoundTask, look_for_tasks, sooner
+from actorsession.cluster.master.env import (
+    Changes,
+    MasterEnv,
+    Member,
+    brought_along,
+    described_devices,
+    unwatch,
+)
+from actorsession.cluster.worker.session_mgr import peer_key
+from actorsession.config import CONNECT_TIMEOUT, ConfigProto
+from actorsession.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    UnavailableError,
+    WorkerRestartedError,
+    first_error,
+    from_exception,
+)
+from actorsession.graph.device import DeviceAttributes
+from actorsession.messages.worker import (
+    CreateWorkerSession,
+    DeleteWorkerSession,
+    GetStatus,
+    UpdateWorkerSession,
+)  # fmt: skip
+from actorsession.plan.device_set import DeviceSet
+from actorsession.runtime.device_filters import DeviceFilters
+
+__all__ = ["SessionMembers"]
+
+_log = logging.getLogger("actorsession.cluster")
+# Seconds for a task that has restarted to say what it came back with; an error waits for it.
+_ASK = 1.0
+# What is wrong with a task that is not there, or not there any more.
+_AWAY = (UnavailableError, DeadlineExceededError)
+
+
+class SessionMembers:
+    """The tasks of one session.
+
+    Args:
+        handle: the session.
+        config: its settings: device filters, isolation, a cluster of its own.
+        home: the master.
+        target: the address that the client connected to, as it wrote it.
+
+    Attributes:
+        workers: the worker of each task.
+        devices: what the session may use.
+        on_lapse: called with a task whose side of the session is lost with the link to it.
+        on_devices: called when ``devices`` is another set.
+
+    Raises:
+        InvalidArgumentError: for a malformed device filter, or a cluster of the session's own of which
+            the target is not exactly one task.
+    """
+
+    def __init__(self, handle: str, config: ConfigProto, home: MasterEnv, target: str) -> None:
+        self._handle = handle
+        self._home = home
+        self._filters = DeviceFilters(config.device_filters)
+        self._waits_for_all = config.wait_for_all_tasks
+        self._isolated = config.isolate_session_state
+        self._own = brought_along(config, home, target)
+        self._members: dict[str, Member] = {}
+        self._absent = AbsentTasks(handle, self._any_worker, self._wanted, self._admit)
+        self._children = Children(f"members of session {handle}")
+        self._changing = asyncio.Lock()
+        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._doubtful: dict[
+            str, Member
+        ] = {}  # which may have begun the session, and did not say so
+        self._version = -1
+        self._tasks: Mapping[str, str] = {}  # those of the session, as of its last look
+        self.workers: dict[str, Ref] = {}
+        self.devices: DeviceSet
+        self.on_lapse: Callable[[str], None] | None = None
+        self.on_devices: Callable[[], None] | None = None
+
+    @property
+    def task(self) -> str:
+        """The master's own task, as the session calls it."""
+        return self._home.task if self._own is None else self._own.task
+
+    @property
+    def changed(self) -> bool:
+        """Whether the cluster has changed since the session last looked."""
+        return self._own is None and self._home.version() != self._version
+
+    @property
+    def missing(self) -> Mapping[str, str]:
+        """For each task that has not answered yet what was tried, in words."""
+        return self._absent.words
+
+    # -- changes -------------------------------------------------------------------------------
+
+    async def join(self, deadline: Deadline) -> None:
+        """Begins the session at the tasks that answer, or if it is to wait for all, at all.
+
+        Raises:
+            DeadlineExceededError: naming every task that did not answer, if it is to wait for all.
+            OpError: why a worker refused, or could not be asked.
+        """
+        await self._home.look(deadline)
+        version, wanted = self._home.version(), self._wanted()
+        needed = wanted if self._waits_for_all else {self.task}
+        found, words = await look_for_tasks(wanted, self._any_worker, deadline, needed)
+        wanted = self._located(wanted)
+        fresh = {f.task: self._member(f, wanted) for f in found}
+        self._devices_of(wanted, fresh)  # what is wrong with them is told before anything has begun
+        away = await self._begin(fresh, wanted, needed, deadline)
+        self._commit(wanted, fresh, {**words, **away}, version)
+        for said in self.missing.values():
+            _log.warning("session %s begins without %s", self._handle, said)
+
+    async def follow(self, deadline: Deadline) -> Changes:
+        """Takes in how the cluster has changed since the session last looked.
+
+        Raises:
+            OpError: why a worker refused.
+        """
+        async with self._changing:
+            version, wanted = self._home.version(), self._wanted()
+            if version == self._version:
+                return Changes()
+            new = {t: a for t, a in wanted.items() if t not in self._members}
+            found, words = await look_for_tasks(new, self._any_worker, deadline, ())
+            for said in words.values():
+                _log.warning("session %s goes on without %s", self._handle, said)
+            return await self._change(found, words, wanted, (), version, deadline)
+
+    async def reattach(self, used: Collection[str], deadline: Deadline) -> Changes:
+        """Asks all tasks anew, which finds those that have restarted.
+
+        Args:
+            used: the tasks that the session's graph uses; they are waited for.
+            deadline: until when it may take.
+
+        Raises:
+            DeadlineExceededError: naming every task in use that did not answer.
+            OpError: why a worker refused, or could not be asked.
+        """
+        async with self._changing:
+            await self._home.look(deadline)
+            version, wanted = self._home.version(), self._wanted()
+            needed = {t for t in wanted if self._waits_for_all or t in used or t == self.task}
+            limit = sooner(deadline)
+            found, words = await look_for_tasks(wanted, self._any_worker, limit, needed)
+            return await self._change(found, words, wanted, needed, version, deadline)
+
+    async def look_again(self, deadline: Deadline, needed: Collection[str] = ()) -> None:
+        """Asks the tasks that are absent again; returns whoever answers.
+
+        Args:
+            deadline: until when it may take.
+            needed: those that are waited for; the others are asked once.
+        """
+        asked = {t: a for t, a in self._wanted().items() if t in self.missing and t not in needed}
+
+        async def ask_once() -> None:
+            found, words = await look_for_tasks(asked, self._any_worker, deadline, ())
+            self._absent.words.update({t: w for t, w in words.items() if t in self.missing})
+            for task in found:
+                try:
+                    await self._admit(task, GRACE)
+                except OpError as error:
+                    _log.warning("session %s goes on without %s: %s", self._handle, task, error)
+
+        async def wait_for_needed() -> None:
+            try:
+                await self.bring_in(needed, deadline)
+            except OpError as error:
+                _log.info("session %s: %s", self._handle, error)
+
+        await asyncio.gather(ask_once(), wait_for_needed())
+
+    async def bring_in(self, tasks: Iterable[str], deadline: Deadline) -> bool:
+        """Waits for the tasks among some that have not answered yet.
+
+        Returns:
+            Whether there were any; then more is known of their devices by now.
+
+        Raises:
+            DeadlineExceededError: naming those that did not answer.
+            OpError: why a worker refused.
+        """
+        absent = [task for task in tasks if task in self.missing]
+        if absent:
+            await self._absent.wait_for(absent, deadline)
+        return bool(absent)
+
+    async def _admit(self, found: FoundTask, limit: float = CONNECT_TIMEOUT) -> None:
+        """Makes a task a member that has answered at last, within so many seconds."""
+        task = found.task
+        async with self._opening[task]:
+            if task not in self.missing:
+                return
+            # It may have begun the session when it was asked before.
+            member = self._doubtful[task] = self._member(found, self._wanted(), lapsed=True)
+            await self._open(task, member, self._wanted(), Deadline.after(limit))
+            known = self._tasks.get(task)
+            if not self._put(member):
+                await self._drop([member])
+                return
+        _log.info("session %s: %s has answered", self._handle, task)
+        if known != member.address:
+            await self._tell({task: member.address}, Changes(added=(task,)))
+
+    async def take_back(self, task: str, deadline: Deadline) -> None:
+        """Goes on with the present life of a task where the session had nothing.
+
+        Raises:
+            OpError: why the task refused, or cannot be asked.
+        """
+        async with self._opening[task]:
+            old = self._members.get(task)
+            if old is None:
+                return
+            found = FoundTask(task, await self._any_worker(task).ask(GetStatus(), deadline))
+            if found.incarnation == old.found.incarnation and not old.lapsed:
+                return
+            member = self._member(found, {task: old.address}, lapsed=True)
+            self._doubtful[task] = member
+            await self._open(task, member, self._wanted(), deadline)
+            if self._put(member):
+                _log.info("session %s goes on with another life of %s", self._handle, task)
+
+    def _put(self, member: Member) -> bool:
+        """Takes in one member of the tasks that are known; whether it still is one of these."""
+        task = member.found.task
+        if task not in self._tasks:
+            return False
+        self._tasks = {**self._tasks, task: member.address}
+        members = {**self._members, task: member}
+        self._absent.words.pop(task, None)
+        self._doubtful.pop(task, None)
+        self._take(self._tasks, {t: members[t] for t in self._tasks if t in members}, self._version)
+        return True
+
+    async def _change(
+        self, found: Sequence[FoundTask], words: Mapping[str, str], wanted: Mapping[str, str],
+        needed: Collection[str], version: int, deadline: Deadline,
+    ) -> Changes:  # fmt: skip
+        wanted = self._located(wanted)
+        fresh: dict[str, Member] = {}
+        for task in found:
+            old = self._members.get(task.task)
+            if old is None or old.lapsed or old.found.incarnation != task.incarnation:
+                begun = old is not None or task.task in self._doubtful
+                fresh[task.task] = self._member(task, wanted, lapsed=begun)
+        self._devices_of(wanted, {**self._members, **fresh})
+        away = await self._begin(fresh, wanted, needed, deadline)
+        changes, news = self._commit(wanted, fresh, {**words, **away}, version)
+        if changes:
+            _log.info("session %s: %s", self._handle, changes)
+        await self._tell(news, changes)
+        await self._drop(changes.left)
+        return changes
+
+    def _commit(
+        self, wanted: Mapping[str, str], fresh: Mapping[str, Member], words: Mapping[str, str],
+        version: int,
+    ) -> tuple[Changes, dict[str, str]]:  # fmt: skip
+        """Takes a change in: new members, and tasks that are elsewhere or have left.
+
+        Returns:
+            What has changed, and the addresses that the other workers are to be told.
+        """
+        before = self._members
+        members: dict[str, Member] = {}
+        for task, address in wanted.items():
+            member = fresh.get(task) or before.get(task)
+            if member is not None and member.address != address:
+                # Elsewhere, or back from a restart: steps that need it say so.
+                member = self._member(member.found, wanted, lapsed=member.lapsed)
+            if member is not None:
+                members[task] = member
+        changes = Changes(
+            added=tuple(t for t in fresh if t not in before),
+            removed=tuple(t for t in before if t not in members),
+            restarted=tuple(t for t, m in fresh.items() if t in before and self._is_bare(m)),
+            left=tuple(m for t, m in before.items() if t not in members),
+        )
+        news = {task: a for task, a in wanted.items() if self._tasks.get(task) != a}
+        for task in fresh:
+            self._doubtful.pop(task, None)
+        known = {**self.missing, **words}
+        self._absent.words = {t: known.get(t, t) for t in wanted if t not in members}
+        self._take(wanted, members, version)
+        return changes, news
+
+    def _take(self, tasks: Mapping[str, str], members: dict[str, Member], version: int) -> None:
+        # The same dict, which the session's graphs and steps know; one that left is of no use, but may
+        # still be told to drop what it has.
+        self.workers.update({task: member.worker for task, member in members.items()})
+        for task, member in self._members.items():
+            if members.get(task) is not member:
+                unwatch(member)
+        for member in members.values():
+            if member.unwatch is None and not member.lapsed:
+                self._watch(member)
+        self._tasks, self._members, self._version = tasks, members, version
+        self.devices = self._devices_of(tasks, members)
+        if self.on_devices is not None:
+            self.on_devices()
+
+    # -- questions -----------------------------------------------------------------------------
+
+    def restored(self, task: str) -> Mapping[str, Any] | None:
+        """The snapshot that a task came back with, in wire form, if it did."""
+        member = self._members.get(task)
+        return None if member is None or self._private else member.found.restored
+
+    async def ask_restored(self, task: str) -> Mapping[str, Any] | None:
+        """``restored`` of the life of a task that is there now; ``None`` if it does not say in time."""
+        if self._private:
+            return None  # what is kept is the state that sessions share
+        try:
+            status = await self._any_worker(task).ask(GetStatus(), Deadline.after(_ASK))
+        except OpError:
+            return None
+        found: Mapping[str, Any] | None = status.restored
+        return found
+
+    def explained(self, error: InvalidArgumentError) -> InvalidArgumentError:
+        """The error of a node that cannot be placed, with the tasks that might have its device."""
+        if not self.missing:
+            return error
+        missing = "; ".join(self.missing.values())
+        return InvalidArgumentError(
+            f"{error.message}. In the cluster, but without an answer: {missing}",
+            node=error.node, source=error.source,
+        )  # fmt: skip
+
+    async def renew(self, task: str, deadline: Deadline) -> None:
+        """Opens the session at a task again, if its side was lost with the link to it.
+
+        A network that was cut takes no state along, because that belongs to the task; only what is the
+        session's own is gone.
+
+        Raises:
+            WorkerRestartedError: if the state there was the session's own, until ``reattach``; or if the task
+                has restarted.
+            OpError: why the task refused, or cannot be asked.
+        """
+        async with self._opening[task]:
+            member = self._members.get(task)
+            if member is None or not member.lapsed:
+                return
+            if self._private:
+                raise WorkerRestartedError(
+                    f"the link to {task} was lost, and what this session had there for itself went with it; "
+                    "session.reattach() goes on without",
+                    task=task,
+                )
+            await self._open(task, member, self._wanted(), deadline)
+
+    async def leave(self) -> None:
+        """Ends the session at every worker; bounded in time."""
+        await self._absent.aclose()
+        for member in self._members.values():
+            unwatch(member)
+        await self._drop({**self._members, **self._doubtful}.values())
+        await self._children.stop()
+
+    @property
+    def _private(self) -> bool:
+        """Whether the session's variables are its own."""
+        return self._isolated or self._own is not None
+
+    def _is_bare(self, member: Member) -> bool:
+        """Whether a task that was there before begins without the session's variables."""
+        before = self._members[member.found.task].found
+        return self._private or before.incarnation != member.found.incarnation
+
+    # -- steps of a change ---------------------------------------------------------------------
+
+    def _wanted(self) -> dict[str, str]:
+        """The address of each task that the session may use."""
+        tasks = self._home.addresses() if self._own is None else self._own.tasks
+        # The master's own task is always part of its sessions.
+        return {t: a for t, a in tasks.items() if t == self.task or self._filters.allows(t)}
+
+    def _located(self, tasks: Mapping[str, str]) -> dict[str, str]:
+        """The same tasks where they are now: one that was dialled may have been found elsewhere."""
+        now = self._wanted()
+        return {task: now.get(task, address) for task, address in tasks.items()}
+
+    def _any_worker(self, task: str) -> Ref:
+        return self._worker(task, None)
+
+    def _worker(self, task: str, incarnation: int | None, address: str = "") -> Ref:
+        return self._home.worker(self._key(task, address), incarnation)
+
+    def _key(self, task: str, address: str) -> str:
+        """What the links of this server are kept under for a task."""
+        if task == self.task:
+            return self._home.task
+        return task if self._own is None else peer_key(task, address or self._own.tasks[task])
+
+    def _member(
+        self, found: FoundTask, wanted: Mapping[str, str], *, lapsed: bool = False
+    ) -> Member:
+        address = wanted[found.task]
+        worker = self._worker(found.task, found.incarnation, address)
+        return Member(found, address, worker, lapsed)
+
+    async def _begin(
+        self, members: dict[str, Member], peers: Mapping[str, str], needed: Collection[str],
+        deadline: Deadline,
+    ) -> dict[str, str]:  # fmt: skip
+        """Opens the session at workers; takes those out that are not needed and cannot be asked.
+
+        Returns:
+            For each of these what was wrong, in words.
+
+        Raises:
+            OpError: why another one refused; the session is open at none of them then.
+        """
+        soon = Deadline.after(GRACE).earliest(deadline)
+        begun: list[Member] = []
+        asks = [
+            self._enter(member, peers, deadline if task in needed else soon, begun)
+            for task, member in members.items()
+        ]
+        try:
+            outcomes = await asyncio.gather(*asks, return_exceptions=True)
+            errors = {
+                task: from_exception(outcome)
+                for task, outcome in zip(members, outcomes, strict=True)
+                if isinstance(outcome, Exception)
+            }
+            away = {t: e for t, e in errors.items() if t not in needed and isinstance(e, _AWAY)}
+            error = first_error([e for t, e in errors.items() if t not in away])
+            if error is not None:
+                raise error
+        except BaseException:
+            await self._drop(begun)
+            raise
+        self._doubtful.update({task: members.pop(task) for task in away})
+        members.update({o.found.task: o for o in outcomes if isinstance(o, Member)})
+        return {task: f"{task} at {peers[task]} ({e.message})" for task, e in away.items()}
+
+    async def _enter(
+        self, member: Member, peers: Mapping[str, str], deadline: Deadline, begun: list[Member]
+    ) -> Member:
+        """Opens the session at a worker, unless a step has done so meanwhile; the member that there is then.
+
+        Args:
+            member: what is known of the worker.
+            peers: all tasks.
+            deadline: until when it may take.
+            begun: ``member`` is added before the worker is asked.
+        """
+        async with self._opening[member.found.task]:
+            there = self._members.get(member.found.task)
+            known = None if there is None or there.lapsed else there.found.incarnation
+            if there is not None and known == member.found.incarnation:
+                return there
+            begun.append(member)
+            await self._open(member.found.task, member, peers, deadline)
+        return member
+
+    async def _open(
+        self, task: str, member: Member, peers: Mapping[str, str], deadline: Deadline
+    ) -> None:
+        """Opens the session at one worker."""
+        if member.lapsed:
+            # The worker may not have noticed yet that the former link is gone.
+            drop = DeleteWorkerSession(session_handle=self._handle)
+            await member.worker.ask(drop, deadline)
+        message = CreateWorkerSession(
+            session_handle=self._handle,
+            master_task=self.task,
+            master_incarnation=self._home.incarnation,
+            isolate_session_state=self._isolated,
+            peers=dict(peers),
+            task="" if self._own is None else task,
+        )
+        await member.worker.ask(message, deadline)
+        member.lapsed = False
+        self._watch(member)
+
+    def _watch(self, member: Member) -> None:
+        """Sees to it that the loss of the link to a task is known."""
+        unwatch(member)
+        task = member.found.task
+        if task != self.task:
+
+            def lapse() -> None:
+                member.lapsed = True
+                if self._members.get(task) is member and self.on_lapse is not None:
+                    self.on_lapse(task)
+
+            member.unwatch = self._home.watch(self._key(task, member.address), lapse)
+
+    async def _tell(self, news: Mapping[str, str], changes: Changes) -> None:
+        """Tells the workers that stay where others are, and who has left."""
+        stay = [m for t, m in self._members.items() if t not in changes.added and not m.lapsed]
+        if not stay or not (news or changes.removed):
+            return
+        message = UpdateWorkerSession(
+            session_handle=self._handle, peers=dict(news), removed=list(changes.removed)
+        )
+        # Its link hands a worker this before any step that is made of it; one that is silent is waited for
+        # by nobody.
+        telling = [
+            self._children.start(self._tell_one(m, message), name="tell of changes") for m in stay
+        ]
+        await asyncio.wait(telling, timeout=GRACE)
+
+    async def _tell_one(self, member: Member, message: UpdateWorkerSession) -> None:
+        try:
+            await member.worker.ask(message, Deadline.after(CONNECT_TIMEOUT))
+        except OpError as error:
+            # It is lost to the session too, which the next step that needs it says.
+            _log.warning("session %s: %s: %s", self._handle, member.worker.name, error)
+
+    async def _drop(self, members: Iterable[Member]) -> None:
+        message = DeleteWorkerSession(session_handle=self._handle)
+        await asyncio.gather(*[ask_to_drop(member.worker, message) for member in members])
+
+    def _devices_of(self, wanted: Iterable[str], members: Mapping[str, Member]) -> DeviceSet:
+        """The devices of all tasks, in the order of the cluster whoever is there."""
+        known = {
+            task: members[task].found.devices if task in members else described_devices(task)
+            for task in wanted
+        }
+        allowed = [d for task, devices in known.items() for d in self._allowed(task, devices)]
+        return DeviceSet(allowed, next(d.name for d in known[self.task] if d.device_type == "CPU"))
+
+    def _allowed(self, task: str, devices: Sequence[DeviceAttributes]) -> list[DeviceAttributes]:
+        return [d for d in devices if task == self.task or self._filters.allows(d.name)]

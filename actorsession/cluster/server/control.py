@@ -1,0 +1,101 @@
+"""What a server lets itself be told by whoever runs the cluster: where its tasks are, and to end.
+
+An actor of its own, so that it answers whatever master and worker are busy with. Owned by a server; the
+other side is ``admin_client``. It imports messages, and reads addresses with transports.
+
+Who may end a server: whoever has proved the cluster's token, whoever has come over TLS, which both sides
+enter with a certificate of the cluster's own authority, and who sits on the same machine. These are those
+who may run graphs here, and a graph can do more harm than an end that leaves nothing undone. A server
+without a token or TLS listens on loopback only, so this refuses nobody that the transports let in; it is
+looked at again here because a bound socket may be handed to a server by others.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from actorsession.actors.actor import Actor, handles
+from actorsession.actors.context import LOCAL, LOCAL_TELL, CallContext
+from actorsession.errors import PermissionDeniedError
+from actorsession.messages.done import Done
+from actorsession.messages.server import ClusterView, GetCluster, StopServer
+from transports import parse_address
+
+__all__ = ["Control", "is_near"]
+
+_log = logging.getLogger("actorsession.cluster")
+
+
+class Control(Actor):
+    """Answers whoever runs the cluster.
+
+    Args:
+        task: this server's task.
+        cluster_id: identity of its cluster.
+        tasks: the tasks of the cluster and their addresses, now.
+        stop: begins to stop the server, and does not wait for it.
+        trusted: whether everybody who is connected has proved a token.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        cluster_id: str,
+        tasks: Callable[[], Mapping[str, str]],
+        stop: Callable[[], None],
+        *,
+        trusted: bool,
+    ) -> None:
+        super().__init__(f"server {task}")
+        self._task = task
+        self._cluster_id = cluster_id
+        self._tasks = tasks
+        self._stop = stop
+        self._trusted = trusted
+
+    def deliver(
+        self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
+    ) -> None:
+        """Refuses every tell: a failing tell would fail the actor, and anyone may send one."""
+        raise self.unimplemented(message)
+
+    @handles(GetCluster)
+    def on_get_cluster(self, message: GetCluster, call: CallContext) -> ClusterView:
+        """Says who is part of the cluster, and where."""
+        return ClusterView(cluster_id=self._cluster_id, task=self._task, tasks=dict(self._tasks()))
+
+    @handles(StopServer)
+    def on_stop_server(self, message: StopServer, call: CallContext) -> Done:
+        """Begins to stop the server."""
+        if not (self._trusted or is_near(call.address)):
+            who = {"peer": parse_address(call.address).host}
+            _log.warning("%s does not stop for %s", self._task, call.address, extra=who)
+            raise PermissionDeniedError(
+                f"{self._task} is stopped by those who have its cluster's token or certificate, and from "
+                f"its own machine; not from {call.address} without either",
+                task=self._task,
+            )
+        _log.info("%s was asked to stop by %s: %s", self._task, call.address, message.reason)
+        self._stop()
+        return Done()
+
+
+def is_near(address: str) -> bool:
+    """Whether a connection comes from this machine, or over TLS, where both sides show certificates.
+
+    Args:
+        address: of the other end, as its link has it.
+    """
+    if address == LOCAL:
+        return True
+    parsed = parse_address(address)
+    if parsed.port is None or parsed.scheme == "tls":
+        return True
+    try:
+        found = ipaddress.ip_address(parsed.host.partition("%")[0])
+    except ValueError:
+        return False
+    return (getattr(found, "ipv4_mapped", None) or found).is_loopback

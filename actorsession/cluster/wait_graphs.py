@@ -1,0 +1,266 @@
+"""Asking all tasks what their steps wait for, and a worker's answer.
+
+``own_wait_graph`` looks at the sessions of one worker; it waits for nothing, so a worker that is busy with
+steps answers too. ``collect_wait_graphs`` asks all tasks at once, then those that should send what others
+wait for, and so on down the chain. Called by workers, by master sessions and by ``admin_client``; what it all
+means ``session.why`` says. It imports messages and reads steps of the runtime.
+
+Invariants: an answer is bounded by the limit that the question has; a task that does not answer delays the
+others by no more than the deadline, and is named.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from actorsession.actors.deadline import Deadline
+from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
+from actorsession.cluster.worker.worker_session import WorkerSession
+from actorsession.errors import OpError, from_exception
+from actorsession.messages.worker import AskWhy, WorkerWhy
+from actorsession.plan.keys import parse_key
+from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.wait_reader import Stacks, held_pool, step_waits, what_became_of
+from actorsession.runtime.waits import (
+    HELD,
+    NOBODY,
+    SENT,
+    UNBEGUN,
+    MasterWaits,
+    SentKey,
+    StepWaits,
+    TaskWaits,
+)
+from actorsession.session.why import awaited_keys
+
+__all__ = ["MOST", "WaitGraphs", "collect_wait_graphs", "own_wait_graph"]
+
+MOST = 50
+"""Steps, and waiters of each, that a task tells of unless it is asked for more."""
+
+# Tasks may ask for more, but not so that the answer is no longer small.
+_MOST_EVER = 1000
+# Values that one question may name, and times that chains are followed on.
+_ASKED = 2000
+_ROUNDS = 8
+# Part of the time that is left that one round may take: a task that hangs must not use up all of it.
+_SHARE = 0.6
+
+Ask: TypeAlias = Callable[[AskWhy, Deadline], Awaitable[WorkerWhy]]
+
+
+# -- the answer of one worker ----------------------------------------------------------------------
+
+
+def own_wait_graph(
+    message: AskWhy,
+    task: str,
+    sessions: Sequence[WorkerSession],
+    table: RendezvousTable,
+    masters: Iterable[MasterWaits],
+    pool: KernelPool | None = None,
+) -> TaskWaits:
+    """What a worker says.
+
+    Args:
+        message: the question.
+        task: the worker's own name.
+        sessions: of the worker.
+        table: the rendezvous of its steps.
+        masters: sessions that have their master at the same server.
+        pool: the worker's threads for kernels.
+    """
+    most = max(1, min(message.most, _MOST_EVER))
+    wanted = [s for s in sessions if message.session_handle in ("", s.handle)]
+    stacks = Stacks()
+    if message.keys:
+        keys = zip(message.steps[:_ASKED], message.keys[:_ASKED], strict=False)
+        return TaskWaits(task=task, keys=tuple(_became(list(keys), wanted, table, stacks)))
+    steps = [s for session in wanted for s in _steps(session, table, stacks, most)]
+    if not message.session_handle:
+        steps += _unbegun(table, {s.step_id for s in steps})
+    steps.sort(key=lambda s: -s.seconds)
+    under_way = sum(s.running + s.held for s in wanted)
+    return TaskWaits(
+        task=task, names={s.handle: s.task for s in wanted}, steps=tuple(steps[:most]),
+        more_steps=max(0, under_way - most),
+        masters=tuple([m for m in masters if message.session_handle in ("", m.session)]),
+        pools=() if (held := held_pool(pool, task)) is None else (held,),
+    )  # fmt: skip
+
+
+def _steps(
+    session: WorkerSession, table: RendezvousTable, stacks: Stacks, most: int
+) -> Iterable[StepWaits]:
+    """The steps of one session; those that began first, which are the ones that hang."""
+    for step in session.steps[:most]:
+        yield step_waits(step, stacks, most, session=session.handle, task=session.task)
+    for step_id, link in list(session.held_steps.items())[:most]:
+        yield StepWaits(
+            step_id=step_id, session=session.handle, task=session.task, state=HELD, link=link
+        )
+
+
+def _unbegun(table: RendezvousTable, known: set[int]) -> Iterable[StepWaits]:
+    """Steps of which only values have come so far."""
+    now = time.monotonic()
+    for found in table.unbegun(MOST):
+        if found.step_id not in known:
+            yield StepWaits(step_id=found.step_id, state=UNBEGUN, seconds=now - found.created)
+
+
+def _became(
+    wanted: Sequence[tuple[int, str]],
+    sessions: Sequence[WorkerSession],
+    table: RendezvousTable,
+    stacks: Stacks,
+) -> Iterable[SentKey]:
+    by_step: defaultdict[int, list[str]] = defaultdict(list)
+    for step_id, key in wanted:
+        by_step[step_id].append(key)
+    for step_id, keys in by_step.items():
+        for session in sessions:
+            step = session.step(step_id)
+            if step is not None:
+                yield from _sent(what_became_of(step, keys, stacks), session)
+                break
+            link = session.held_steps.get(step_id)
+            if link is not None:
+                for key in keys:
+                    yield SentKey(step_id=step_id, key=key, state=HELD, link=link)
+                break
+        else:
+            met = table.find(step_id)  # where a partial run is held, beyond the end of its part
+            over = table.is_over(step_id) or (met is not None and met.begun)
+            for key in keys:
+                yield SentKey(step_id=step_id, key=key, state=SENT if over else UNBEGUN, over=over)
+
+
+def _sent(found: Iterable[SentKey], session: WorkerSession) -> Iterable[SentKey]:
+    """A value that has left a step may still wait for the task it goes to to read."""
+    for sent in found:
+        state = SENT if sent.state == NOBODY else sent.state
+        if state == SENT and session.is_backlogged(parse_key(sent.key).dst_task):
+            yield replace(sent, state=HELD, link=parse_key(sent.key).dst_task)
+        else:
+            yield replace(sent, state=state)
+
+
+# -- asking all of them ----------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class WaitGraphs:
+    """What the tasks say.
+
+    Attributes:
+        waits: of each task what it says of its steps, then what it says of values.
+        silent: for each task that does not answer, why.
+    """
+
+    waits: list[TaskWaits] = field(default_factory=list)
+    silent: dict[str, str] = field(default_factory=dict)
+
+
+async def collect_wait_graphs(
+    asks: Mapping[str, Ask], session: str, deadline: Deadline
+) -> WaitGraphs:
+    """Asks tasks what their steps wait for, and follows the values to where they come from.
+
+    Args:
+        asks: how each task is asked, by its name.
+        session: the session that is meant; "" for all.
+        deadline: until when to wait for all answers.
+    """
+    return await _Collector(asks, session, deadline).collect()
+
+
+class _Collector:
+    def __init__(self, asks: Mapping[str, Ask], session: str, deadline: Deadline) -> None:
+        self._asks = asks
+        self._session = session
+        self._deadline = deadline
+        self._silent: dict[str, str] = {}
+        self._reports: dict[str, TaskWaits] = {}
+        self._known: dict[tuple[int, str], SentKey] = {}
+
+    async def collect(self) -> WaitGraphs:
+        await self._look(list(self._asks))
+        await self._follow()
+        if any(sent.state == SENT for sent in self._known.values()):
+            # What was on its way in the moment of the first question has arrived since, and is not lost.
+            await self._look(list(self._reports))
+            awaited = awaited_keys(self._reports.values())
+            self._known = {
+                where: sent for where, sent in self._known.items()
+                if where in awaited or sent.state != SENT
+            }  # fmt: skip
+            await self._follow()
+        waits = list(self._reports.values())
+        if self._known:
+            waits.append(TaskWaits(task="", keys=tuple(self._known.values())))
+        return WaitGraphs(waits, self._silent)
+
+    async def _look(self, tasks: Sequence[str]) -> None:
+        """Asks tasks for all their steps."""
+        message = AskWhy(session_handle=self._session, most=MOST, steps=[], keys=[])
+        for task, waits in await self._ask(dict.fromkeys(tasks, message)):
+            self._reports[task] = waits
+
+    async def _follow(self) -> None:
+        """Asks for what values have become, until the chains end."""
+        for _ in range(_ROUNDS):
+            known = [*self._reports.values(), TaskWaits(task="", keys=tuple(self._known.values()))]
+            questions = self._questions(awaited_keys(known))
+            if not questions:
+                break
+            for _, waits in await self._ask(questions):
+                self._known.update({(sent.step_id, sent.key): sent for sent in waits.keys})
+
+    def _questions(self, awaited: Mapping[tuple[int, str], str]) -> dict[str, AskWhy]:
+        """What to ask each task, of values that nothing is known of."""
+        sessions = {s.step_id: s.session for r in self._reports.values() for s in r.steps}
+        wanted: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+        for (step_id, key), session in awaited.items():
+            if (step_id, key) in self._known:
+                continue
+            task = self._asked_as(parse_key(key).src_task, session or sessions.get(step_id, ""))
+            if task is not None and len(wanted[task]) < _ASKED:
+                wanted[task].append((step_id, key))
+        return {
+            task: AskWhy(
+                session_handle=self._session, most=MOST, steps=[step for step, _ in values],
+                keys=[key for _, key in values],
+            )
+            for task, values in wanted.items()
+        }  # fmt: skip
+
+    def _asked_as(self, name: str, session: str) -> str | None:
+        """The task that a session calls by a name, if it can be asked."""
+        for task, report in self._reports.items():
+            if report.names.get(session) == name and task not in self._silent:
+                return task
+        return None
+
+    async def _ask(self, questions: Mapping[str, AskWhy]) -> list[tuple[str, TaskWaits]]:
+        """Asks tasks at once; those that do not answer are noted."""
+        left = self._deadline.time_left
+        limit = self._deadline if left is None else Deadline.after(left * _SHARE)
+        calls = [self._ask_one(task, message, limit) for task, message in questions.items()]
+        found = await asyncio.gather(*calls)
+        return [(task, waits) for task, waits in found if waits is not None]
+
+    async def _ask_one(
+        self, task: str, message: AskWhy, limit: Deadline
+    ) -> tuple[str, TaskWaits | None]:
+        try:
+            said = await limit.wait(self._asks[task](message, limit), what=f"an answer of {task}")
+            return task, TaskWaits.from_wire(said.waits)
+        except (OpError, ValueError) as error:
+            self._silent[task] = from_exception(error).message
+            return task, None

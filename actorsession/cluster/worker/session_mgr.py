@@ -1,0 +1,199 @@
+"""The session manager of a worker: its WorkerSessions by handle, and whose they are.
+
+Besides the sessions that masters create there is one *legacy* session, under the empty handle, for whoever
+registers graphs without a session; it cannot be deleted. Sessions are remembered by master: one that comes
+back with another incarnation has restarted, and what its earlier life left is handed out to be closed.
+
+A session of the worker's own cluster borrows the worker's devices, so that all of them share one state,
+unless it is isolated. A session whose client brought a cluster along sees the worker under the name that it
+has there: with renamed devices, always with state of their own, and with peers of its own.
+
+Plain synchronous code; owned by the worker actor. It imports worker sessions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from actorsession.cluster.worker.worker_rendezvous import Push
+from actorsession.cluster.worker.worker_session import WorkerEnv, WorkerSession
+from actorsession.errors import AbortedError, InvalidArgumentError, OpError, UnavailableError
+from actorsession.graph.device import DeviceAttributes
+from actorsession.messages.worker import CreateWorkerSession, PushTensors
+from actorsession.runtime.devices import Device
+from actorsession.runtime.executor import Executor
+from actorsession.runtime.resources import ResourceManager
+
+__all__ = ["LEGACY", "LostPush", "SessionMgr", "peer_key"]
+
+LostPush: TypeAlias = Callable[[int, OpError], None]
+
+LEGACY = ""
+"""The handle of the session that is always there."""
+
+
+def peer_key(task: str, address: str) -> str:
+    """What a worker cache calls a task of a cluster that only some session knows.
+
+    Two such clusters may use one name for different tasks, so the address is part of it.
+    """
+    return f"{task}@{address}"
+
+
+@dataclass(slots=True)
+class _Master:
+    """The sessions of one life of a master."""
+
+    incarnation: int
+    handles: set[str] = field(default_factory=set)
+
+
+class _OwnPeers:
+    """The tasks of a cluster that came with a session, by the names that it has for them."""
+
+    def __init__(self, peers: Mapping[str, str], push: Push, lost: LostPush) -> None:
+        self._push = push
+        self._lost = lost
+        self._keys: dict[str, str] = {}
+        self.update(peers)
+
+    def update(self, peers: Mapping[str, str], removed: list[str] | None = None) -> None:
+        self._keys.update({task: peer_key(task, address) for task, address in peers.items()})
+        for task in removed or ():
+            self._keys.pop(task, None)
+
+    def link_name(self, task: str) -> str | None:
+        """What links to a task are called; ``None`` for one that has left."""
+        return self._keys.get(task)
+
+    def push(self, task: str, message: PushTensors) -> None:
+        key = self._keys.get(task)
+        if key is None:
+            error = UnavailableError(f"{task} has left the session's cluster", task=task)
+            self._lost(message.step_id, error)
+        else:
+            self._push(key, message)
+
+
+def _private(device: Device, attributes: DeviceAttributes) -> Device:
+    """A device with state of its own, and the same file roots."""
+    return Device(attributes, ResourceManager(device.resources.files))
+
+
+class SessionMgr:
+    """The sessions of one worker.
+
+    Args:
+        parts: what sessions of the worker's own cluster share.
+        push: delivers a message to a peer, by task name or ``peer_key``.
+        lost: called with the step of tensors that cannot be delivered, and why.
+    """
+
+    def __init__(self, parts: WorkerEnv, push: Push, lost: LostPush) -> None:
+        self._parts = parts
+        self._push = push
+        self._lost = lost
+        self._legacy = WorkerSession(LEGACY, parts)
+        self._sessions: dict[str, WorkerSession] = {}
+        self._peers: dict[str, _OwnPeers] = {}
+        self._masters: dict[str, _Master] = {}
+
+    def create(self, message: CreateWorkerSession) -> list[str]:
+        """Opens a session.
+
+        Returns:
+            The handles of sessions that an earlier life of the same master left here, to be dropped.
+
+        Raises:
+            InvalidArgumentError: for an empty handle, or one that exists.
+        """
+        handle = message.session_handle
+        if not handle:
+            raise InvalidArgumentError("a worker session needs a session handle, got an empty one")
+        if handle in self._sessions:
+            raise InvalidArgumentError(f"worker session {handle!r} exists already")
+        parts, isolated = self._parts, message.isolate_session_state or bool(message.task)
+        if message.task:
+            own = self._peers[handle] = _OwnPeers(message.peers, self._push, self._lost)
+            parts = replace(
+                parts,
+                task=message.task,
+                devices=tuple(
+                    _private(d, d.attributes.renamed(message.task)) for d in parts.devices
+                ),
+                push=own.push,
+                link_name=own.link_name,
+            )
+        elif isolated:
+            parts = replace(parts, devices=tuple(_private(d, d.attributes) for d in parts.devices))
+        if isolated:
+            parts = replace(parts, executors={d.name: Executor(d) for d in parts.devices})
+        self._sessions[handle] = WorkerSession(handle, parts, owns_devices=isolated)
+        return self._note(handle, message.master_task, message.master_incarnation)
+
+    def _note(self, handle: str, task: str, incarnation: int) -> list[str]:
+        known = self._masters.get(task)
+        if known is None or known.incarnation != incarnation:
+            self._masters[task] = _Master(incarnation, {handle})
+            return sorted(known.handles) if known is not None else []
+        known.handles.add(handle)
+        return []
+
+    def find(self, handle: str) -> WorkerSession:
+        """The session of a handle; the legacy one for the empty handle.
+
+        Raises:
+            AbortedError: for an unknown handle.
+        """
+        session = self._legacy if handle == LEGACY else self._sessions.get(handle)
+        if session is None:
+            raise AbortedError(
+                f"Session handle {handle!r} is not found on {self._parts.task}: the session was closed "
+                "or the worker restarted",
+                task=self._parts.task,
+            )
+        return session
+
+    def update(self, handle: str, peers: Mapping[str, str], removed: list[str]) -> bool:
+        """Takes in that tasks have joined a session, moved or left it.
+
+        Returns:
+            Whether they are tasks of the session's own cluster; otherwise they are those of the worker.
+
+        Raises:
+            AbortedError: for an unknown handle.
+        """
+        self.find(handle)
+        own = self._peers.get(handle)
+        if own is not None:
+            own.update(peers, removed)
+        return own is not None
+
+    def remove(self, handle: str) -> WorkerSession | None:
+        """Forgets a session, for the caller to close; the legacy one stays."""
+        session = self._sessions.pop(handle, None)
+        self._peers.pop(handle, None)
+        for task, master in list(self._masters.items()):
+            master.handles.discard(handle)
+            if not master.handles:
+                del self._masters[task]
+        return session
+
+    @property
+    def handles(self) -> tuple[str, ...]:
+        """The handles of the sessions that masters created."""
+        return tuple(self._sessions)
+
+    @property
+    def sessions(self) -> tuple[WorkerSession, ...]:
+        """All sessions, the legacy one last."""
+        return (*self._sessions.values(), self._legacy)
+
+    def __contains__(self, handle: str) -> bool:
+        return handle in self._sessions
+
+    def __len__(self) -> int:
+        """How many sessions masters have here."""
+        return len(self._sessions)

@@ -1,0 +1,358 @@
+"""The worker of a task: its devices, its sessions, and the tensors that come and go.
+
+An actor. Calls that name a session go straight to that session's actor; pushes go straight into the
+rendezvous table. Which sessions there are is the session manager's to know; what a master that restarted
+left here is dropped, and so is what belongs to a master whose link is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from actorsession.actors.actor import Actor, handles
+from actorsession.actors.context import LOCAL_TELL, CallContext
+from actorsession.cluster.wait_graphs import own_wait_graph
+from actorsession.cluster.worker.backpressure import LinkCapacity
+from actorsession.cluster.worker.rpc_log import RpcLog
+from actorsession.cluster.worker.session_mgr import SessionMgr
+from actorsession.cluster.worker.stalled_sends import MissingTensorProbe, Peers
+from actorsession.cluster.worker.worker_rendezvous import Push, RendezvousTable
+from actorsession.cluster.worker.worker_session import OpenStepRendezvous, WorkerEnv, WorkerSession
+from actorsession.errors import (
+    AbortedError,
+    CancelledError,
+    OpError,
+    ProtocolError,
+    error_from_wire,
+    error_to_wire,
+    from_exception,
+)  # fmt: skip
+from actorsession.messages.done import Done
+from actorsession.messages.worker import (
+    AskOwed,
+    AskVariables,
+    AskWhy,
+    CleanupAll,
+    CleanupGraph,
+    CreateWorkerSession,
+    DeleteWorkerSession,
+    DeregisterGraph,
+    GetStatus,
+    LoggingReply,
+    LoggingRequest,
+    PushTensors,
+    RegisterGraph,
+    RunGraph,
+    UpdateCluster,
+    UpdateWorkerSession,
+    ValuesLost,
+    WorkerStatus,
+    WorkerWhy,
+)  # fmt: skip
+from actorsession.runtime.devices import Device
+from actorsession.runtime.executor import Executor
+from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.waits import MasterWaits
+
+__all__ = ["Worker"]
+
+_log = logging.getLogger("actorsession.cluster")
+_OF_SESSIONS = frozenset({RunGraph, RegisterGraph, OpenStepRendezvous, AskVariables})
+
+
+class Worker(Actor):
+    """Runs partitions for the masters of a cluster.
+
+    Args:
+        task: its task name.
+        incarnation: of this life of the task.
+        devices: its devices.
+        push: delivers a message to the worker of another task, by its name or peer key.
+        learn_peers: takes in the addresses of other tasks.
+        statistics: the counters of the server in wire form.
+        pool: threads for kernels.
+        update_cluster: takes in the tasks of the server's cluster; raises what is wrong with them.
+        peers: the other tasks, to be asked for values that they owe; without it nobody is.
+        room: the links to them; steps that send where no more should be sent wait. Without it none does.
+
+    Attributes:
+        restored: the snapshot that the variables come from, in wire form.
+        masters: what the sessions wait for that have their master at the same server; the argument is how
+            many steps of each to tell of.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        incarnation: int,
+        devices: tuple[Device, ...],
+        push: Push,
+        learn_peers: Callable[[dict[str, str]], None],
+        statistics: Callable[[], dict[str, Any]],
+        pool: KernelPool | None,
+        update_cluster: Callable[[Mapping[str, str]], None] | None = None,
+        peers: Peers | None = None,
+        room: LinkCapacity | None = None,
+    ) -> None:
+        super().__init__(f"worker {task}")
+        self._update_cluster = update_cluster
+        self.restored: dict[str, Any] | None = None
+        self.masters: Callable[[int], list[MasterWaits]] | None = None
+        self._incarnation = incarnation
+        self._learn_peers = learn_peers
+        self._statistics = statistics
+        self._closing = False
+        self._push = push
+        self._log = RpcLog()
+        executors = {d.name: Executor(d) for d in devices}
+        table = RendezvousTable(task, self._send_push)
+        self._parts = WorkerEnv(task, devices, executors, table, pool, room=room)
+        self._sessions = SessionMgr(self._parts, self._send_push, self._lost_push)
+        incarnations = [d.attributes.incarnation for d in devices]
+        self._owed = (
+            MissingTensorProbe(table, incarnations, peers, self._give_up) if peers else None
+        )
+        self._watch: object = None
+        self._unwatch: dict[str, Callable[[], None]] = {}  # the links of the sessions' masters
+
+    # -- messages ------------------------------------------------------------------------------
+
+    def submit(self, message: Any, context: CallContext) -> Any:
+        """Asks; what concerns one session goes straight to that session's actor."""
+        if type(message) in _OF_SESSIONS:
+            if self._log.enabled and type(message) is RunGraph:
+                self._log.note(message.step_id, "RunGraph", context.peer, message.feeds)
+            return self._sessions.find(message.session_handle).submit(message, context)
+        if type(message) is AskWhy:  # whoever asks this wants an answer however full the mailbox is
+            return self._why(message)
+        return super().submit(message, context)
+
+    def deliver(
+        self, message: Any, context: CallContext = LOCAL_TELL, *, posted: bool = False
+    ) -> None:
+        """Tells; refuses what must be asked, because a failing tell would fail the actor.
+
+        Pushes go past the mailbox: there is one for each hop of a step, and they never fail or wait.
+        """
+        if type(message) is PushTensors:
+            self._take_push(message, context)
+        elif type(message) is ValuesLost and self._owed is not None:
+            self._owed.lost(message)
+        elif type(message) is CleanupGraph:
+            super().deliver(message, context, posted=posted)
+        else:
+            raise self.unimplemented(message)
+
+    @handles(GetStatus)
+    def on_get_status(self, message: GetStatus, call: CallContext) -> WorkerStatus:
+        """Says who this is, and what it counts."""
+        return WorkerStatus(
+            task=self._parts.task,
+            incarnation=self._incarnation,
+            devices=[d.attributes.to_wire() for d in self._parts.devices],
+            statistics=self._statistics(),
+            restored=self.restored,
+        )
+
+    def _why(self, message: AskWhy) -> WorkerWhy:
+        """Says what the steps here wait for, and waits for none of them."""
+        masters = self.masters(message.most) if self.masters is not None else []
+        sessions, table = self._sessions.sessions, self._parts.rendezvous
+        waits = own_wait_graph(
+            message, self._parts.task, sessions, table, masters, self._parts.pool
+        )
+        return WorkerWhy(waits=waits.to_wire())
+
+    @handles(UpdateCluster)
+    def on_update_cluster(self, message: UpdateCluster, call: CallContext) -> Done:
+        """Takes in which tasks the cluster has now."""
+        if self._update_cluster is None:
+            raise self.unimplemented(message)
+        self._update_cluster(message.cluster)
+        return Done()
+
+    @handles(AskOwed)
+    def on_ask_owed(self, message: AskOwed, call: CallContext) -> Done:
+        """Tells the asker of values that will not come any more."""
+        if self._owed is None:
+            raise self.unimplemented(message)
+        self._owed.asked(message)
+        return Done()
+
+    # -- sessions ------------------------------------------------------------------------------
+
+    @handles(CreateWorkerSession)
+    async def on_create_session(self, message: CreateWorkerSession, call: CallContext) -> Done:
+        """Opens this worker's side of a session."""
+        handle = message.session_handle
+        stale = self._sessions.create(message)
+        if self._owed is not None and self._watch is None:
+            self._watch = self.children.start(self._owed.watch(self.children), name="owed values")
+        if not message.task:
+            self._learn_peers(message.peers)
+        _log.info("%s works for session %s of %s", self._parts.task, handle, message.master_task)
+        session = self._sessions.find(handle)
+        self._unwatch[handle] = call.on_gone(lambda: self._collect(handle, session))
+        for old in stale:
+            _log.info("dropping session %s of an earlier life of %s", old, message.master_task)
+        error = AbortedError(f"the master {message.master_task} restarted")
+        dropping = [self._start_to_drop(old, error) for old in stale]
+        if dropping:
+            await asyncio.wait(dropping)
+        return Done()
+
+    @handles(UpdateWorkerSession)
+    def on_update_session(self, message: UpdateWorkerSession, call: CallContext) -> Done:
+        """Takes in that tasks have joined a session, moved or left it."""
+        if not self._sessions.update(message.session_handle, message.peers, message.removed):
+            self._learn_peers(message.peers)
+        return Done()
+
+    @handles(DeleteWorkerSession)
+    async def on_delete_session(self, message: DeleteWorkerSession, call: CallContext) -> Done:
+        """Closes this worker's side of a session; an unknown one is fine."""
+        error = CancelledError("Session has been closed.")
+        await asyncio.shield(self._start_to_drop(message.session_handle, error))
+        return Done()
+
+    def _collect(self, handle: str, session: WorkerSession) -> None:
+        """Drops a session whose master cannot reach it any more, unless it was opened anew since."""
+        there = handle in self._sessions and self._sessions.find(handle) is session
+        if there and not self._closing:
+            _log.info("dropping session %s: its master is gone", handle)
+            _ = self._start_to_drop(handle, AbortedError("the master of the session is gone"))
+
+    def _start_to_drop(self, handle: str, error: OpError) -> asyncio.Task[None]:
+        """Drops a session in a child of its own: whoever asked for it may hang up meanwhile."""
+        return self.children.start(self._drop(handle, error), name=f"drop {handle}")
+
+    async def _drop(self, handle: str, error: OpError) -> None:
+        session = self._sessions.remove(handle)
+        # The link may live much longer than the session.
+        self._unwatch.pop(handle, _nothing)()
+        if session is not None:
+            await session.aclose(error)
+
+    @handles(DeregisterGraph)
+    def on_deregister_graph(self, message: DeregisterGraph, call: CallContext) -> Any:
+        """Hands the release to its session; a session that is gone has released everything."""
+        handle = message.session_handle
+        if handle and handle not in self._sessions:
+            return Done()
+        return self._sessions.find(handle).submit(message, call)
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    def _send_push(self, task: str, message: PushTensors) -> None:
+        if self._log.enabled:
+            values = message.values
+            self._log.note(message.step_id, "PushTensors", task, values, outgoing=True)
+        self._push(task, message)
+
+    def _lost_push(self, step_id: int, error: OpError) -> None:
+        """Ends a step whose tensors cannot be delivered, once whoever sends them has come to rest."""
+        self.ref.tell(CleanupGraph(step_id=step_id, error=error_to_wire(error)))
+
+    def _take_push(self, message: PushTensors, call: CallContext) -> None:
+        """Takes in tensors from another worker; those that make no sense fail their step."""
+        if self._closing:
+            return
+        if self._log.enabled:
+            self._log.note(message.step_id, "PushTensors", call.peer, message.values)
+        try:
+            self._parts.rendezvous.push(message)
+        except Exception as exc:
+            _log.warning("step %d: a push of %s: %s", message.step_id, call.peer, exc)
+            self._give_up(message.step_id, from_exception(exc))
+
+    @handles(CleanupGraph)
+    def on_cleanup_graph(self, message: CleanupGraph, call: CallContext) -> Done:
+        """Ends a step that failed elsewhere, and settles what one has taken that has run here."""
+        error: OpError | None = None
+        if message.error is not None:
+            try:
+                error = error_from_wire(message.error)
+            except ProtocolError as exc:
+                error = exc
+        taken = message.handed_out
+        for session in self._sessions.sessions if message.settles else ():
+            session.settle(message.step_id, error, ran=message.ran, handed_out=taken)
+        over = error or CancelledError("the step is over", derived=True)
+        self._give_up(message.step_id, over, taken)
+        return Done()
+
+    def _give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
+        for session in self._sessions.sessions:
+            session.give_up(step_id, error, handed_out)
+        self._parts.rendezvous.end(step_id, error)
+
+    @handles(CleanupAll)
+    def on_cleanup_all(self, message: CleanupAll, call: CallContext) -> Done:
+        """Clears resource containers."""
+        for device in self._parts.devices:
+            device.resources.clear(message.containers)
+        return Done()
+
+    @handles(LoggingRequest)
+    def on_logging_request(self, message: LoggingRequest, call: CallContext) -> LoggingReply:
+        """Switches the log of messages, empties it or hands it out."""
+        if message.enable is not None:
+            self._log.enabled = message.enable
+        events = self._log.events(message.steps) if message.fetch else []
+        if message.clear:
+            self._log.clear()
+        return LoggingReply(enabled=self._log.enabled, events=[e.to_wire() for e in events])
+
+    async def aclose(self, why: str) -> None:
+        """Ends all sessions and executors."""
+        self._closing = True
+        await self.stop(why)
+        for handle in self._sessions.handles:
+            await self._drop(handle, CancelledError(why))
+        await self._sessions.find("").aclose(CancelledError(why))
+        for executor in self._parts.executors.values():
+            await executor.stop(why)
+
+    # -- counters ------------------------------------------------------------------------------
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions have a side here."""
+        return len(self._sessions)
+
+    @property
+    def graphs(self) -> int:
+        """How many graphs are registered."""
+        return sum(s.graphs for s in self._sessions.sessions)
+
+    @property
+    def running(self) -> int:
+        """How many steps run here."""
+        return sum(s.running for s in self._sessions.sessions)
+
+    @property
+    def held(self) -> int:
+        """How many steps are held back until a task that they send to reads on."""
+        return sum(s.held for s in self._sessions.sessions)
+
+    @property
+    def unsettled(self) -> int:
+        """How many steps have run here and wait for what becomes of what they have taken."""
+        return sum(s.unsettled for s in self._sessions.sessions)
+
+    @property
+    def runs(self) -> int:
+        """How many steps were begun here so far."""
+        return self._parts.counters.runs
+
+    @property
+    def pending_rendezvous(self) -> int:
+        """How many steps have a rendezvous here."""
+        return len(self._parts.rendezvous)
+
+
+def _nothing() -> None:
+    """Takes back what was never registered."""

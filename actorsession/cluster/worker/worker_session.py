@@ -1,0 +1,411 @@
+"""The WorkerSession: one session's graphs and steps at one worker.
+
+An actor that belongs to its worker. Its devices are the worker's own, whose variables all sessions share,
+or private ones; the session manager decides. State of stateful kernels (random generators) is always the
+session's.
+
+A step that has to wait is no child of the actor: its answer is a future that the step completes, and that
+ends the step when it is cancelled. A hop of a step costs a few tens of microseconds; a child costs ten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from actorsession.actors.actor import Actor, handles
+from actorsession.actors.context import CallContext
+from actorsession.cluster.worker.backpressure import LinkCapacity, StepGate
+from actorsession.cluster.worker.worker_rendezvous import (
+    LinkName,
+    Push,
+    RendezvousTable,
+    WorkerRendezvous,
+)
+from actorsession.errors import AbortedError, CancelledError, InvalidArgumentError, OpError
+from actorsession.graph.node import nodes_in
+from actorsession.messages.done import Done
+from actorsession.messages.worker import (
+    AskVariables,
+    DeregisterGraph,
+    GraphDone,
+    GraphRegistered,
+    RegisterGraph,
+    RunGraph,
+    VariablesFound,
+)  # fmt: skip
+from actorsession.plan.keys import parse_key
+from actorsession.plan.partition import SEND, Partition
+from actorsession.runtime.devices import Device
+from actorsession.runtime.executor import Executor, Gate, LoadedGraph
+from actorsession.runtime.kernel_pool import KernelPool
+from actorsession.runtime.planning import Planning
+from actorsession.runtime.step import Step
+from actorsession.runtime.takes import ended_from_outside
+
+__all__ = ["OpenStepRendezvous", "WorkerCounters", "WorkerEnv", "WorkerSession"]
+
+
+@dataclass(slots=True)
+class WorkerCounters:
+    """What a worker counts over all its sessions.
+
+    Attributes:
+        runs: steps begun so far.
+    """
+
+    runs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEnv:
+    """What the sessions of one worker share.
+
+    Attributes:
+        task: the worker's task, as the session calls it.
+        devices: its devices.
+        executors: one per device, by full name.
+        rendezvous: of all steps.
+        pool: threads for kernels.
+        counters: of all sessions together.
+        push: delivers to the tasks of the session; ``None`` where they are those of the worker's cluster.
+        link_name: from a task of the session to the name of links to it, likewise.
+        room: the links, of which some may have no room for more; ``None`` if nobody looks.
+    """
+
+    task: str
+    devices: tuple[Device, ...]
+    executors: Mapping[str, Executor]
+    rendezvous: RendezvousTable
+    pool: KernelPool | None
+    counters: WorkerCounters = field(default_factory=WorkerCounters)
+    push: Push | None = None
+    link_name: LinkName | None = None
+    room: LinkCapacity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStepRendezvous:
+    """Asks for the meeting place of a partial run, which stays until ``CleanupGraph`` or an error.
+
+    Answered at once; a message of the master in the same process, never sent.
+
+    Attributes:
+        session_handle: the session.
+        step_id: the step.
+    """
+
+    session_handle: str
+    step_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Registered:
+    """A graph with the number of feeds that its steps come with, and the tasks that they send to."""
+
+    graph: LoadedGraph
+    feeds: int
+    sends_to: tuple[str, ...] = ()
+
+
+class WorkerSession(Actor):
+    """One session at one worker.
+
+    Args:
+        handle: the master's name for the session.
+        parts: what it works with; shared with other sessions.
+        owns_devices: whether the devices are its own, and end with it.
+    """
+
+    def __init__(self, handle: str, parts: WorkerEnv, *, owns_devices: bool = False) -> None:
+        super().__init__(f"worker session {handle} on {parts.task}")
+        self.handle = handle
+        self._parts = parts
+        self._owns_devices = owns_devices
+        self._states: dict[str, dict[str, Any]] = {}
+        self._graphs: dict[str, _Registered] = {}
+        self._planning = Planning()
+        self._steps: dict[int, Step] = {}
+        # Steps that have run and taken something, until the master says what becomes of it.
+        self._unsettled: dict[int, Step] = {}
+        # A share of its own: sessions take turns in the pool.
+        self._pool = None if parts.pool is None else parts.pool.share()
+        self._held_steps: StepGate | None = None
+        if parts.room is not None:
+            self._held_steps = StepGate(parts.room, parts.link_name, self._run_graph, self.children)
+        self._gate = Gate()  # never closed: what runs inline runs on the loop that would close it
+        self._over: OpError | None = None
+
+    def submit(self, message: Any, context: CallContext) -> Any:
+        """Asks; a step goes past the mailbox, see the module."""
+        if type(message) is RunGraph:
+            return self._run_graph(message)
+        if type(message) is OpenStepRendezvous:
+            return self._hold(message)
+        return super().submit(message, context)
+
+    # -- graphs --------------------------------------------------------------------------------
+
+    @handles(RegisterGraph)
+    def on_register_graph(
+        self, message: RegisterGraph, call: CallContext
+    ) -> GraphRegistered | Awaitable[GraphRegistered]:
+        """Compiles partitions for this worker's devices; large ones in a thread."""
+        nodes = sum(
+            nodes_in(p[1]) for p in message.partitions if isinstance(p, list) and len(p) > 1
+        )
+        if self._planning.must_wait(nodes):
+            return self._register_apart(message, call)
+        return self._keep(self._load(message), call)
+
+    async def _register_apart(self, message: RegisterGraph, call: CallContext) -> GraphRegistered:
+        registered = await self._planning.run(lambda: self._load(message))
+        self._planning.check()
+        return self._keep(registered, call)
+
+    def _load(self, message: RegisterGraph) -> _Registered:
+        partitions = []
+        for wire in message.partitions:
+            partitions.append(Partition.from_wire(wire))
+            self._planning.check()
+        self._check_incarnations(partitions)
+        graph = LoadedGraph(partitions, self._parts.executors, self._states, own_fetches=False)
+        feeds = 1 + max((position for p in partitions for position in p.feeds), default=-1)
+        return _Registered(graph, feeds, self._consumers(partitions))
+
+    def _keep(self, registered: _Registered, call: CallContext) -> GraphRegistered:
+        handle = secrets.token_hex(8)
+        self._graphs[handle] = registered
+        if not self.handle:
+            # The legacy session has no master and no end: its graphs go with whoever registered them.
+            call.on_gone(lambda: self._release(handle))
+        return GraphRegistered(graph_handle=handle)
+
+    def _release(self, graph_handle: str) -> None:
+        self._graphs.pop(graph_handle, None)
+
+    def _check_incarnations(self, partitions: list[Partition]) -> None:
+        """A plan made for an earlier life of this worker must not run."""
+        alive = {d.name: d.attributes.incarnation for d in self._parts.devices}
+        for partition in partitions:
+            for node in partition.nodes:
+                if node.op == SEND:
+                    key = parse_key(node.attrs["key"])
+                    if alive.get(key.src_device) != key.src_incarnation:
+                        raise AbortedError(
+                            f"{key.src_device} was planned for with incarnation "
+                            f"{key.src_incarnation:016x}; the worker has probably restarted",
+                            task=self._parts.task,
+                        )
+
+    def _consumers(self, partitions: list[Partition]) -> tuple[str, ...]:
+        """The other tasks that partitions send to."""
+        sends = [node for p in partitions for node in p.nodes if node.op == SEND]
+        tasks = dict.fromkeys(parse_key(node.attrs["key"]).dst_task for node in sends)
+        return tuple(task for task in tasks if task != self._parts.task)
+
+    @handles(DeregisterGraph)
+    def on_deregister_graph(self, message: DeregisterGraph, call: CallContext) -> Done:
+        """Releases partitions; steps that run them end as they would."""
+        self._release(message.graph_handle)
+        return Done()
+
+    @handles(AskVariables)
+    def on_ask_variables(self, message: AskVariables, call: CallContext) -> VariablesFound:
+        """Says which variables have a value."""
+        local = {d.name.rpartition("/device:")[2]: d.resources for d in self._parts.devices}
+        valued = []
+        for device, container, name in message.variables:
+            resources = local.get(device.rpartition("/device:")[2])
+            valued.append(resources is not None and resources.has_value(container, name))
+        return VariablesFound(valued=valued)
+
+    # -- steps ---------------------------------------------------------------------------------
+
+    def _run_graph(self, message: RunGraph) -> GraphDone | asyncio.Future[GraphDone]:
+        """Runs this worker's partitions for one step.
+
+        What can run at once does so before this returns.
+        """
+        registered = self._graph_of(message)
+        if registered.sends_to and self._held_steps is not None:
+            link = self._held_steps.blocked(registered.sends_to)
+            if link is not None:
+                return self._held_steps.hold(link, message)
+        graph = registered.graph
+        pool = self._pool
+        self._parts.counters.runs += 1
+        inline = None if message.trace else graph.inline
+        if inline is not None and (pool is None or inline.is_cheap(message.feeds)):
+            return GraphDone(values=list(inline.run(message.feeds, self._gate)), stats=None)
+        parts = self._parts
+        rendezvous = parts.rendezvous.begin(
+            message.step_id, parts.task, parts.push, parts.link_name
+        )
+        step = Step(
+            message.step_id, rendezvous, len(graph.fetches), partitions=len(graph.parts),
+            pool=pool, loop=asyncio.get_running_loop(),
+            trace=message.trace,
+        )  # fmt: skip
+        self._steps[message.step_id] = step
+        graph.tell(step, message.feeds)
+        return self._finish(step) if step.done else self._answer_later(step)
+
+    def _hold(self, message: OpenStepRendezvous) -> WorkerRendezvous:
+        if self._over is not None:
+            raise self._over
+        parts = self._parts
+        return parts.rendezvous.hold(message.step_id, parts.task, parts.push, parts.link_name)
+
+    def _graph_of(self, message: RunGraph) -> _Registered:
+        if self._over is not None:
+            raise self._over
+        registered = self._graphs.get(message.graph_handle)
+        if registered is None:
+            raise AbortedError(
+                f"graph handle {message.graph_handle!r} is not registered: the worker has probably "
+                f"restarted",
+                task=self._parts.task,
+            )
+        if len(message.feeds) != registered.feeds:
+            raise InvalidArgumentError(
+                f"graph {message.graph_handle!r} is fed {registered.feeds} values, "
+                f"got {len(message.feeds)}"
+            )
+        return registered
+
+    def _answer_later(self, step: Step) -> asyncio.Future[GraphDone]:
+        answer: asyncio.Future[GraphDone] = asyncio.get_running_loop().create_future()
+
+        def give() -> None:
+            if answer.done():
+                self._end(step)
+                step.give_back()
+                return
+            try:
+                answer.set_result(self._finish(step))
+            except OpError as error:
+                answer.set_exception(error)
+
+        def cancelled(future: asyncio.Future[GraphDone]) -> None:
+            if future.cancelled():
+                step.fail(CancelledError(f"step {step.step_id} was cancelled", derived=True))
+
+        step.on_done(give)
+        answer.add_done_callback(cancelled)
+        return answer
+
+    def _finish(self, step: Step) -> GraphDone:
+        self._end(step)
+        values = step.result()
+        if step.takes:
+            self._unsettled[step.step_id] = step
+        stats = step.stats.to_wire() if step.stats is not None else None
+        pushed = step.rendezvous.pushed if isinstance(step.rendezvous, WorkerRendezvous) else 0
+        return GraphDone(values=values, stats=stats, pushed=pushed)
+
+    def _end(self, step: Step) -> None:
+        self._steps.pop(step.step_id, None)
+        self._parts.rendezvous.end(step.step_id, step.error)
+
+    def give_up(self, step_id: int, error: OpError, handed_out: Collection[int] = ()) -> None:
+        """Ends a step that runs here with an error.
+
+        Args:
+            step_id: the step; an unknown one is no error.
+            error: the error.
+            handed_out: positions of the fetches of a partial run whose values the caller has.
+        """
+        if self._held_steps is not None:
+            self._held_steps.give_up(step_id, error)
+        step = self._steps.get(step_id)
+        if step is not None:
+            step.handed_out.update(handed_out)
+            step.fail(error)
+
+    def settle(
+        self, step_id: int, error: OpError | None, *, ran: bool, handed_out: Collection[int]
+    ) -> None:
+        """Settles what a step has taken whose part here has run.
+
+        Args:
+            step_id: the step; one that has taken nothing is no error.
+            error: how the step has ended; ``None`` if its caller has the values.
+            ran: whether all its parts had run.
+            handed_out: see ``give_up``.
+        """
+        step = self._unsettled.pop(step_id, None)
+        if step is not None and error is not None and ended_from_outside(error):
+            step.takes.roll_back(ran=ran, handed_out=handed_out)
+
+    # -- the end -------------------------------------------------------------------------------
+
+    async def aclose(self, error: OpError) -> None:
+        """Ends every step with an error, and lets everything go."""
+        self._over = error
+        self._planning.close(error)
+        if self._held_steps is not None:
+            self._held_steps.close(error)
+        for step in list(self._steps.values()):
+            step.fail(error)
+        for step_id in list(self._unsettled):
+            self.settle(step_id, error, ran=True, handed_out=())
+        self._graphs.clear()
+        await self.stop(error.message)
+        if self._owns_devices:
+            for executor in self._parts.executors.values():
+                await executor.stop(error.message)
+            for device in self._parts.devices:
+                device.resources.clear_all()
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+
+    # -- for those who ask why it hangs ---------------------------------------------------------
+
+    @property
+    def task(self) -> str:
+        """The worker's task, as the session calls it."""
+        return self._parts.task
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps that run here, in the order in which they began."""
+        return list(self._steps.values())
+
+    def step(self, step_id: int) -> Step | None:
+        """A step that runs here."""
+        return self._steps.get(step_id)
+
+    @property
+    def held_steps(self) -> Mapping[int, str]:
+        """The steps that are held back, with the link that each waits for."""
+        return {} if self._held_steps is None else self._held_steps.links
+
+    def is_backlogged(self, task: str) -> bool:
+        """Whether much of what was sent to a task of the session has not left yet."""
+        parts = self._parts
+        name = task if parts.link_name is None else parts.link_name(task)
+        return parts.room is not None and name is not None and parts.room.is_backlogged(name)
+
+    @property
+    def held(self) -> int:
+        """How many steps are held back until a task that they send to reads on."""
+        return 0 if self._held_steps is None else len(self._held_steps)
+
+    @property
+    def running(self) -> int:
+        """How many steps run."""
+        return len(self._steps)
+
+    @property
+    def unsettled(self) -> int:
+        """How many steps have run and wait for what becomes of what they have taken."""
+        return len(self._unsettled)
+
+    @property
+    def graphs(self) -> int:
+        """How many graphs are registered."""
+        return len(self._graphs)

@@ -1,0 +1,400 @@
+"""Clusters of processes on this machine: how they start, what they are told, how they end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import actorsession.ops as ops
+from actorsession.cluster import LocalCluster
+from actorsession.cluster.launch.socket_folder import SocketFolder
+from actorsession.cluster.launch.worker_process import WorkerProcess
+from actorsession.config import ConfigProto
+from actorsession.errors import DeadlineExceededError, FailedPreconditionError, UnavailableError
+from actorsession.graph.graph import Graph
+from actorsession.session import AsyncSession, Session
+from tests.cluster.kit import PS0, W0, W1, chain, eventually, is_idle, on, soon, until_all
+from tests.cluster.script import is_running, script
+from tests.leaks import take_holdings
+
+pytestmark = pytest.mark.process
+
+
+# -- one cluster for all ---------------------------------------------------------------------------
+
+
+async def test_every_task_is_a_process_with_an_address_of_its_own(processes: LocalCluster) -> None:
+    assert sorted(processes.processes) == [PS0, W0, W1]
+    assert len({p.pid for p in processes.processes.values()}) == 3
+    assert processes.spec.jobs == ["ps", "worker"]
+    assert processes.spec.num_tasks("worker") == 2
+    assert processes.spec.task_address("worker", 1) == processes.target("worker", 1)
+    assert repr(processes) == "<LocalCluster {'ps': 1, 'worker': 2}, 3 of 3 processes alive>"
+
+
+async def test_an_unknown_task_is_named_with_those_that_exist(processes: LocalCluster) -> None:
+    with pytest.raises(ValueError, match=r"no task 7 in job 'worker'; there are .*task:1"):
+        processes.target("worker", 7)
+
+
+async def test_a_step_runs_over_all_processes(processes: LocalCluster, graph: Graph) -> None:
+    with on(PS0):
+        v = ops.Variable(1.0, name="v")
+    a = ops.placeholder("float32", [])
+    with on(W0):
+        x = v * a
+    with on(W1):
+        y = x + v
+    with on(PS0):
+        update = v.assign_add(y)
+    async with AsyncSession(processes.target("worker", 0), graph=graph) as session:
+        await session.run(v.initializer)
+        expected = 1.0
+        for value in (2.0, 3.0):
+            expected += expected * value + expected
+            assert await soon(session.run(update, {a: value})) == expected
+        assert [d.task for d in await session.list_devices()] == [W0, PS0, W1]
+    await until_all(processes.spec.tasks().values(), is_idle)
+
+
+async def test_two_hundred_runs_at_once_over_processes(
+    processes: LocalCluster, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    ends = [chain(a, hops, (W0, W1, PS0)) for hops in (1, 2, 3, 6)]
+    async with AsyncSession(processes.target("worker", 1), graph=graph) as session:
+        runs = [session.run(ends[i % 4], {a: float(i)}) for i in range(200)]
+        results = await soon(asyncio.gather(*runs))
+    assert results == [float(i + (1, 2, 3, 6)[i % 4]) for i in range(200)]
+    await until_all(processes.spec.tasks().values(), is_idle)
+
+
+async def test_runs_given_up_at_any_moment_leave_nothing_at_any_process(
+    processes: LocalCluster, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, 9, (W0, W1, PS0))
+    async with AsyncSession(processes.target("worker", 0), graph=graph) as session:
+        await session.run(end, {a: 0.0})
+        start = time.perf_counter()
+        await session.run(end, {a: 0.0})
+        usual = time.perf_counter() - start
+        given_up = 0
+        for number in range(500):  # on either loop, and so a thousand
+            try:
+                async with asyncio.timeout(usual * (number % 60) / 40):
+                    assert await session.run(end, {a: 1.0}) == 10.0
+            except TimeoutError:
+                given_up += 1
+        assert given_up > 100
+        assert await session.run(end, {a: 2.0}) == 11.0
+        await until_all(processes.spec.tasks().values(), is_idle)
+
+
+async def test_the_statistics_of_all_tasks_can_be_asked_for(
+    processes: LocalCluster, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, 2)
+    async with AsyncSession(processes.target("worker", 0), graph=graph) as session:
+        await session.run(end, {a: 1.0})
+        before = await processes.statistics()
+        for _ in range(10):
+            await session.run(end, {a: 1.0})
+        after = await processes.statistics()
+    assert sorted(after) == [PS0, W0, W1]
+    assert [after[t].runs - before[t].runs for t in (PS0, W0, W1)] == [0, 10, 10]
+    assert [after[t].pushes - before[t].pushes for t in (PS0, W0, W1)] == [0, 10, 0]
+
+    def sent(task: str, peer: str) -> int:
+        now, then = (
+            sum(k.tells_sent + k.calls_sent for k in seen[task].peers if k.peer == peer)
+            for seen in (after, before)
+        )
+        return now - then
+
+    # a RunGraph and a push to the other worker in each step; nothing to the ps, which has no part
+    assert (sent(W0, W1), sent(W0, PS0)) == (20, 0)
+
+
+async def test_synchronous_sessions_in_threads_share_a_cluster(
+    processes: LocalCluster, graph: Graph
+) -> None:
+    a = ops.placeholder("float32", [])
+    end = chain(a, 3)
+
+    def use(number: int) -> list[Any]:
+        with Session(processes.target("worker", number % 2), graph=graph) as session:
+            return [session.run(end, {a: float(i)}) for i in range(20)]
+
+    results = await soon(asyncio.gather(*[asyncio.to_thread(use, n) for n in range(6)]))
+    assert results == [[i + 3.0 for i in range(20)]] * 6
+
+
+# -- starting and ending ---------------------------------------------------------------------------
+
+
+def test_a_cluster_has_at_least_one_task() -> None:
+    for jobs in ({}, {"worker": 0}, {"worker": -1, "ps": 3}):
+        with pytest.raises(ValueError, match="at least one task"):
+            LocalCluster(jobs)
+
+
+@pytest.mark.parametrize("protocol", ["grpc", ""])
+def test_a_cluster_of_this_machine_speaks_what_it_can(protocol: str) -> None:
+    with pytest.raises(ValueError, match="unix, tcp or tls"):
+        LocalCluster({"worker": 1}, protocol=protocol)
+
+
+DIAL = """
+import os, socket, sys
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+try:
+    socket.socket(socket.AF_UNIX).connect(sys.argv[1])
+    print("in")
+except OSError as error:
+    print(error)
+"""
+
+
+async def test_processes_meet_in_a_folder_that_nobody_else_can_enter() -> None:
+    async with LocalCluster({"worker": 2}) as cluster:
+        paths = [Path(p.address.removeprefix("unix://")) for p in cluster.processes.values()]
+        folder = paths[0].parent
+        assert [path.parent for path in paths] == [folder, folder]
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert [path.name for path in paths] == ["worker-0", "worker-1"]
+        if os.geteuid() == 0:  # who alone can be another user as well
+            told = subprocess.run(
+                [sys.executable, "-c", DIAL, str(paths[0])],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            assert "Permission denied" in told.stdout
+        cluster.process("worker", 1).send_signal(signal.SIGKILL)  # which leaves its socket there
+        await cluster.process("worker", 1).wait_ended()
+        await cluster.restart("worker", 1)
+        assert cluster.target("worker", 1) == f"unix://{paths[1]}"
+    assert not folder.exists()
+
+
+def test_a_place_for_sockets_is_found_where_names_are_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    made = SocketFolder()
+    try:
+        assert os.path.dirname(made.path) == "/tmp"
+        taken = Path(made.address("worker-0").removeprefix("unix://"))
+        taken.touch()
+        for name in ("worker-0", "worker_" * 30 + "-0"):
+            address = made.address(name)
+            assert len(address.removeprefix("unix://")) <= 103
+            assert address != f"unix://{taken}"
+    finally:
+        made.remove()
+    assert not os.path.exists(made.path)
+
+
+def test_a_process_that_was_forked_leaves_the_folder_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = SocketFolder()
+    monkeypatch.setattr(
+        os, "getpid", lambda: -1
+    )  # as in a fork, whose finalizers run at its end too
+    made.remove()
+    os.rmdir(made.path)  # FileNotFoundError if it was removed
+
+
+async def test_a_cluster_starts_and_ends_and_ends_again() -> None:
+    cluster = LocalCluster({"worker": 1}, devices=2, protocol="tcp")
+    async with cluster:
+        assert cluster.target("worker").startswith("tcp://127.0.0.1:")
+        pid = cluster.process("worker").pid
+        assert is_running(pid)
+        async with AsyncSession(cluster.target("worker"), graph=Graph()) as session:
+            assert len(await session.list_devices()) == 2
+    assert not is_running(pid)
+    assert not cluster.process("worker").alive
+    assert cluster.process("worker").fate == "exit code 0"
+    await cluster.stop()
+
+
+def test_a_process_that_was_not_started_has_no_id() -> None:
+    with pytest.raises(FailedPreconditionError, match=f"{W0} was not started"):
+        _ = WorkerProcess("worker", 0).pid
+
+
+async def test_a_process_that_does_not_come_up_is_reported_with_its_last_lines() -> None:
+    with pytest.raises(UnavailableError) as info:
+        await LocalCluster({"no job": 1}).start()
+    assert "did not come up: exit code 1" in info.value.message
+    assert "; its last lines:" in info.value.message
+    assert "a job name is a letter" in info.value.message
+    assert info.value.task == "/job:no job/replica:0/task:0"
+
+
+async def test_a_start_that_takes_too_long_leaves_no_process() -> None:
+    cluster = LocalCluster({"worker": 2}, start_timeout=0.05)
+    with pytest.raises(DeadlineExceededError, match="the processes of the cluster"):
+        await cluster.start()
+    assert not any(process.alive for process in cluster.processes.values())
+
+
+async def test_a_start_that_is_cancelled_leaves_no_process() -> None:
+    cluster = LocalCluster({"worker": 1})
+    starting = asyncio.create_task(cluster.start())
+    await eventually(lambda: any(p.alive for p in cluster.processes.values()))
+    pid = cluster.process("worker").pid
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert not is_running(pid)
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 4, 6])
+async def test_a_start_that_is_cancelled_in_the_middle_of_a_spawn_leaves_no_process(
+    turns: int,
+) -> None:
+    before = take_holdings()
+    cluster = LocalCluster({"worker": 1})
+    starting = asyncio.create_task(cluster.start())
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert not any(process.alive for process in cluster.processes.values())
+    assert not take_holdings().beyond(before).processes
+
+
+async def test_a_process_that_does_not_end_by_itself_is_killed() -> None:
+    async with LocalCluster({"worker": 1}) as cluster:
+        process = cluster.process("worker")
+        process.send_signal(signal.SIGSTOP)
+        await soon(cluster.stop(grace=0.1))
+        assert process.fate.startswith("killed by SIGKILL; it held ")
+
+
+async def test_the_error_of_a_step_says_how_the_process_that_it_lost_has_ended(
+    graph: Graph,
+) -> None:
+    """In both faces, of a worker and of the master, and when nobody is there any more."""
+    a = ops.placeholder("float32", [])
+    end = chain(a, 3)
+    config = ConfigProto(operation_timeout_in_ms=500)
+    async with LocalCluster({"worker": 2}) as cluster:
+        session = AsyncSession(cluster.target("worker"), graph=graph)
+        other = Session(cluster.target("worker"), graph=graph)
+        assert await session.run(end, {a: 1.0}) == 4.0
+        assert await asyncio.to_thread(other.run, end, {a: 1.0}) == 4.0
+        for index in (1, 0):
+            cluster.process("worker", index).send_signal(signal.SIGKILL)
+            for run in (session.run(end, {a: 1.0}), asyncio.to_thread(other.run, end, {a: 1.0})):
+                with pytest.raises(UnavailableError) as info:
+                    await soon(run)
+                assert "how its process ended: killed by SIGKILL; it held " in info.value.message
+        late = AsyncSession(cluster.target("worker"), graph=graph, config=config)
+        with pytest.raises(UnavailableError, match=r"no master answers .*: killed by SIGKILL"):
+            await late.list_devices()
+        for open_still in (session, late):
+            await open_still.close()
+        await asyncio.to_thread(other.close)
+
+
+# -- parents ---------------------------------------------------------------------------------------
+
+PARENT = """
+    import asyncio, json, os, sys, time
+    import actorsession as acts
+
+    async def main():
+        async with acts.LocalCluster({"worker": 2}) as cluster:
+            print(json.dumps([p.pid for p in cluster.processes.values()]), flush=True)
+            %s
+            sys.stdin.read()
+
+    asyncio.run(main())
+    print("the end", flush=True)
+"""
+
+
+def pids(process: Any) -> list[int]:
+    line = process.stdout.readline()
+    assert line, process.stderr.read()
+    return list(json.loads(line))
+
+
+def wait_for_end(workers: list[int], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while any(map(is_running, workers)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not any(map(is_running, workers))
+
+
+def test_a_script_needs_no_main_guard_and_ends_in_silence(tmp_path: Path) -> None:
+    with script(tmp_path, PARENT % "pass") as process:
+        workers = pids(process)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, "the end\n", "")
+    assert not any(map(is_running, workers))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_die_with_their_parent_however_it_dies(tmp_path: Path, number: int) -> None:
+    with script(tmp_path, PARENT % 'print(cluster.target("worker"), flush=True)') as process:
+        workers = pids(process)
+        assert process.stdout is not None
+        folder = Path(process.stdout.readline().strip().removeprefix("unix://")).parent
+        assert all(map(is_running, workers))
+        assert folder.exists()
+        process.send_signal(number)
+        process.wait(10)
+        wait_for_end(workers, 2.0)
+        assert not folder.exists()
+
+
+def test_workers_of_a_killed_parent_that_has_forked_die_too(tmp_path: Path) -> None:
+    """The forked process holds the pipes to the workers open beyond the parent's death."""
+    fork = """
+            child = os.fork()
+            if not child:
+                time.sleep(60)
+                os._exit(0)
+            print(child, flush=True)
+    """
+    with script(tmp_path, PARENT % fork.strip()) as process:
+        workers = pids(process)
+        child = int(process.stdout.readline())  # type: ignore[union-attr]
+        try:
+            process.kill()
+            process.wait(10)
+            wait_for_end(workers, 5.0)
+            assert is_running(child)
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+def test_ctrl_c_ends_a_program_and_its_workers(tmp_path: Path) -> None:
+    with script(tmp_path, PARENT % "await asyncio.Event().wait()") as process:
+        workers = pids(process)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "KeyboardInterrupt" in err
+    assert "Exception ignored" not in err
+    assert "never retrieved" not in err
+    wait_for_end(workers, 2.0)
