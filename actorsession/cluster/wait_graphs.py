@@ -36,7 +36,7 @@ from actorsession.runtime.waits import (
     StepWaits,
     TaskWaits,
 )
-from actorsession.session.why import awaited_keys
+from actorsession.session.hang_report import awaited_keys
 
 __all__ = ["MOST", "WaitGraphs", "collect_wait_graphs", "own_wait_graph"]
 

@@ -6,11 +6,11 @@ runs plans in this process, a remote session asks a master. Factories choose by 
 
 from __future__ import annotations
 
-from actorsession.session import kinds  # noqa: F401 - registers the factories
+from actorsession.session import factories  # noqa: F401 - registers the two
 from actorsession.session.async_session import AsyncSession
 from actorsession.session.base import get_default_session
 from actorsession.session.factory import SessionFactory, SessionOptions, register_factory
-from actorsession.session.growth import GraphGrowthWarning, GraphMutationWarning
+from actorsession.session.graph_mutation_warnings import GraphGrowthWarning, GraphMutationWarning
 from actorsession.session.interactive import AsyncInteractiveSession, InteractiveSession
 from actorsession.session.sync_session import Session
 

@@ -18,12 +18,12 @@ from actorsession.session.base import (
 )  # fmt: skip
 from actorsession.session.callables import AsyncCallable
 from actorsession.session.factory import get_factory
-from actorsession.session.partial_faces import AsyncPartialRuns
+from actorsession.session.hang_report import HangReport
+from actorsession.session.partial.api import AsyncPartialRuns
 from actorsession.session.reattach import Reattached
-from actorsession.session.remote import RemoteSession
+from actorsession.session.remote.remote_session import RemoteSession
 from actorsession.session.request import Request
-from actorsession.session.restoring import called_with, parts_to_run
-from actorsession.session.why import Why
+from actorsession.session.restore_after_loss import call_restore, parts_to_run
 
 __all__ = ["AsyncSession"]
 
@@ -261,14 +261,14 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
         self._check_usable()
         found: Reattached = await self._reattachable().reattach()
         if callable(restore):
-            restored = called_with(restore, self, found.lost) if found.lost else None
+            restored = call_restore(restore, self, found.lost) if found.lost else None
             if inspect.isawaitable(restored):
                 await restored
         elif restore is not None and (found.lost or found.restarted):
             await self.run(parts_to_run(self._graph, restore, found.lost))
         return found
 
-    async def why(self, within: float = 2.0) -> Why:
+    async def why(self, within: float = 2.0) -> HangReport:
         """Says why steps hang: what each waits for, who should send it, and the root cause.
 
         Every task is asked; those that are busy answer too, and those that do not are named. The text of
@@ -282,7 +282,7 @@ class AsyncSession(AsyncPartialRuns, BaseSession):
             ValueError: unless ``within`` is above 0.
         """
         self._check_why(within)
-        found: Why = await self._session.why(within)
+        found: HangReport = await self._session.why(within)
         return found
 
     async def close(self) -> None:

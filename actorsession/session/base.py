@@ -23,13 +23,13 @@ from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug_dump import DebugDump, DebugReport, DumpStore
 from actorsession.session.callables import Arguments, checked_feed_list
-from actorsession.session.direct import DirectSession
+from actorsession.session.direct.cost_model_session import CostModelSession
+from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import SessionOptions, get_factory
 from actorsession.session.feeds import converter, feed_tensor, flatten_feed_keys, flatten_feeds
 from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
-from actorsession.session.growth import GrowthWatch
+from actorsession.session.graph_mutation_warnings import GraphMutationMonitor
 from actorsession.session.handles import HandleKeeper
-from actorsession.session.observed import ObservedSession
 from actorsession.session.request import Request
 from actorsession.session.statistics import SessionStatistics
 
@@ -121,7 +121,7 @@ class BaseSession:
         self._closed = False
         self._entered = False
         self._callables: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._growth = GrowthWatch(self._graph)
+        self._growth = GraphMutationMonitor(self._graph)
         self._runs = 0
         options = SessionOptions(self._target, self._config)
         self._session: Any = get_factory(options).new_session(self._graph, options)
@@ -185,7 +185,7 @@ class BaseSession:
             UnimplementedError: for a session that a master runs.
         """
         self._check_local("keeps no timelines")
-        return self._session.timelines() if isinstance(self._session, ObservedSession) else []
+        return self._session.timelines() if isinstance(self._session, CostModelSession) else []
 
     def _name_operation(self, error: OpError) -> None:
         """Gives an error the operation of the graph that failed, as ``op``."""

@@ -37,8 +37,8 @@ from actorsession.runtime.tensor_store import TensorStore
 from actorsession.session.feeds import Converter, converter
 
 if TYPE_CHECKING:
-    from actorsession.session.direct import DirectSession
-    from actorsession.session.planner import DirectPlan
+    from actorsession.session.direct.direct_session import DirectSession
+    from actorsession.session.direct.planner import DirectPlan
 
 __all__ = ["HandleKeeper", "TensorHandle"]
 

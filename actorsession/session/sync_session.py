@@ -32,15 +32,15 @@ from actorsession.session.base import (
     reset_options,
 )  # fmt: skip
 from actorsession.session.callables import Callable
-from actorsession.session.delivery import Delivery
-from actorsession.session.direct import DirectSession
+from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import get_factory
-from actorsession.session.partial_faces import SyncPartialRuns
+from actorsession.session.hang_report import HangReport
+from actorsession.session.partial.api import SyncPartialRuns
 from actorsession.session.reattach import Reattached
-from actorsession.session.remote import RemoteSession
+from actorsession.session.remote.remote_session import RemoteSession
 from actorsession.session.request import Request
-from actorsession.session.restoring import called_with, parts_to_run
-from actorsession.session.why import Why
+from actorsession.session.restore_after_loss import call_restore, parts_to_run
+from actorsession.session.value_delivery import ValueDelivery
 
 __all__ = ["Session"]
 
@@ -154,7 +154,7 @@ class Session(SyncPartialRuns, BaseSession):
         direct = self._direct
         if direct is not None and direct.runs_here(plan, feeds, limit, options):
             return direct.run_here(plan, feeds, options, run_metadata, limit)
-        delivery = Delivery(self._call_home)
+        delivery = ValueDelivery(self._call_home)
         try:
             found: Sequence[Any] = self._wait(
                 self._session.run(plan, feeds, limit, options, run_metadata, delivery)
@@ -267,12 +267,12 @@ class Session(SyncPartialRuns, BaseSession):
         found: Reattached = self._wait(self._reattachable().reattach())
         if callable(restore):
             if found.lost:
-                called_with(restore, self, found.lost)
+                call_restore(restore, self, found.lost)
         elif restore is not None and (found.lost or found.restarted):
             self.run(parts_to_run(self._graph, restore, found.lost))
         return found
 
-    def why(self, within: float = 2.0) -> Why:
+    def why(self, within: float = 2.0) -> HangReport:
         """Says why steps hang, which run in other threads then; see ``AsyncSession.why``.
 
         Raises:
@@ -282,7 +282,7 @@ class Session(SyncPartialRuns, BaseSession):
         self._check_why(within)
         if self._direct is not None:
             return self._direct.why_here()
-        found: Why = self._wait(self._session.why(within))
+        found: HangReport = self._wait(self._session.why(within))
         return found
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from actorsession.actors.loops import new_event_loop
 from actorsession.cluster import LocalCluster
 from actorsession.cluster.master import master
 from actorsession.graph.graph import Graph
-from actorsession.session import remote
+from actorsession.session.remote import remote_session as remote
 from tests.cluster.kit import PATIENCE, InProcess, in_process, patient_cluster, reach_over_links
 
 

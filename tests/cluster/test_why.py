@@ -26,7 +26,7 @@ from actorsession.graph.graph import Graph
 from actorsession.messages import VOCABULARY
 from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.session import AsyncSession, Session
-from actorsession.session.why import Why
+from actorsession.session.hang_report import HangReport
 from tests.cli.kit import called, line_of
 from tests.cluster.kit import (
     PATIENCE,
@@ -50,7 +50,7 @@ from tests.ports import HoldPorts, held_ports
 SMALL = 200_000
 
 
-async def until_root(session: AsyncSession, kind: str) -> Why:
+async def until_root(session: AsyncSession, kind: str) -> HangReport:
     """What the session says once the root cause is of a kind."""
     async with asyncio.timeout(PATIENCE):
         while True:

@@ -24,7 +24,7 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession, Session, factory
-from actorsession.session.direct import DirectSession
+from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import (
     ENTRY_POINTS,
     SessionFactory,
@@ -182,7 +182,7 @@ async def test_both_faces_ask_the_factory_that_accepts(graph: Graph) -> None:
 
 PLUG_IN = """
 from actorsession.session import SessionFactory
-from actorsession.session.direct import DirectSession
+from actorsession.session.direct.direct_session import DirectSession
 
 class Plugged(SessionFactory):
     def accepts(self, options):

@@ -32,9 +32,9 @@ from actorsession.messages.worker import (
 from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.peer_monitor import probe_factory
-from actorsession.session.remote import shared_token
+from actorsession.session.hang_report import HangReport, explain
+from actorsession.session.remote.remote_session import shared_token
 from actorsession.session.security import shared_security
-from actorsession.session.why import Why, explain
 from transports import Hello, SecurityConfig, TransportError
 
 __all__ = [
@@ -166,7 +166,7 @@ async def read_why(
     token: str | None = None,
     deadline: Deadline | None = None,
     security: SecurityConfig | None = None,
-) -> Why:
+) -> HangReport:
     """Asks all tasks of a cluster why its steps hang.
 
     Args:

@@ -23,6 +23,7 @@ from typing import Any
 
 from actorsession.cluster.launch.process_guard import ProcessGuard
 from actorsession.cluster.launch.socket_folder import remove_orphaned_folder
+from actorsession.cluster.launch.worker_process import LAST_WORD
 from actorsession.cluster.resolvers import ClusterResolver
 from actorsession.cluster.server.server import Server
 from actorsession.cluster.spec import ClusterSpec
@@ -31,10 +32,7 @@ from actorsession.ops.flow.streams import relay_standard_streams
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 from transports import SecurityConfig
 
-__all__ = ["LAST_WORD", "WorkerOptions", "make_guard", "serve"]
-
-# What a parent writes before it closes the pipe, so that this is not taken for its death.
-LAST_WORD = b"\n"
+__all__ = ["WorkerOptions", "make_guard", "serve"]
 
 # Seconds more for a last snapshot to be written: a gigabyte takes some, on a slow disk a minute.
 _SAVING = 120.0

@@ -26,7 +26,7 @@ from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import FailedPreconditionError, UnavailableError
 from actorsession.graph.device import task_name
-from actorsession.session import fates
+from actorsession.session import exit_reports
 from actorsession.session.security import shared_security
 from transports import SecurityConfig
 
@@ -133,7 +133,9 @@ class LocalCluster:
         cluster = self.spec.as_dict()
         await asyncio.gather(*[process.tell_cluster(cluster) for process in processes])
         for process in processes:
-            fates.tell_by(process.address, functools.partial(self._fate_of, process.task))
+            exit_reports.register_exit_reporter(
+                process.address, functools.partial(self._fate_of, process.task)
+            )
 
     @property
     def cluster_id(self) -> str:
@@ -220,7 +222,7 @@ class LocalCluster:
         if len(self.processes) == 1:
             raise ValueError(f"{process.task} is the last task; stop the cluster instead")
         del self.processes[process.task]
-        fates.forget(process.address)
+        exit_reports.unregister_exit_reporter(process.address)
         try:
             await self._tell(self.processes.values())
         finally:
@@ -243,7 +245,9 @@ class LocalCluster:
             await process.stop(0.0)
             raise
         self.processes[process.task] = process
-        fates.tell_by(process.address, functools.partial(self._fate_of, process.task))
+        exit_reports.register_exit_reporter(
+            process.address, functools.partial(self._fate_of, process.task)
+        )
         return process
 
     async def _fate_of(self, own: str, task: str | None) -> str:
@@ -291,7 +295,7 @@ class LocalCluster:
             for process in self.processes.values():
                 group.create_task(process.stop(grace), name=f"stop {process.task}")
         for process in self.processes.values():
-            fates.forget(process.address)
+            exit_reports.unregister_exit_reporter(process.address)
         if self._folder is not None:
             self._folder.remove()
 

@@ -19,14 +19,16 @@ from typing import Any
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.supervision import Children
 from actorsession.cluster.launch.blas_environment import core_type, thread_count
-from actorsession.cluster.launch.child import LAST_WORD
 from actorsession.cluster.launch.memory_usage import MemoryUsage
 from actorsession.cluster.launch.stderr_reader import StderrReader
 from actorsession.errors import FailedPreconditionError, OpError, UnavailableError
 from actorsession.graph.device import task_name
 from transports import SecurityConfig
 
-__all__ = ["WorkerProcess"]
+__all__ = ["LAST_WORD", "WorkerProcess"]
+
+LAST_WORD = b"\n"
+"""What a parent writes to a child before it closes the pipe, so that this is not taken for its death."""
 
 # Seconds that a system may take to spawn a process before it is given up; it takes milliseconds.
 _SPAWN = 10.0

@@ -47,7 +47,7 @@ from actorsession.runtime.admission import Admission
 from actorsession.runtime.planning import Planning
 from actorsession.runtime.waits import MasterWaits
 from actorsession.session.placement_log import log_devices
-from actorsession.session.remote_settings import refuse_local_settings
+from actorsession.session.remote.settings import refuse_local_settings
 
 __all__ = ["Master"]
 

@@ -52,8 +52,8 @@ from actorsession.runtime.devices import Device, make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.pools import server_pool
 from actorsession.runtime.wait_reader import held_pool
-from actorsession.session.remote import shared_token
-from actorsession.session.remote_settings import refuse_local_settings
+from actorsession.session.remote.remote_session import shared_token
+from actorsession.session.remote.settings import refuse_local_settings
 from actorsession.session.security import shared_security
 from transports import Hello, Listener, SecurityConfig, TransportError, listen
 

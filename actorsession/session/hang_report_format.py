@@ -1,4 +1,4 @@
-"""What a ``Why`` says to a person: the root cause in words first, then each step, task by task.
+"""What a ``HangReport`` says to a person: the root cause in words first, then each step, task by task.
 
 Called by ``why`` alone. Lists are cut where they would fill a screen, and say by how much.
 """
@@ -13,16 +13,16 @@ from actorsession.runtime.waits import HELD, UNBEGUN
 
 if TYPE_CHECKING:
     from actorsession.runtime.waits import KernelNow, StepWaits
-    from actorsession.session.why import Cause, StuckStep, Why
+    from actorsession.session.hang_report import Cause, HangReport, StuckStep
 
-__all__ = ["words_of_cause", "words_of_why"]
+__all__ = ["format_cause", "format_report"]
 
 # Steps, and waiters and kernels of each of their parts, that the text tells of; the value has more.
 _STEPS = 10
 _ROWS = 5
 
 
-def words_of_cause(cause: Cause) -> str:
+def format_cause(cause: Cause) -> str:
     """One cause in a sentence, without the full stop."""
     said = _VERDICTS.get(cause.kind, _moment)(cause)
     if cause.kind == "circle":
@@ -112,12 +112,12 @@ def _way(cause: Cause) -> str:
     return f"; {nodes or 'a node'} on {first.dst_device} waits for {what}{over}"
 
 
-def words_of_why(why: Why) -> str:
+def format_report(why: HangReport) -> str:
     """All of it; the first line is the root cause."""
     return "\n".join(_lines(why))
 
 
-def _lines(why: Why) -> Iterator[str]:
+def _lines(why: HangReport) -> Iterator[str]:
     yield _headline(why)
     for task, reason in why.silent.items():
         yield f"does not answer: {task}: {reason}"
@@ -143,7 +143,7 @@ def _lines(why: Why) -> Iterator[str]:
         yield from _kernels(why.kernels, 0)
 
 
-def _headline(why: Why) -> str:
+def _headline(why: HangReport) -> str:
     root = why.root
     if root is not None:
         text = str(root)

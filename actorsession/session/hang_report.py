@@ -37,9 +37,9 @@ from actorsession.runtime.waits import (
     StepWaits,
     TaskWaits,
 )
-from actorsession.session.why_words import words_of_cause, words_of_why
+from actorsession.session.hang_report_format import format_cause, format_report
 
-__all__ = ["CIRCLE", "Cause", "StuckStep", "Why", "awaited_keys", "explain"]
+__all__ = ["CIRCLE", "Cause", "HangReport", "StuckStep", "awaited_keys", "explain"]
 
 CIRCLE = "circle"
 """A value waits for itself, over others."""
@@ -91,7 +91,7 @@ class Cause:
         return tuple([parse_key(key) for key in self.chain])
 
     def __str__(self) -> str:
-        return words_of_cause(self)
+        return format_cause(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class StuckStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Why:
+class HangReport:
     """What the steps of a session, or of a cluster, wait for. As text it begins with the root cause.
 
     Attributes:
@@ -160,7 +160,7 @@ class Why:
         return out
 
     def __str__(self) -> str:
-        return words_of_why(self)
+        return format_report(self)
 
 
 def _rank(cause: Cause) -> tuple[int, float]:
@@ -187,7 +187,7 @@ def awaited_keys(waits: Iterable[TaskWaits]) -> dict[tuple[int, str], str]:
 
 def explain(
     waits: Sequence[TaskWaits], silent: Mapping[str, str] | None = None, *, waiting: int = 0
-) -> Why:
+) -> HangReport:
     """Makes sense of what tasks say.
 
     Args:
@@ -219,7 +219,7 @@ class _Explainer:
         }
         self.partials = {p.step_id: p for m in self.masters.values() for p in m.partial_runs}
 
-    def explain(self, waiting: int) -> Why:
+    def explain(self, waiting: int) -> HangReport:
         of_masters = {s: (m, t, p) for m in self.masters.values() for s, t, p in m.steps}
         steps = []
         for step_id in dict.fromkeys([*self.of_step, *of_masters, *self.partials]):
@@ -238,7 +238,7 @@ class _Explainer:
                     tasks=parts, unfinished=unfinished, partial=partial,
                 )
             )  # fmt: skip
-        return Why(
+        return HangReport(
             steps=tuple(sorted(steps, key=lambda s: -s.seconds)),
             more_steps=sum(task.more_steps for task in self.waits)
             + sum(m.left_out for m in self.masters.values()),

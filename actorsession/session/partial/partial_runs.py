@@ -36,8 +36,8 @@ from actorsession.runtime.partial_step import (
 from actorsession.runtime.run_state import Call, RunState, no_such_run
 from actorsession.runtime.step import Step
 from actorsession.runtime.waits import PartialWaits
-from actorsession.session.partial_plans import PartialPlan, PartialPlans
-from actorsession.session.planner import Planner
+from actorsession.session.direct.planner import Planner
+from actorsession.session.partial.plans import PartialPlan, PartialPlans
 
 __all__ = ["PartialRuns"]
 

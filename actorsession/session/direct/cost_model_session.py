@@ -29,12 +29,12 @@ from actorsession.plan.place import Placed
 from actorsession.plan.report import cost_graph
 from actorsession.plan.schedule import Rescheduled, Work, finish_time, reschedule, work_graph
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
-from actorsession.session.delivery import Delivery
-from actorsession.session.direct import DirectSession
-from actorsession.session.planner import DirectPlan
+from actorsession.session.direct.direct_session import DirectSession
+from actorsession.session.direct.planner import DirectPlan
 from actorsession.session.statistics import SessionStatistics
+from actorsession.session.value_delivery import ValueDelivery
 
-__all__ = ["ObservedSession", "is_observed"]
+__all__ = ["CostModelSession", "needs_cost_model"]
 
 _log = logging.getLogger("actorsession.session")
 # Timelines that a session keeps: a trace of a large step takes megabytes, and one looks at the last.
@@ -45,7 +45,7 @@ _LONGEST_GAP = 64
 _MARGIN = 0.8
 
 
-def is_observed(config: ConfigProto) -> bool:
+def needs_cost_model(config: ConfigProto) -> bool:
     """Whether the settings ask for anything that an observed session does.
 
     Raises:
@@ -85,7 +85,7 @@ class _Watch:
     metadata: RunMetadata = field(default_factory=RunMetadata)
 
 
-class ObservedSession(DirectSession):
+class CostModelSession(DirectSession):
     """Runs a graph in this process and learns from it.
 
     Args:
@@ -173,7 +173,7 @@ class ObservedSession(DirectSession):
         limit: float | None,
         options: RunOptions | None = None,
         metadata: RunMetadata | None = None,
-        delivery: Delivery | None = None,
+        delivery: ValueDelivery | None = None,
     ) -> Sequence[Any]:
         """As for a ``DirectSession``."""
         watch = self._watch(plan, options)
@@ -299,7 +299,7 @@ def _weight(step: tuple[dict[str, Work], int]) -> float:
 class _Candidates:
     """The devices that a node may have: any of its type, if nobody asked and nothing ties it."""
 
-    def __init__(self, session: ObservedSession) -> None:
+    def __init__(self, session: CostModelSession) -> None:
         self._known = session.planner.known
         self._devices = session._device_set
         self._tied = {

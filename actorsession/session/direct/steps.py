@@ -21,7 +21,7 @@ from actorsession.runtime.executor import Gate, LoadedGraph
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.step import Step
-from actorsession.session.planner import DirectPlan
+from actorsession.session.direct.planner import DirectPlan
 
 __all__ = ["DirectSteps", "graph_of", "needs_step", "result_of"]
 

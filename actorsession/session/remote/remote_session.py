@@ -66,12 +66,17 @@ from actorsession.runtime.feeds import aside
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import LARGE, Planning
 from actorsession.runtime.waits import TaskWaits
-from actorsession.session.delivery import Delivery
+from actorsession.session.hang_report import HangReport, explain
+from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
 from actorsession.session.reattach import Reattached
-from actorsession.session.remote_master import RETRY, TOKEN_VARIABLE, MasterConnection, shared_token
-from actorsession.session.remote_partial import RemotePartialRuns
-from actorsession.session.remote_settings import refuse_local_settings
-from actorsession.session.remote_values import (
+from actorsession.session.remote.master_connection import (
+    RETRY,
+    TOKEN_VARIABLE,
+    MasterConnection,
+    shared_token,
+)
+from actorsession.session.remote.settings import refuse_local_settings
+from actorsession.session.remote.values import (
     RemotePlan,
     RemoteStatistics,
     copies_much,
@@ -81,7 +86,7 @@ from actorsession.session.remote_values import (
     wire_options,
 )
 from actorsession.session.security import security_of
-from actorsession.session.why import Why, explain
+from actorsession.session.value_delivery import ValueDelivery
 
 __all__ = ["TOKEN_VARIABLE", "RemotePlan", "RemoteSession", "RemoteStatistics", "shared_token"]
 
@@ -378,7 +383,7 @@ class RemoteSession:
         limit: float | None,
         options: RunOptions | None = None,
         metadata: RunMetadata | None = None,
-        delivery: Delivery | None = None,
+        delivery: ValueDelivery | None = None,
     ) -> Sequence[Any]:
         """Runs a step; waits first while as many as may be are under way.
 
@@ -418,7 +423,7 @@ class RemoteSession:
 
     async def _run(
         self, plan: RemotePlan, feeds: Sequence[Any], limit: float | None,
-        options: RunOptions | None, metadata: RunMetadata | None, delivery: Delivery | None,
+        options: RunOptions | None, metadata: RunMetadata | None, delivery: ValueDelivery | None,
     ) -> Sequence[Any]:  # fmt: skip
         self._check_open()
         over_link = self.over_link
@@ -437,7 +442,7 @@ class RemoteSession:
         return own_values(done.values, over_link=over_link)
 
     async def ask_values(
-        self, message: RunStep | PartialRun, limit: float | None, delivery: Delivery | None
+        self, message: RunStep | PartialRun, limit: float | None, delivery: ValueDelivery | None
     ) -> StepDone:
         """Asks the master for values, and tells it whether they have arrived where it waits for that.
 
@@ -492,7 +497,7 @@ class RemoteSession:
         )
         return [DeviceAttributes.from_wire(d) for d in answer.devices]
 
-    async def why(self, within: float) -> Why:
+    async def why(self, within: float) -> HangReport:
         """What the session's steps wait for, on all tasks; one that does not answer is named.
 
         Args:

@@ -14,7 +14,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.source import stack_level
 
-__all__ = ["GraphGrowthWarning", "GraphMutationWarning", "GrowthWatch"]
+__all__ = ["GraphGrowthWarning", "GraphMutationMonitor", "GraphMutationWarning"]
 
 # Runs in a row that each found new nodes before the user is told. Building a model in a few goes, with
 # runs in between, is common; ten goes in ten runs is a loop.
@@ -29,7 +29,7 @@ class GraphMutationWarning(UserWarning):
     """A node was changed after a session had taken it in."""
 
 
-class GrowthWatch:
+class GraphMutationMonitor:
     """What one session has seen of its graph's changes.
 
     Args:

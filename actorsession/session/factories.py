@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from actorsession.config import SessionMetadata
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.graph import Graph
-from actorsession.session.direct import DirectSession
+from actorsession.session.direct.cost_model_session import CostModelSession, needs_cost_model
+from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.factory import SessionFactory, SessionOptions, register_factory
-from actorsession.session.observed import ObservedSession, is_observed
-from actorsession.session.remote import RemoteSession
-from actorsession.session.remote_master import reset_master
+from actorsession.session.remote.master_connection import reset_master
+from actorsession.session.remote.remote_session import RemoteSession
 from transports import transport_schemes
 
 __all__ = ["DIRECT", "REMOTE", "DirectSessionFactory", "RemoteSessionFactory"]
@@ -49,7 +49,7 @@ class DirectSessionFactory(SessionFactory):
         with self._lock:
             if metadata is not None:
                 self._check(metadata)
-            kind = ObservedSession if is_observed(options.config) else DirectSession
+            kind = CostModelSession if needs_cost_model(options.config) else DirectSession
             session = kind(graph, options.config)
             session.on_close = self._deregister
             self._sessions.add(session)

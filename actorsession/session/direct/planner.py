@@ -29,8 +29,8 @@ from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug_graph import DebugGraphDecorator
 from actorsession.runtime.debugger import DebugPlan
 from actorsession.runtime.executor import Executor, InlineRun, LoadedGraph
+from actorsession.session.direct.pruned_placement import PrunedPlacement
 from actorsession.session.placement_log import log_placement
-from actorsession.session.pruned_placement import PrunedPlacement
 
 __all__ = ["DirectPlan", "Planner"]
 

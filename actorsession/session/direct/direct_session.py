@@ -37,15 +37,15 @@ from actorsession.runtime.pools import SessionPools
 from actorsession.runtime.step import Step
 from actorsession.runtime.tensor_store import install_tensor_store
 from actorsession.runtime.waits import MasterWaits
-from actorsession.session.delivery import Delivery
-from actorsession.session.direct_steps import DirectSteps, graph_of, needs_step, result_of
-from actorsession.session.partial import PartialRuns
-from actorsession.session.partial_plans import PartialPlan
+from actorsession.session.direct.planner import DirectPlan, Planner
+from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step, result_of
+from actorsession.session.hang_report import HangReport, explain
+from actorsession.session.local_wait_graph import MOST, local_wait_graph
+from actorsession.session.partial.partial_runs import PartialRuns
+from actorsession.session.partial.plans import PartialPlan
 from actorsession.session.placement_log import log_devices
-from actorsession.session.planner import DirectPlan, Planner
 from actorsession.session.statistics import SessionStatistics
-from actorsession.session.why import Why, explain
-from actorsession.session.why_here import MOST, waits_here
+from actorsession.session.value_delivery import ValueDelivery
 
 __all__ = ["DirectPlan", "DirectSession", "SessionStatistics"]
 
@@ -273,7 +273,7 @@ class DirectSession:
         limit: float | None,
         options: RunOptions | None = None,
         metadata: RunMetadata | None = None,
-        delivery: Delivery | None = None,
+        delivery: ValueDelivery | None = None,
     ) -> Sequence[Any]:
         """Runs a step on the running event loop; waits first while as many as may be are under way.
 
@@ -388,11 +388,11 @@ class DirectSession:
     def _partial_step(self, plan: Any, on_loop: bool) -> Step:
         return self._steps.new(plan, None, self._pools.choose(None) if on_loop else None, None)
 
-    async def why(self, within: float) -> Why:
+    async def why(self, within: float) -> HangReport:
         """``why_here`` for the asynchronous face; it waits for nothing."""
         return self.why_here()
 
-    def why_here(self) -> Why:
+    def why_here(self) -> HangReport:
         """What the session's steps wait for; callable from any thread, while they run in others."""
         runs, total = self.partial_runs.waits(MOST), len(self.partial_runs)
         inflight = self._inflight.statistics()
@@ -400,7 +400,7 @@ class DirectSession:
             session="", task=LOCAL_TASK, partial_runs=tuple(runs), left_out=total - len(runs),
             in_flight=inflight.in_flight, waiting=inflight.waiting,
         )  # fmt: skip
-        waits = waits_here(self._steps.now(), LOCAL_TASK, self._gate, self._pools.all)
+        waits = local_wait_graph(self._steps.now(), LOCAL_TASK, self._gate, self._pools.all)
         return explain([replace(waits, masters=(master,))])
 
     # -- end -----------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.session.fetches import map_fetches
 
-__all__ = ["called_with", "parts_to_run"]
+__all__ = ["call_restore", "parts_to_run"]
 
 _VARIABLE = "VarHandleOp"
 # They take a variable's handle and leave its value as it is.
@@ -30,7 +30,7 @@ _READS = frozenset({
 _NAMED = 20
 
 
-def called_with(restore: Callable[..., Any], session: Any, lost: Collection[str]) -> Any:
+def call_restore(restore: Callable[..., Any], session: Any, lost: Collection[str]) -> Any:
     """Calls a function that restores state: with the session, and with the names lost if it takes them.
 
     Args:

@@ -24,10 +24,10 @@ from actorsession.messages.session import (
 )
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
-from actorsession.session.remote_values import own_values, wire_limit
+from actorsession.session.remote.values import own_values, wire_limit
 
 if TYPE_CHECKING:
-    from actorsession.session.remote import RemoteSession
+    from actorsession.session.remote.remote_session import RemoteSession
 
 __all__ = ["RemotePartialPlan", "RemotePartialPlans", "RemotePartialRuns"]
 

@@ -32,7 +32,7 @@ from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.heartbeat_memory import HeartbeatMemory
 from actorsession.rpc.liveness.peer_monitor import probe_factory
 from actorsession.rpc.remote_ref import RemoteRef
-from actorsession.session.fates import with_fate
+from actorsession.session.exit_reports import add_exit_status
 from actorsession.session.security import are_our_files_at_fault, security_of
 from transports import (
     AuthenticationError,
@@ -144,7 +144,7 @@ class MasterConnection:
                     f"no master answers at {self._target} after {attempts} "
                     f"attempt{'s' * (attempts > 1)}; last: {last}"
                 )
-                raise await with_fate(nobody, self._target) from last
+                raise await add_exit_status(nobody, self._target) from last
             await asyncio.sleep(RETRY)
 
     async def ask(self, message: Any, deadline: Deadline, reply: type[Any]) -> Any:
@@ -163,7 +163,7 @@ class MasterConnection:
         try:
             answer = await self._ref.ask(message, deadline)
         except UnavailableError as error:
-            await with_fate(error, self._target)
+            await add_exit_status(error, self._target)
             raise
         if not isinstance(answer, reply):
             raise InternalError(

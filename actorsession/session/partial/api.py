@@ -18,12 +18,12 @@ from actorsession.errors import CancelledError, OpError
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
 from actorsession.session.base import IN_LOOP
-from actorsession.session.direct import DirectSession
+from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.feeds import feed_tensor, flatten_feed_keys
 from actorsession.session.fetches import check_not_empty, fetch_key, map_fetches
-from actorsession.session.partial import PartialRuns
-from actorsession.session.partial_plans import PartialPlan
-from actorsession.session.remote_partial import RemotePartialPlan, RemotePartialRuns
+from actorsession.session.partial.partial_runs import PartialRuns
+from actorsession.session.partial.plans import PartialPlan
+from actorsession.session.partial.remote_partial_runs import RemotePartialPlan, RemotePartialRuns
 
 if TYPE_CHECKING:
     from actorsession.session.base import BaseSession as _Base

@@ -14,26 +14,26 @@ from typing import TypeAlias
 
 from actorsession.errors import UnavailableError
 
-__all__ = ["Teller", "forget", "tell_by", "with_fate"]
+__all__ = ["ExitReporter", "add_exit_status", "register_exit_reporter", "unregister_exit_reporter"]
 
-Teller: TypeAlias = Callable[[str | None], Awaitable[str]]
+ExitReporter: TypeAlias = Callable[[str | None], Awaitable[str]]
 """From a task, or ``None`` for the one at the address, to how its process ended; "" if it lives, or if
 nobody knows. It may be called on any loop."""
 
-_tellers: dict[str, Teller] = {}
+_tellers: dict[str, ExitReporter] = {}
 
 
-def tell_by(address: str, teller: Teller) -> None:
+def register_exit_reporter(address: str, teller: ExitReporter) -> None:
     """Has errors of sessions at an address say what a teller knows."""
     _tellers[address] = teller
 
 
-def forget(address: str) -> None:
+def unregister_exit_reporter(address: str) -> None:
     """Takes a teller back; one that was never there is fine."""
     _tellers.pop(address, None)
 
 
-async def with_fate(error: UnavailableError, target: str) -> UnavailableError:
+async def add_exit_status(error: UnavailableError, target: str) -> UnavailableError:
     """Adds to an error how the process of its task ended, where that is known.
 
     Args:

@@ -10,7 +10,7 @@ import pytest
 import actorsession.ops as ops
 from actorsession.errors import FailedPreconditionError
 from actorsession.graph.graph import Graph
-from actorsession.session.restoring import called_with, parts_to_run
+from actorsession.session.restore_after_loss import call_restore, parts_to_run
 from actorsession.train import Saver
 
 
@@ -114,4 +114,4 @@ def test_long_chains_are_looked_through(graph: Graph, three: Any) -> None:
     ],
 )
 def test_a_function_gets_the_names_if_it_takes_them(function: Any, given: Any) -> None:
-    assert called_with(function, "s", ("v",)) == given
+    assert call_restore(function, "s", ("v",)) == given

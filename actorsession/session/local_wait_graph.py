@@ -20,7 +20,7 @@ from actorsession.runtime.wait_reader import (
 )
 from actorsession.runtime.waits import SentKey, StepWaits, TaskWaits
 
-__all__ = ["MOST", "waits_here"]
+__all__ = ["MOST", "local_wait_graph"]
 
 MOST = 50
 """Steps, and waiters of each, that are told of."""
@@ -28,7 +28,7 @@ MOST = 50
 _FOLLOWED = 2000
 
 
-def waits_here(
+def local_wait_graph(
     steps: Sequence[Step], task: str, gate: Gate, pools: Sequence[KernelPool] = ()
 ) -> TaskWaits:
     """What steps of this process wait for.

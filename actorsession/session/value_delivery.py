@@ -12,17 +12,17 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
-__all__ = ["Delivery", "Settle"]
+__all__ = ["SettleTakes", "ValueDelivery"]
 
 
-class Settle(Protocol):
+class SettleTakes(Protocol):
     """Settles what a step has taken."""
 
     def __call__(self, *, received: bool) -> None:
         """Leave it to the caller if the values were received, else put it back."""
 
 
-class Delivery:
+class ValueDelivery:
     """The way of one run's values to its caller.
 
     Args:
@@ -34,10 +34,10 @@ class Delivery:
     def __init__(self, call_home: Callable[[Callable[[], Any]], None]) -> None:
         self._call_home = call_home
         self._lock = threading.Lock()
-        self._settle: Settle | None = None
+        self._settle: SettleTakes | None = None
         self._received: bool | None = None
 
-    def hold(self, settle: Settle) -> None:
+    def hold(self, settle: SettleTakes) -> None:
         """Keep what settles the run until ``end`` is called, which may have been; on the event loop."""
         with self._lock:
             self._settle = settle
