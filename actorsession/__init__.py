@@ -81,9 +81,9 @@ from actorsession.plan.passes import GraphPass, PassContext, PassGroup, PassStat
 from actorsession.plan.passes import register_pass as register_graph_pass
 from actorsession.plan.passes import registered_passes as registered_graph_passes
 from actorsession.plan.passes import unregister_pass as unregister_graph_pass
-from actorsession.runtime.debug_dump import DebugDump, DebugReport
-from actorsession.runtime.debug_sinks import register_debug_sink, unregister_debug_sink
-from actorsession.runtime.debug_state import DebuggerState, DebuggerStateRegistry
+from actorsession.runtime.debug.dump import DebugDump, DebugReport
+from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
+from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
 from actorsession.runtime.devices import (
     Device,
     DeviceFactory,

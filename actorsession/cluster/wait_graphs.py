@@ -25,8 +25,8 @@ from actorsession.errors import OpError, from_exception
 from actorsession.messages.worker import AskWhy, WorkerWhy
 from actorsession.plan.keys import parse_key
 from actorsession.runtime.kernel_pool import KernelPool
-from actorsession.runtime.wait_reader import Stacks, held_pool, step_waits, what_became_of
-from actorsession.runtime.waits import (
+from actorsession.runtime.step_inspector import Stacks, held_pool, step_waits, what_became_of
+from actorsession.runtime.wait_graph import (
     HELD,
     NOBODY,
     SENT,

@@ -21,7 +21,7 @@ from actorsession.graph.graph import Graph, default_graphs, get_default_graph
 from actorsession.graph.operation import Tensor
 from actorsession.plan.place import Placed
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.debug_dump import DebugDump, DebugReport, DumpStore
+from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
 from actorsession.session.callables import Arguments, checked_feed_list
 from actorsession.session.direct.cost_model_session import CostModelSession
 from actorsession.session.direct.direct_session import DirectSession

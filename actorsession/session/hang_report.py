@@ -16,7 +16,7 @@ from typing import Any
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.plan.keys import RendezvousKey, parse_key
-from actorsession.runtime.waits import (
+from actorsession.runtime.wait_graph import (
     FOLLOWS,
     HELD,
     LOST,

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from actorsession.plan.keys import parse_key
-from actorsession.runtime.waits import HELD, UNBEGUN
+from actorsession.runtime.wait_graph import HELD, UNBEGUN
 
 if TYPE_CHECKING:
-    from actorsession.runtime.waits import KernelNow, StepWaits
+    from actorsession.runtime.wait_graph import KernelNow, StepWaits
     from actorsession.session.hang_report import Cause, HangReport, StuckStep
 
 __all__ = ["format_cause", "format_report"]

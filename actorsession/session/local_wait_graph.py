@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from actorsession.runtime.executor import Gate
+from actorsession.runtime.engine.executor import Gate
+from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
-from actorsession.runtime.step import Step
-from actorsession.runtime.wait_reader import (
+from actorsession.runtime.step_inspector import (
     Stacks,
     held_pool,
     inline_kernels,
     step_waits,
     what_became_of,
 )
-from actorsession.runtime.waits import SentKey, StepWaits, TaskWaits
+from actorsession.runtime.wait_graph import SentKey, StepWaits, TaskWaits
 
 __all__ = ["MOST", "local_wait_graph"]
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.feeds import large_arrays
+from actorsession.runtime.kept_feeds import large_arrays
 from actorsession.session.feeds import Converter, strings_as_fed
 
 __all__ = ["Request"]

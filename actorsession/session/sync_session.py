@@ -23,7 +23,7 @@ from actorsession.errors import CancelledError, OpError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.plan.place import Placed
-from actorsession.runtime.thread_waits import result_of
+from actorsession.runtime.interruptible import result_of
 from actorsession.session.base import (
     IN_LOOP,
     BaseSession,

@@ -23,7 +23,7 @@ from actorsession.graph.graph import get_default_graph
 from actorsession.graph.operation import Operation
 from actorsession.ops.graph_keys import GraphKeys
 from actorsession.ops.queues.base import QueueBase
-from actorsession.runtime.thread_waits import CancelScope
+from actorsession.runtime.interruptible import CancelScope
 from actorsession.session import AsyncSession, Session
 from actorsession.train.coordinator import Coordinator
 

@@ -21,7 +21,7 @@ from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
 from actorsession.graph.graph import Graph
 from actorsession.runtime.kernel_pool import LANE
-from actorsession.runtime.waits import QUEUED
+from actorsession.runtime.wait_graph import QUEUED
 from actorsession.session import AsyncSession, Session
 from actorsession.session.hang_report import Cause
 from tests.cluster.holding import hold

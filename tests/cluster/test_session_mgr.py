@@ -12,7 +12,7 @@ from actorsession.cluster.worker.worker_session import WorkerEnv
 from actorsession.errors import AbortedError, InvalidArgumentError, OpError, UnavailableError
 from actorsession.messages.worker import CreateWorkerSession, PushTensors
 from actorsession.runtime.devices import make_devices
-from actorsession.runtime.executor import Executor
+from actorsession.runtime.engine.executor import Executor
 from tests.cluster.kit import PS0, W0, W1
 
 

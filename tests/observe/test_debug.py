@@ -19,8 +19,8 @@ from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.observe.debug import DebugDumpDir, has_inf_or_nan
-from actorsession.runtime.debug_dump import DebugDump, DumpStore
-from actorsession.runtime.debug_sinks import sink_for
+from actorsession.runtime.debug.dump import DebugDump, DumpStore
+from actorsession.runtime.debug.sinks import sink_for
 from actorsession.session import Session
 
 OPS = ("DebugIdentity", "DebugNumericSummary")

@@ -15,7 +15,7 @@ from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
-from actorsession.runtime.executor import Executor, Gate, LoadedGraph
+from actorsession.runtime.engine.executor import Executor, Gate, LoadedGraph
 
 
 class Loaded:

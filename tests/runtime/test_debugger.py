@@ -16,11 +16,11 @@ from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.debug_dump import ENTRY_BYTES, DebugDump, DumpStore
-from actorsession.runtime.debug_graph import DebugGraphDecorator
-from actorsession.runtime.debug_ops import debug_op
-from actorsession.runtime.debug_sinks import register_debug_sink, sink_for, unregister_debug_sink
-from actorsession.runtime.debug_state import DebuggerState, DebuggerStateRegistry
+from actorsession.runtime.debug.debug_op import debug_op
+from actorsession.runtime.debug.dump import ENTRY_BYTES, DebugDump, DumpStore
+from actorsession.runtime.debug.graph import DebugGraphDecorator
+from actorsession.runtime.debug.sinks import register_debug_sink, sink_for, unregister_debug_sink
+from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
 from tests.runtime.kit import Loaded
 
 INF, NAN = np.inf, np.nan

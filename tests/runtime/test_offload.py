@@ -12,7 +12,7 @@ import actorsession.ops as ops
 from actorsession.graph.graph import Graph
 from actorsession.ops.flow import dataflow
 from actorsession.runtime import offload
-from actorsession.runtime.executor import InlineRun
+from actorsession.runtime.engine.executor import InlineRun
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
 from actorsession.runtime.offload import took
 from actorsession.session import AsyncSession

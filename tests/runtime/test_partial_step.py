@@ -29,9 +29,10 @@ from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
-from actorsession.runtime.executor import Executor, LoadedGraph
+from actorsession.runtime.engine.executor import Executor, LoadedGraph
+from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
-from actorsession.runtime.partial_step import (
+from actorsession.runtime.partial.partial_step import (
     BeginRun,
     ContinueRun,
     GiveUpAll,
@@ -39,9 +40,8 @@ from actorsession.runtime.partial_step import (
     PartialStep,
     RunStates,
 )
+from actorsession.runtime.partial.run_state import Call, RunState
 from actorsession.runtime.rendezvous import Rendezvous
-from actorsession.runtime.run_state import Call, RunState
-from actorsession.runtime.step import Step
 from tests.runtime.kit import turns_until
 
 ERROR = UnavailableError("the device is gone")

@@ -11,7 +11,7 @@ import pytest
 from actorsession.errors import CancelledError, InvalidArgumentError, UnavailableError
 from actorsession.plan.partial import PartialParts
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.run_state import (
+from actorsession.runtime.partial.run_state import (
     Abort,
     Answer,
     Call,

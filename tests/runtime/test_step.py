@@ -17,10 +17,10 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.runtime.executor import Gate
+from actorsession.runtime.engine.executor import Gate
+from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
-from actorsession.runtime.step import Step
 from tests.runtime.kit import Loaded
 
 

@@ -19,9 +19,9 @@ from actorsession.config import ConfigProto, DebugOptions, DebugTensorWatch, Run
 from actorsession.errors import CancelledError, DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.runtime import step as step_module
-from actorsession.runtime.debug_state import DebuggerState, DebuggerStateRegistry
-from actorsession.runtime.executor import Gate
+from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
+from actorsession.runtime.engine import step as step_module
+from actorsession.runtime.engine.executor import Gate
 from actorsession.session import AsyncSession, Session
 
 SIDE = 16  # a power of two: every value here is exact

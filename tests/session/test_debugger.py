@@ -26,8 +26,8 @@ from actorsession.config import (
 )
 from actorsession.errors import InvalidArgumentError, UnimplementedError
 from actorsession.graph.graph import Graph
-from actorsession.runtime.debug_dump import DebugDump
-from actorsession.runtime.debug_sinks import register_debug_sink, unregister_debug_sink
+from actorsession.runtime.debug.dump import DebugDump
+from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
 from actorsession.session import AsyncSession, Session
 from tests.property.recipes import Recipe, recipes
 from tests.session.debugger_kit import BREAK, seen, watch, watch_all

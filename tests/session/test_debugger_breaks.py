@@ -14,7 +14,7 @@ import actorsession.ops as ops
 from actorsession.config import ConfigProto, DebugOptions, RunOptions
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
-from actorsession.runtime.debug_sinks import register_debug_sink, unregister_debug_sink
+from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
 from actorsession.session import AsyncSession
 from tests.session.debugger_kit import BREAK, seen, watch
 

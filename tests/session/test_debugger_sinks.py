@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.runtime.debug_dump import ENTRY_BYTES, DebugDump
-from actorsession.runtime.debug_sinks import register_debug_sink, unregister_debug_sink
+from actorsession.runtime.debug.dump import ENTRY_BYTES, DebugDump
+from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
 from tests.session.debugger_kit import watch, watch_all
 
 

@@ -14,8 +14,8 @@ from actorsession.errors import DeadlineExceededError, InvalidArgumentError, OpE
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.debug_dump import DebugDump
-from actorsession.runtime.debug_state import DebuggerState, DebuggerStateRegistry
+from actorsession.runtime.debug.dump import DebugDump
+from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry
 from actorsession.session import Session
 from tests.session.debugger_kit import watch
 

@@ -15,8 +15,8 @@ from actorsession.config import ConfigProto
 from actorsession.errors import CancelledError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.runtime import feeds as feeds_module
-from actorsession.runtime.feeds import LARGE
+from actorsession.runtime import kept_feeds as feeds_module
+from actorsession.runtime.kept_feeds import LARGE
 from actorsession.session import AsyncSession
 from tests.cluster.kit import Gate, eventually, soon
 from tests.session.probe import Probe

@@ -15,7 +15,7 @@ import actorsession.ops as ops
 from actorsession.config import ConfigProto, RunOptions
 from actorsession.errors import DeadlineExceededError, InvalidArgumentError
 from actorsession.graph.graph import Graph
-from actorsession.runtime import step as step_module
+from actorsession.runtime.engine import step as step_module
 from actorsession.session import AsyncSession
 from tests.session.probe import Probe
 

@@ -26,7 +26,7 @@ from actorsession.errors import (
 )
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.plan.keys import build_key
-from actorsession.runtime import step as step_module
+from actorsession.runtime.engine import step as step_module
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
 from actorsession.session import AsyncSession, Session
 from tests.session.probe import Probe

@@ -17,7 +17,7 @@ from actorsession.errors import ProtocolError
 from actorsession.graph.graph import Graph
 from actorsession.plan.keys import build_key
 from actorsession.runtime.kernel_pool import LANE
-from actorsession.runtime.waits import (
+from actorsession.runtime.wait_graph import (
     HELD,
     NOBODY,
     QUEUED,

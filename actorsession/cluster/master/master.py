@@ -45,7 +45,7 @@ from actorsession.messages.session import (
 from actorsession.messages.worker import CleanupAll
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.planning import Planning
-from actorsession.runtime.waits import MasterWaits
+from actorsession.runtime.wait_graph import MasterWaits
 from actorsession.session.placement_log import log_devices
 from actorsession.session.remote.settings import refuse_local_settings
 

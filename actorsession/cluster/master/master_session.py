@@ -62,7 +62,7 @@ from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.admission import Admission, AdmissionStatistics
 from actorsession.runtime.planning import Planning
-from actorsession.runtime.waits import MasterWaits
+from actorsession.runtime.wait_graph import MasterWaits
 
 __all__ = ["MasterSession"]
 

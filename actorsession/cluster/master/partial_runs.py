@@ -31,9 +31,9 @@ from actorsession.plan.partial import PartialParts, check_signature, make_partia
 from actorsession.plan.partition import Partition
 from actorsession.plan.prune import GraphView, StepGraph
 from actorsession.plan.signature import RunSignature
+from actorsession.runtime.partial.run_state import Call, RunState, no_such_run
 from actorsession.runtime.planning import Planning
-from actorsession.runtime.run_state import Call, RunState, no_such_run
-from actorsession.runtime.waits import PartialWaits
+from actorsession.runtime.wait_graph import PartialWaits
 
 __all__ = ["MasterPartialRuns", "build_partial"]
 

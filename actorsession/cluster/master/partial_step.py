@@ -37,8 +37,7 @@ from actorsession.messages.worker import CleanupGraph
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.keys import build_key
 from actorsession.plan.partial import CallShape, PartialParts
-from actorsession.runtime.rendezvous import Arrival
-from actorsession.runtime.run_state import (
+from actorsession.runtime.partial.run_state import (
     Abort,
     Answer,
     Call,
@@ -49,6 +48,7 @@ from actorsession.runtime.run_state import (
     RunState,
     Send,
 )
+from actorsession.runtime.rendezvous import Arrival
 
 __all__ = ["MasterPartialStep"]
 

@@ -50,8 +50,8 @@ from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS, Lease
 from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
 from actorsession.runtime.devices import Device, make_devices, new_incarnation
 from actorsession.runtime.kernel_pool import KernelPool
-from actorsession.runtime.pools import server_pool
-from actorsession.runtime.wait_reader import held_pool
+from actorsession.runtime.session_pools import server_pool
+from actorsession.runtime.step_inspector import held_pool
 from actorsession.session.remote.remote_session import shared_token
 from actorsession.session.remote.settings import refuse_local_settings
 from actorsession.session.security import shared_security

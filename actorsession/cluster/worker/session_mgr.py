@@ -23,7 +23,7 @@ from actorsession.errors import AbortedError, InvalidArgumentError, OpError, Una
 from actorsession.graph.device import DeviceAttributes
 from actorsession.messages.worker import CreateWorkerSession, PushTensors
 from actorsession.runtime.devices import Device
-from actorsession.runtime.executor import Executor
+from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.resources import ResourceManager
 
 __all__ = ["LEGACY", "LostPush", "SessionMgr", "peer_key"]

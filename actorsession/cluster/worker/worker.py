@@ -53,9 +53,9 @@ from actorsession.messages.worker import (
     WorkerWhy,
 )  # fmt: skip
 from actorsession.runtime.devices import Device
-from actorsession.runtime.executor import Executor
+from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.kernel_pool import KernelPool
-from actorsession.runtime.waits import MasterWaits
+from actorsession.runtime.wait_graph import MasterWaits
 
 __all__ = ["Worker"]
 

@@ -40,11 +40,11 @@ from actorsession.messages.worker import (
 from actorsession.plan.keys import parse_key
 from actorsession.plan.partition import SEND, Partition
 from actorsession.runtime.devices import Device
-from actorsession.runtime.executor import Executor, Gate, LoadedGraph
+from actorsession.runtime.engine.executor import Executor, Gate, LoadedGraph
+from actorsession.runtime.engine.step import Step
+from actorsession.runtime.engine.takes import ended_from_outside
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import Planning
-from actorsession.runtime.step import Step
-from actorsession.runtime.takes import ended_from_outside
 
 __all__ = ["OpenStepRendezvous", "WorkerCounters", "WorkerEnv", "WorkerSession"]
 

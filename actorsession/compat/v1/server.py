@@ -18,7 +18,7 @@ from actorsession.compat.v1.settings import as_settings
 from actorsession.errors import FailedPreconditionError
 from actorsession.graph.device import DeviceSpec
 from actorsession.interop.cluster_protos import ServerDef
-from actorsession.runtime.thread_waits import result_of
+from actorsession.runtime.interruptible import result_of
 
 __all__ = ["Server"]
 

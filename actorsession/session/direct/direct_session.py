@@ -26,17 +26,17 @@ from actorsession.plan.report import partition_graphs
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.blas_threads import BlasThreads, hold_blas_threads
-from actorsession.runtime.debugger import SessionDebugger
+from actorsession.runtime.debug.debugger import SessionDebugger
 from actorsession.runtime.device_filters import DeviceFilters
 from actorsession.runtime.devices import device_set, make_devices
-from actorsession.runtime.executor import Executor, Gate, TimedGate
-from actorsession.runtime.feeds import aside, kept_feeds
+from actorsession.runtime.engine.executor import Executor, Gate, TimedGate
+from actorsession.runtime.engine.step import Step
+from actorsession.runtime.kept_feeds import aside, kept_feeds
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import Planning
-from actorsession.runtime.pools import SessionPools
-from actorsession.runtime.step import Step
+from actorsession.runtime.session_pools import SessionPools
 from actorsession.runtime.tensor_store import install_tensor_store
-from actorsession.runtime.waits import MasterWaits
+from actorsession.runtime.wait_graph import MasterWaits
 from actorsession.session.direct.planner import DirectPlan, Planner
 from actorsession.session.direct.steps import DirectSteps, graph_of, needs_step, result_of
 from actorsession.session.hang_report import HangReport, explain

@@ -26,9 +26,9 @@ from actorsession.plan.passes import PassRunner, PassStatistics
 from actorsession.plan.place import Placed, Placer
 from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.debug_graph import DebugGraphDecorator
-from actorsession.runtime.debugger import DebugPlan
-from actorsession.runtime.executor import Executor, InlineRun, LoadedGraph
+from actorsession.runtime.debug.debugger import DebugPlan
+from actorsession.runtime.debug.graph import DebugGraphDecorator
+from actorsession.runtime.engine.executor import Executor, InlineRun, LoadedGraph
 from actorsession.session.direct.pruned_placement import PrunedPlacement
 from actorsession.session.placement_log import log_placement
 

@@ -16,11 +16,11 @@ from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, RunOptions
 from actorsession.config.environment import environment_switch
 from actorsession.errors import CancelledError, DeadlineExceededError, InternalError, OpError
-from actorsession.runtime.debugger import SessionDebugger
-from actorsession.runtime.executor import Gate, LoadedGraph
+from actorsession.runtime.debug.debugger import SessionDebugger
+from actorsession.runtime.engine.executor import Gate, LoadedGraph
+from actorsession.runtime.engine.step import Step
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.rendezvous import Rendezvous
-from actorsession.runtime.step import Step
 from actorsession.session.direct.planner import DirectPlan
 
 __all__ = ["DirectSteps", "graph_of", "needs_step", "result_of"]

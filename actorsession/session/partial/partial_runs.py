@@ -23,9 +23,10 @@ from actorsession.actors.deadline import NEVER, Deadline
 from actorsession.config import DEFAULT_STEP_TIMEOUT, ConfigProto
 from actorsession.errors import AbortedError, CancelledError, DeadlineExceededError, OpError
 from actorsession.plan.device_set import DeviceSet
-from actorsession.runtime.executor import Gate
-from actorsession.runtime.feeds import large_arrays
-from actorsession.runtime.partial_step import (
+from actorsession.runtime.engine.executor import Gate
+from actorsession.runtime.engine.step import Step
+from actorsession.runtime.kept_feeds import large_arrays
+from actorsession.runtime.partial.partial_step import (
     BeginRun,
     ContinueRun,
     GiveUpAll,
@@ -33,9 +34,8 @@ from actorsession.runtime.partial_step import (
     PartialStep,
     RunStates,
 )  # fmt: skip
-from actorsession.runtime.run_state import Call, RunState, no_such_run
-from actorsession.runtime.step import Step
-from actorsession.runtime.waits import PartialWaits
+from actorsession.runtime.partial.run_state import Call, RunState, no_such_run
+from actorsession.runtime.wait_graph import PartialWaits
 from actorsession.session.direct.planner import Planner
 from actorsession.session.partial.plans import PartialPlan, PartialPlans
 

@@ -14,7 +14,7 @@ from actorsession.plan.cache import PlanCache
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partial import PartialParts, check_signature, make_partial
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.executor import LoadedGraph
+from actorsession.runtime.engine.executor import LoadedGraph
 from actorsession.session.direct.planner import Planner
 
 __all__ = ["PartialPlan", "PartialPlans"]

@@ -62,10 +62,10 @@ from actorsession.messages.session import (
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.admission import Admission
 from actorsession.runtime.device_filters import DeviceFilters
-from actorsession.runtime.feeds import aside
+from actorsession.runtime.kept_feeds import aside
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.planning import LARGE, Planning
-from actorsession.runtime.waits import TaskWaits
+from actorsession.runtime.wait_graph import TaskWaits
 from actorsession.session.hang_report import HangReport, explain
 from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
 from actorsession.session.reattach import Reattached

@@ -16,7 +16,7 @@ from actorsession.config import RunMetadata, RunOptions, StepStats
 from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
 from actorsession.rpc.link import LinkStatistics
-from actorsession.runtime.feeds import kept_feed, large_arrays
+from actorsession.runtime.kept_feeds import kept_feed, large_arrays
 
 __all__ = [
     "RemotePlan", "RemoteStatistics", "copies_much", "fill_metadata", "own_values", "sent_feeds",

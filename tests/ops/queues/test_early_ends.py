@@ -25,7 +25,7 @@ from actorsession.graph.dtypes import float32, int32, int64, string
 from actorsession.graph.graph import Graph
 from actorsession.ops.queues.batches import join_one
 from actorsession.ops.queues.state import FifoElements, QueueState
-from actorsession.runtime import thread_waits
+from actorsession.runtime import interruptible as thread_waits
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import eventually, soon
 from tests.ops.queues.kit import started, waiting

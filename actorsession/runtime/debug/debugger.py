@@ -23,11 +23,11 @@ from actorsession.config import DebugOptions
 from actorsession.errors import OpError
 from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.debug_dump import DebugDump, DebugReport, DumpStore
-from actorsession.runtime.debug_graph import DebugGraphDecorator, WatchPoint, watched_by
-from actorsession.runtime.debug_sinks import sink_for
-from actorsession.runtime.debug_state import DebuggerState, DebuggerStateRegistry, SinkState, Tally
-from actorsession.runtime.executor import LoadedGraph
+from actorsession.runtime.debug.dump import DebugDump, DebugReport, DumpStore
+from actorsession.runtime.debug.graph import DebugGraphDecorator, WatchPoint, watched_by
+from actorsession.runtime.debug.sinks import sink_for
+from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry, SinkState, Tally
+from actorsession.runtime.engine.executor import LoadedGraph
 
 __all__ = ["DebugPlan", "DebugRun", "SessionDebugger"]
 

@@ -14,7 +14,7 @@ from actorsession.config import NodeExecStats, NodeStats, StepStats
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.plan.link import LinkedPartition
-from actorsession.runtime.collector import Recorder, StepStatsCollector
+from actorsession.runtime.step_stats_collector import Recorder, StepStatsCollector
 from tests.runtime.kit import Loaded
 
 

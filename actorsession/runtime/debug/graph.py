@@ -36,8 +36,8 @@ from actorsession.plan.keys import parse_key
 from actorsession.plan.partition import RECV, Partition
 from actorsession.plan.prune import ARG, split_name
 from actorsession.plan.signature import RunSignature
-from actorsession.runtime.debug_numerics import NumericsPoint
-from actorsession.runtime.debug_ops import DebugOp, debug_op
+from actorsession.runtime.debug.debug_op import DebugOp, debug_op
+from actorsession.runtime.debug.numerics import NumericsPoint
 
 __all__ = ["DebugGraphDecorator", "WatchPoint", "Watcher", "watched_by"]
 

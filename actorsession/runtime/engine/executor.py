@@ -25,10 +25,10 @@ from actorsession.plan.dataflow import LinkedDataflow
 from actorsession.plan.link import LinkedPartition, LinkedSegment
 from actorsession.plan.partition import Partition
 from actorsession.runtime.devices import Device
+from actorsession.runtime.engine.partition_run import locate_error
+from actorsession.runtime.engine.step import Step
+from actorsession.runtime.interruptible import Begun, wait_for
 from actorsession.runtime.offload import is_dear, took
-from actorsession.runtime.partition_run import locate_error
-from actorsession.runtime.step import Step
-from actorsession.runtime.thread_waits import Begun, wait_for
 from actorsession.runtime.watchdog import HELD, WATCHDOG
 
 __all__ = [

@@ -9,9 +9,9 @@ import pytest
 
 from actorsession.config import ConfigProto, RunOptions, ThreadPoolOptionProto
 from actorsession.errors import InvalidArgumentError
-from actorsession.runtime import pools as module
+from actorsession.runtime import session_pools as module
 from actorsession.runtime.kernel_pool import processors
-from actorsession.runtime.pools import NUM_THREADS_VARIABLES, SessionPools, server_pool
+from actorsession.runtime.session_pools import NUM_THREADS_VARIABLES, SessionPools, server_pool
 
 OURS, TENSORFLOWS = NUM_THREADS_VARIABLES
 

@@ -32,18 +32,22 @@ from actorsession.plan.dataflow import (
 )
 from actorsession.plan.link import own
 from actorsession.plan.partition import CONTROL_TOKEN
-from actorsession.runtime.frames import Iteration, key_of
+from actorsession.runtime.engine.frames import Iteration, key_of
+from actorsession.runtime.engine.partition_run import (
+    PartitionRun,
+    PooledSegmentContext,
+    locate_error,
+)
+from actorsession.runtime.engine.propagate import DEAD, Propagation
+from actorsession.runtime.engine.takes import Taken
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
 from actorsession.runtime.offload import LARGE, bytes_of
-from actorsession.runtime.partition_run import HeldSends, PartitionRun, locate_error
 from actorsession.runtime.rendezvous import Arrival
-from actorsession.runtime.routing import DEAD, Routing
-from actorsession.runtime.takes import Taken
 
 if TYPE_CHECKING:
-    from actorsession.runtime.step import Step
+    from actorsession.runtime.engine.step import Step
 
-__all__ = ["DataflowRun", "HeldNode"]
+__all__ = ["DataflowRun", "PooledNodeContext"]
 
 
 # Nodes between two looks at the clock, and seconds that an event loop is held at a time.
@@ -53,7 +57,7 @@ _SLICE = 0.002
 _EMA = 0.25
 
 
-class HeldNode(HeldSends):
+class PooledNodeContext(PooledSegmentContext):
     """A node of an engine that runs in the pool.
 
     Args:
@@ -101,7 +105,7 @@ class DataflowRun(PartitionRun):
         self.engine = linked
         self.left = 1
         self._feeds = feeds
-        self._routing = Routing()
+        self._routing = Propagation()
         self._queued = self._running = False
         self._plain = not step.has_pool and step.collector is None
         self._suspended: dict[int, tuple[NodePlan, Iteration, int]] = {}
@@ -118,10 +122,10 @@ class DataflowRun(PartitionRun):
             self._conclude()
 
     def execute(
-        self, index: int, context: HeldSends | None = None
+        self, index: int, context: PooledSegmentContext | None = None
     ) -> tuple[Sequence[Any], OpError | None]:
         """Runs what is queued, or in the pool one node; never raises what a kernel raised."""
-        if isinstance(context, HeldNode):
+        if isinstance(context, PooledNodeContext):
             return self._execute_held(context)
         step, queue = self.step, self._routing.queue
         self._queued, self._running = False, True
@@ -271,7 +275,7 @@ class DataflowRun(PartitionRun):
             or (plan.is_unsized and bytes_of(values) > LARGE)
         ):
             first = None if plan.dear else plan
-            held = HeldNode(self, plan, iteration, values)
+            held = PooledNodeContext(self, plan, iteration, values)
             step.offload(held, blocks=plan.blocks, first=first)
             return
         if plan.suspends >= 0:
@@ -304,7 +308,7 @@ class DataflowRun(PartitionRun):
         found = plan.segment.function(self, *[values[i] for i in order])
         return [found[i] for i in results]
 
-    def _execute_held(self, held: HeldNode) -> tuple[Sequence[Any], OpError | None]:
+    def _execute_held(self, held: PooledNodeContext) -> tuple[Sequence[Any], OpError | None]:
         plan, begin = held.plan, time.perf_counter_ns()
         held.begin_running()
         try:

@@ -27,9 +27,10 @@ from actorsession.errors import (
     OpError,
 )  # fmt: skip
 from actorsession.plan.partial import CallShape, PartialParts
-from actorsession.runtime.feeds import kept_feed
-from actorsession.runtime.rendezvous import Arrival
-from actorsession.runtime.run_state import (
+from actorsession.runtime.engine.step import Step
+from actorsession.runtime.interruptible import acquire
+from actorsession.runtime.kept_feeds import kept_feed
+from actorsession.runtime.partial.run_state import (
     Abort,
     Answer,
     Call,
@@ -41,8 +42,7 @@ from actorsession.runtime.run_state import (
     Send,
     no_such_run,
 )
-from actorsession.runtime.step import Step
-from actorsession.runtime.thread_waits import acquire
+from actorsession.runtime.rendezvous import Arrival
 
 __all__ = ["BeginRun", "ContinueRun", "GiveUpAll", "GiveUpRun", "PartialStep", "RunStates"]
 

@@ -27,7 +27,7 @@ from actorsession.config import DebugOptions
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import as_dtype
 from actorsession.graph.node import GraphDef, tensor_name
-from actorsession.runtime.debug_dump import DebugDump, DumpStore
+from actorsession.runtime.debug.dump import DebugDump, DumpStore
 
 __all__ = [
     "DebugSink", "FileSink", "FunctionSink", "MemorySink", "register_debug_sink", "sink_for",

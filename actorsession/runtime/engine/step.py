@@ -31,19 +31,19 @@ from actorsession.errors import (
     UnimplementedError,
 )
 from actorsession.plan.dataflow import LinkedDataflow
-from actorsession.runtime.collector import StepStatsCollector
-from actorsession.runtime.dataflow import DataflowRun
+from actorsession.runtime.engine.dataflow import DataflowRun
+from actorsession.runtime.engine.partition_run import PartitionRun, PooledSegmentContext
+from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
+from actorsession.runtime.engine.takes import Takes, ended_from_outside
+from actorsession.runtime.interruptible import Begun, drop
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.offload import is_dear
-from actorsession.runtime.partition_run import HeldSends, PartitionRun
 from actorsession.runtime.rendezvous import Rendezvous
-from actorsession.runtime.suspended import Suspended, SuspendedNodes
-from actorsession.runtime.takes import Takes, ended_from_outside
-from actorsession.runtime.thread_waits import Begun, drop
+from actorsession.runtime.step_stats_collector import StepStatsCollector
 
 if TYPE_CHECKING:
     from actorsession.plan.link import LinkedPartition
-    from actorsession.runtime.debugger import DebugRun
+    from actorsession.runtime.debug.debugger import DebugRun
 
 __all__ = ["Step"]
 
@@ -103,7 +103,7 @@ class Step:
         self._unfinished = partitions
         self._in_pool = 0
         # What was handed to the pool and has not come back, for those who ask why the step hangs.
-        self.pooled: set[HeldSends] = set()
+        self.pooled: set[PooledSegmentContext] = set()
         self._suspended: SuspendedNodes | None = None  # made with the first; most steps have none
         self.takes = Takes()
         # Fetches of a partial run whose values the caller has, by position.
@@ -328,7 +328,9 @@ class Step:
                     ):
                         # What takes in watched values may write files, or be anybody's function.
                         first = None if segment.seconds else segment
-                        self.offload(HeldSends(run, index), blocks=segment.blocks, first=first)
+                        self.offload(
+                            PooledSegmentContext(run, index), blocks=segment.blocks, first=first
+                        )
                     else:
                         self.finished(run, index, *run.execute(index))
         finally:
@@ -341,7 +343,7 @@ class Step:
         """Whether there are other threads to run in."""
         return self._pool is not None
 
-    def offload(self, held: HeldSends, *, blocks: bool, first: object = None) -> None:
+    def offload(self, held: PooledSegmentContext, *, blocks: bool, first: object = None) -> None:
         """Runs something in the kernel pool.
 
         Args:
@@ -362,7 +364,7 @@ class Step:
             error.__cause__ = exc
             self.fail(error)
 
-    def _work(self, held: HeldSends) -> None:
+    def _work(self, held: PooledSegmentContext) -> None:
         """Runs a segment in a pool thread and comes back to the loop."""
         with np.errstate(all="ignore"):
             results, error = held.run.execute(held.index, held)
@@ -371,7 +373,9 @@ class Step:
         with contextlib.suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self._returned, held, results, error)
 
-    def _returned(self, held: HeldSends, results: Sequence[Any], error: OpError | None) -> None:
+    def _returned(
+        self, held: PooledSegmentContext, results: Sequence[Any], error: OpError | None
+    ) -> None:
         self._in_pool -= 1
         self.pooled.discard(held)
         if error is None and self.error is None:

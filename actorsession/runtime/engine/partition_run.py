@@ -1,7 +1,8 @@
 """One partition in one step: what has arrived, which segments that sets free, and running them.
 
-``PartitionRun`` is what generated code knows as ``C``, ``HeldSends`` stands for it in a pool thread. Owned by
-a ``Step``, which says when a segment runs; all but ``execute`` and ``HeldSends`` belongs to its thread.
+``PartitionRun`` is what generated code knows as ``C``, ``PooledSegmentContext`` stands for it in a pool
+thread. Owned by a ``Step``, which says when a segment runs; all but ``execute`` and ``PooledSegmentContext``
+belongs to its thread.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from actorsession.errors import CancelledError, OpError, UnimplementedError, from_exception
 from actorsession.graph.take import Take
-from actorsession.runtime.collector import Recorder
+from actorsession.runtime.engine.takes import Taken
+from actorsession.runtime.interruptible import Begun, drop, wait_for
 from actorsession.runtime.offload import took
 from actorsession.runtime.rendezvous import Arrival
-from actorsession.runtime.takes import Taken
-from actorsession.runtime.thread_waits import Begun, drop, wait_for
+from actorsession.runtime.step_stats_collector import Recorder
 from actorsession.runtime.watchdog import HELD, WATCHDOG
 
 if TYPE_CHECKING:
     from actorsession.plan.link import LinkedPartition, LinkedSegment
-    from actorsession.runtime.step import Step
+    from actorsession.runtime.engine.step import Step
 
-__all__ = ["HeldSends", "PartitionRun", "locate_error"]
+__all__ = ["PartitionRun", "PooledSegmentContext", "locate_error"]
 
 
 class PartitionRun:
@@ -84,7 +85,7 @@ class PartitionRun:
             self.step.ready(self, index)
 
     def execute(
-        self, index: int, context: HeldSends | None = None
+        self, index: int, context: PooledSegmentContext | None = None
     ) -> tuple[Sequence[Any], OpError | None]:
         """Runs a segment in the calling thread; never raises what a kernel raised."""
         linked = self.linked.segments[index]
@@ -114,7 +115,7 @@ class PartitionRun:
         took(linked, seconds, slots, linked.segment.arguments)
         return results, None
 
-    def _recorder(self, index: int, context: HeldSends | PartitionRun) -> Recorder:
+    def _recorder(self, index: int, context: PooledSegmentContext | PartitionRun) -> Recorder:
         assert self.step.collector is not None
         assert self.scheduled is not None
         return Recorder(context, self.step.collector, self.linked, self.scheduled[index])
@@ -209,7 +210,7 @@ class PartitionRun:
             raise CancelledError("the step was given up", derived=True)
 
 
-class HeldSends:
+class PooledSegmentContext:
     """What generated code knows as ``C`` in a pool thread: sends wait there for the loop's thread.
 
     Args:

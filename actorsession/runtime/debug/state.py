@@ -19,8 +19,8 @@ from typing import TypeAlias
 from actorsession.config import DebugOptions
 from actorsession.errors import InvalidArgumentError, OpError, from_exception
 from actorsession.graph.node import GraphDef
-from actorsession.runtime.debug_dump import DebugDump
-from actorsession.runtime.debug_sinks import DebugSink
+from actorsession.runtime.debug.dump import DebugDump
+from actorsession.runtime.debug.sinks import DebugSink
 
 __all__ = ["DebuggerState", "DebuggerStateRegistry", "SinkState", "Tally"]
 

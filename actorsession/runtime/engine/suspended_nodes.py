@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from actorsession.errors import CancelledError
 from actorsession.graph.take import Take
-from actorsession.runtime.thread_waits import Begun, drop
+from actorsession.runtime.interruptible import Begun, drop
 
 if TYPE_CHECKING:
     from actorsession.plan.segment import Suspension
-    from actorsession.runtime.partition_run import PartitionRun
+    from actorsession.runtime.engine.partition_run import PartitionRun
 
 __all__ = ["Suspended", "SuspendedNodes"]
 

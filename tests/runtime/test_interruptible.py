@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from actorsession.runtime.thread_waits import CancelScope, acquire, result_of
+from actorsession.runtime.interruptible import CancelScope, acquire, result_of
 
 # Seconds after which a wait that nothing ends would end by itself, so that a failure is no hang.
 FAR = 30.0

@@ -1,8 +1,8 @@
 """Where values go in the dataflow engine: to the nodes that read them, in one iteration or another.
 
-``Routing`` is plain state with no kernel and no step in it. A value belongs to one iteration of one frame,
-and may be **dead**: that of a way not taken. A node is queued once in each iteration in which all that it
-reads is there, as dead if any of that is; a Merge needs one value that lives. An Enter leads into a frame,
+``Propagation`` is plain state with no kernel and no step in it. A value belongs to one iteration of one
+frame, and may be **dead**: that of a way not taken. A node is queued once in each iteration in which all that
+it reads is there, as dead if any of that is; a Merge needs one value that lives. An Enter leads into a frame,
 which it makes for the iteration that it stands in; a NextIteration leads into the next one; an Exit leads
 out, and if it is dead it says so only when its frame is over, because a later iteration may make it live. A
 frame is over when nothing of it is under way.
@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from actorsession.plan.dataflow import ALONE, BESIDE, ENTER, EXIT, NEXT, LoopFrame, NodePlan
-from actorsession.runtime.frames import FrameRun, Iteration
+from actorsession.runtime.engine.frames import FrameRun, Iteration
 
-__all__ = ["DEAD", "Routing"]
+__all__ = ["DEAD", "Propagation"]
 
 
 class _Dead:
@@ -35,7 +35,7 @@ class _Dead:
 DEAD: Any = _Dead()
 
 
-class Routing:
+class Propagation:
     """The values of one part in one step, on their way.
 
     Attributes:

@@ -18,9 +18,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from actorsession.plan.partition import SEND
-from actorsession.runtime.executor import Gate, InlineRun, TimedGate
-from actorsession.runtime.partition_run import HeldSends, PartitionRun
-from actorsession.runtime.waits import (
+from actorsession.runtime.engine.executor import Gate, InlineRun, TimedGate
+from actorsession.runtime.engine.partition_run import PartitionRun, PooledSegmentContext
+from actorsession.runtime.wait_graph import (
     FOLLOWS,
     NOBODY,
     QUEUED,
@@ -37,9 +37,9 @@ from actorsession.runtime.waits import (
 
 if TYPE_CHECKING:
     from actorsession.plan.link import LinkedPartition, LinkedSegment
+    from actorsession.runtime.engine.step import Step
+    from actorsession.runtime.engine.suspended_nodes import Suspended
     from actorsession.runtime.kernel_pool import KernelPool
-    from actorsession.runtime.step import Step
-    from actorsession.runtime.suspended import Suspended
 
 __all__ = ["Stacks", "held_pool", "inline_kernels", "step_waits", "what_became_of"]
 
@@ -194,9 +194,9 @@ def held_pool(pool: KernelPool | None, task: str) -> HeldPool | None:
     return HeldPool(task=task, threads=threads, held=len(late), kernels=tuple(kernels[:_FEW]))
 
 
-def _overdue(running: Sequence[tuple[Any, ...]]) -> list[HeldSends]:
+def _overdue(running: Sequence[tuple[Any, ...]]) -> list[PooledSegmentContext]:
     """What runs of steps that are over."""
-    return [h for h, *_ in running if isinstance(h, HeldSends) and h.run.step.given_up]
+    return [h for h, *_ in running if isinstance(h, PooledSegmentContext) and h.run.step.given_up]
 
 
 # -- steps -----------------------------------------------------------------------------------------
