@@ -26,8 +26,8 @@ FUNCTION_LINES = 80
 # The places that own children. Everywhere else asyncio.TaskGroup starts them.
 MAY_START_CHILDREN = {
     "actorsession/actors/supervision.py",
-    "transports/stream.py",
-    "transports/bulk.py",
+    "transports/stream/connection.py",
+    "transports/stream/bulk.py",
     "transports/listener.py",
 }
 STARTS_CHILDREN = {"create_task", "ensure_future"}

@@ -5,11 +5,10 @@
 the arrays beside it. Both sides say who they are first, prove a token if there is one, and refuse
 each other with a reason.
 
-The rooms, ground floor first: `errors`, `address`, `frame`, `decoder`, `hello`, `handshake` (no
-input or output in any of them), `security` (what TLS takes), `connection` and `listener` (what
-every transport promises), `inproc`, `sockets`, `users`, `guard`, `arena`, `shared`, `stream`,
-`stream_handshake`, `tls`, `stream_transport`, `tls_transport`, and `registry`, which chooses.
-Nothing here imports `actorsession`.
+What every transport shares stands here: `errors`, `address`, `frame`, `decoder`, `hello`, `handshake` (no
+input or output in any of them), `security`, `connection`, `listener`, `guard`, and `registry`, which chooses
+by scheme. `stream` and `shm` are rooms of their own; `inproc` encodes nothing. Nothing here imports
+`actorsession`.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ from transports.inproc import InprocTransport
 from transports.listener import Listener
 from transports.registry import Transport, connect, listen, register_transport, transport_schemes
 from transports.security import SecurityConfig
-from transports.stream_transport import TcpTransport, UnixTransport
-from transports.tls_transport import TlsTransport
+from transports.stream.tls_transport import TlsTransport
+from transports.stream.transport import TcpTransport, UnixTransport
 
 __all__ = [
     "SUPPORTED",

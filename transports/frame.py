@@ -12,7 +12,7 @@ A frame on the wire, integers in network order:
 Large frames may travel in chunks, between which small ones pass, so that nothing urgent waits behind an
 array. A chunk has flags 1, its length in place of the header's, and 0 segments; the bytes of all chunks,
 put together, are a second stream of frames like the first, without chunks in it. Flags 2 mark a frame
-that is between the shared-memory lanes of both ends (`shared`), and is otherwise like any other.
+that is between the shared-memory lanes of both ends (`shm`), and is otherwise like any other.
 
 Invariants. A large segment is never copied on its way out. A frame that no receiver would take is
 refused where it is made. Wire version 0 is reserved for handshake frames, whose layout never

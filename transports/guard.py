@@ -17,9 +17,10 @@ import ipaddress
 import socket
 from contextlib import suppress
 
-from transports import sockets, users
 from transports.address import Address
 from transports.errors import BindError
+from transports.stream import peer_user as users
+from transports.stream import sockets
 
 MIN_TOKEN = 16
 """Characters of a token beyond loopback: 64 bits if they are random hexadecimal digits, more if not."""

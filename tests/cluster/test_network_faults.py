@@ -37,7 +37,7 @@ from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, W2, is_empty, on, silent_address, until_all
 from tests.cluster.proxy import Proxy, Way
 from tests.ports import held_ports
-from transports.shared import SHARED_VARIABLE
+from transports.shm.lane import SHARED_VARIABLE
 
 pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 

@@ -32,7 +32,7 @@ from tests.cluster.kit import (
     soon,
 )
 from tests.cluster.proxy import Proxy, Way
-from transports.shared import SHARED_VARIABLE
+from transports.shm.lane import SHARED_VARIABLE
 
 MIB = 2**20
 RUNS = 10_000

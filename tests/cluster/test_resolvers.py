@@ -28,7 +28,7 @@ from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from tests.cluster.kit import PS0, W0, W1, W2, chain, eventually, soon
 from tests.ports import HoldPorts
-from transports import stream_transport
+from transports.stream import transport as stream_transport
 
 TWO = {"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}
 

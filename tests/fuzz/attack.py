@@ -38,7 +38,7 @@ from tests.ports import held_ports
 from transports import Frame, FrameDecoder, Hello, parse_address
 from transports.errors import ProtocolError, TransportError
 from transports.handshake import NONCE_SIZE, Handshake, Role, Send
-from transports.stream_handshake import shake_hands
+from transports.stream.handshake import shake_hands
 
 # Spoilt frames to one connection at most. After bytes that are no frame nothing more is looked at.
 OF_BYTES_EACH, OF_MESSAGES_EACH = 2, 60

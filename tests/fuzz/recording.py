@@ -21,7 +21,7 @@ from actorsession.errors import OpError
 from actorsession.graph.graph import Graph
 from actorsession.session import AsyncSession
 from transports import Frame
-from transports.stream import StreamConnection
+from transports.stream.connection import StreamConnection
 
 W0, W1 = (f"/job:worker/replica:0/task:{index}" for index in range(2))
 OVER_WIRE = ConfigProto(rpc_options=RPCOptions(use_rpc_for_inprocess_master=True))

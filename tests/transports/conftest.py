@@ -10,8 +10,8 @@ import pytest
 from tests.transports.authority import Authority
 from transports import SecurityConfig, register_transport
 from transports.address import Address
-from transports.stream_listener import Secure
-from transports.tls_transport import TlsTransport
+from transports.stream.listener import Secure
+from transports.stream.tls_transport import TlsTransport
 
 
 class SecuredTransport(TlsTransport):

@@ -13,8 +13,8 @@ from unittest.mock import patch
 
 from transports import Connection, Frame, Hello, Listener, connect, listen, parse_address
 from transports.handshake import NONCE_SIZE, Handshake, Role
-from transports.shared import SHARED_VARIABLE
-from transports.stream_handshake import shake_hands
+from transports.shm.lane import SHARED_VARIABLE
+from transports.stream.handshake import shake_hands
 
 T = TypeVar("T")
 

@@ -11,14 +11,14 @@ import pytest
 from tests.transports.peers import PS, WORKER, echo, numbered, refuse_to_serve
 from transports import BindError, SecurityConfig, connect, listen, parse_address, register_transport
 from transports.address import Address
-from transports.bytestream import ByteStreams
 from transports.connection import Connection
 from transports.guard import MIN_TOKEN
 from transports.hello import Hello
 from transports.listener import Listener, OnConnection
 from transports.registry import _transports
-from transports.stream_listener import Secure
-from transports.stream_transport import TcpTransport
+from transports.stream.bytestream import ByteStreams
+from transports.stream.listener import Secure
+from transports.stream.transport import TcpTransport
 
 GOOD, SHORT = "x" * MIN_TOKEN, "x" * (MIN_TOKEN - 1)
 
@@ -124,7 +124,7 @@ async def test_a_transport_that_does_not_look_who_dials_takes_a_token_on_loopbac
 async def test_where_the_system_does_not_tell_who_dials_loopback_takes_a_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("transports.users.tells_users", lambda: False)
+    monkeypatch.setattr("transports.stream.peer_user.tells_users", lambda: False)
     with pytest.raises(BindError, match=r"tcp cannot tell here which user .* unix://"):
         await listen("tcp://127.0.0.1:0", PS, refuse_to_serve)
 

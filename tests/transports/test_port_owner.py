@@ -10,7 +10,7 @@ import pytest
 
 from tests.transports.peers import PS, echo
 from transports import BindError, listen
-from transports.port_owner import port_owner
+from transports.stream.port_owner import port_owner
 
 needs_proc = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc")
 

@@ -25,16 +25,16 @@ from transports import (
     Frame,
     ProtocolError,
     SecurityConfig,
-    arena,
     connect,
     listen,
-    shared,
-    stream,
 )
-from transports.bytestream import ByteReader
 from transports.decoder import FrameDecoder
 from transports.frame import SHARED_FLAG, SharedFrame, encode_frame
-from transports.shared import SHARE_FROM, SHARED_VARIABLE
+from transports.shm import arena
+from transports.shm import lane as shared
+from transports.shm.lane import SHARE_FROM, SHARED_VARIABLE
+from transports.stream import connection as stream
+from transports.stream.bytestream import ByteReader
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="files in memory are Linux's")
 

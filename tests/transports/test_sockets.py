@@ -12,7 +12,7 @@ import pytest
 
 from transports.address import Address
 from transports.errors import BindError
-from transports.sockets import (
+from transports.stream.sockets import (
     bind_tcp,
     bind_unix,
     check_family,

@@ -19,7 +19,7 @@ from transports import ConnectionClosed, Frame, ProtocolError
 from transports.connection import MAX_BURST
 from transports.frame import MAGIC, PREFIX, WIRE_VERSION, encode_frame
 from transports.handshake import NONCE_SIZE, Establish, Handshake, Role
-from transports.stream_handshake import shake_hands
+from transports.stream.handshake import shake_hands
 
 
 async def test_bytes_that_are_no_frame_end_the_connection(socket_address: str) -> None:

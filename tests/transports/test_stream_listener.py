@@ -18,13 +18,15 @@ from tests.transports.peers import (
     start,
     until,
 )
-from transports import Listener, connect, listen, parse_address, sockets, stream_listener
+from transports import Listener, connect, listen, parse_address
 from transports.address import Address
-from transports.bytestream import ByteStreams
 from transports.frame import HANDSHAKE_VERSION, PREFIX, Frame, encode_frame
 from transports.handshake import MAX_MESSAGE, NONCE_SIZE, Handshake, Role, Send
-from transports.stream import READ_SIZE
-from transports.stream_listener import STRANGER_LIMIT, StreamListener
+from transports.stream import listener as stream_listener
+from transports.stream import sockets
+from transports.stream.bytestream import ByteStreams
+from transports.stream.connection import READ_SIZE
+from transports.stream.listener import STRANGER_LIMIT, StreamListener
 
 
 async def assert_serves(listener: Listener) -> None:

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 
 from tests.transports.peers import PS, WORKER, echo, log_of_transports, numbered, refuse_to_serve
-from transports import AuthenticationError, ConnectError, connect, listen, parse_address, users
+from transports import AuthenticationError, ConnectError, connect, listen, parse_address
+from transports.stream import peer_user as users
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -33,7 +34,7 @@ from transports.address import parse_address
 from transports.frame import HANDSHAKE_VERSION, Frame, encode_frame
 from transports.handshake import NONCE_SIZE, Handshake, Role
 from transports import sockets
-from transports.stream_listener import StreamListener
+from transports.stream.listener import StreamListener
 os.setgroups([])
 os.setgid({NOBODY})
 os.setuid({NOBODY})

@@ -25,17 +25,17 @@ from contextlib import suppress
 from errno import ETIMEDOUT
 from typing import TypeAlias
 
-from transports import sockets
 from transports.address import Address, parse_address
-from transports.bytestream import ByteReader, ByteStreams, ByteWriter
 from transports.errors import ProtocolError, TransportError
 from transports.handshake import NONCE_SIZE, Handshake, Role
 from transports.hello import Hello
 from transports.listener import Listener, OnConnection, logger
 from transports.security import tls_error
-from transports.stream import STREAM_LIMIT, StreamConnection
-from transports.stream_handshake import hang_up, shake_hands
-from transports.users import check_user
+from transports.stream import sockets
+from transports.stream.bytestream import ByteReader, ByteStreams, ByteWriter
+from transports.stream.connection import STREAM_LIMIT, StreamConnection
+from transports.stream.handshake import hang_up, shake_hands
+from transports.stream.peer_user import check_user
 
 # A whole cluster dials at once when it starts, and a full backlog would make Linux drop the rest
 # for a second.

@@ -41,9 +41,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from transports.arena import TOKEN_SIZE, Arena, open_arena
 from transports.errors import ProtocolError
 from transports.frame import CHUNK_SIZE, MAX_FRAME, MAX_HEADER, MAX_SEGMENTS, Buffer, Frame, flat
+from transports.shm.arena import TOKEN_SIZE, Arena, open_arena
 
 # "0" sends everything over the wire.
 SHARED_VARIABLE = "ACTORSESSION_SHARED_MEMORY"

@@ -15,14 +15,14 @@ import ssl
 from contextlib import suppress
 
 from transports.address import Address
-from transports.bytestream import ByteStreams
 from transports.errors import BindError, ConnectError, ProtocolError
 from transports.frame import MAGIC
 from transports.security import SecurityConfig, SecurityFault, make_context, tls_error
-from transports.stream_handshake import hang_up, refuse
-from transports.stream_listener import Secure
-from transports.stream_transport import TcpTransport
-from transports.tls import TlsStream
+from transports.stream.bytestream import ByteStreams
+from transports.stream.handshake import hang_up, refuse
+from transports.stream.listener import Secure
+from transports.stream.tls import TlsStream
+from transports.stream.transport import TcpTransport
 
 
 class TlsTransport(TcpTransport):

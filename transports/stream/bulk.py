@@ -15,10 +15,10 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 
-from transports.bytestream import ByteWriter
 from transports.connection import HIGH_WATER
 from transports.frame import CHUNK_SIZE, Buffer, encode_chunk_prefix
-from transports.shared import Copy
+from transports.shm.lane import Copy
+from transports.stream.bytestream import ByteWriter
 
 # Chunks that are written in one turn of the loop. A transport that passes everything on at once, as over
 # loopback, would else hold the loop until the last.

@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from transports.address import Address
 from transports.errors import BindError
-from transports.port_owner import port_owner
+from transports.stream.port_owner import port_owner
 
 
 def bind_tcp(address: Address, family: int, host: str) -> socket.socket:

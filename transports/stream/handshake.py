@@ -12,11 +12,11 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from transports.bytestream import ByteReader, ByteWriter
 from transports.errors import ProtocolError, TransportError
 from transports.frame import HANDSHAKE_VERSION, PREFIX, Frame, encode_frame, parse_prefix
 from transports.handshake import MAX_MESSAGE, Establish, Fail, Handshake, Role, Send, refusal
-from transports.stream import LINGER, READ_SIZE
+from transports.stream.bytestream import ByteReader, ByteWriter
+from transports.stream.connection import LINGER, READ_SIZE
 
 # How the records of TLS begin: of a handshake, and of the alert that answers what is no TLS.
 TLS_HANDSHAKE, TLS_ALERT = b"\x16\x03", b"\x15\x03"

@@ -25,8 +25,6 @@ import asyncio
 from collections import deque
 from contextlib import suppress
 
-from transports.bulk import BulkLane
-from transports.bytestream import ByteReader, ByteWriter
 from transports.connection import (
     CLOSE_GRACE,
     HIGH_WATER,
@@ -46,7 +44,9 @@ from transports.frame import (
     measure_frame,
 )
 from transports.hello import Hello
-from transports.shared import decline, open_lane
+from transports.shm.lane import decline, open_lane
+from transports.stream.bulk import BulkLane
+from transports.stream.bytestream import ByteReader, ByteWriter
 
 # How much a stream reader holds before it makes the peer wait (twice this): a large array keeps
 # flowing while the loop is busy elsewhere for a millisecond.

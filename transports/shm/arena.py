@@ -1,6 +1,6 @@
 """Arenas: memory of one process that others on its host can map, in parts that are taken and put back.
 
-`shared` has one for what it writes, and opens those of its peers. It imports nothing of ours. An arena is an
+`lane` has one for what it writes, and opens those of its peers. It imports nothing of ours. An arena is an
 anonymous file; invariants: its size never changes, free parts never overlap those that are taken, and a page
 that exists belongs to a part that is or lately was taken.
 """

@@ -19,17 +19,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeAlias
 
-from transports import sockets
 from transports.address import Address
-from transports.bytestream import ByteStreams
 from transports.connection import Connection
 from transports.errors import BindError, ConnectError
 from transports.handshake import NONCE_SIZE, Handshake, Role
 from transports.hello import Hello
 from transports.listener import Listener, OnConnection
 from transports.security import SecurityConfig
-from transports.stream import STREAM_LIMIT
-from transports.stream_listener import (
+from transports.stream import sockets
+from transports.stream.bytestream import ByteStreams
+from transports.stream.connection import STREAM_LIMIT
+from transports.stream.listener import (
     Secure,
     StreamListener,
     become_connection,
