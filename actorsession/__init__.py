@@ -36,7 +36,7 @@ from actorsession.config import (
     ThreadPoolOptionProto,
     TraceLevel,
 )
-from actorsession.graph.defaults import (
+from actorsession.graph.default_scopes import (
     add_to_collection,
     add_to_collections,
     colocate_with,
@@ -73,14 +73,20 @@ from actorsession.graph.graph import Graph, get_default_graph, reset_default_gra
 from actorsession.graph.node import GraphDef, NodeDef
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
-from actorsession.graph.static import get_static_value
+from actorsession.graph.static_value import get_static_value
 from actorsession.interop import graph_util, import_graph_def, make_ndarray, make_tensor_proto
 from actorsession.observe import timeline
 from actorsession.ops import *  # noqa: F403 - its __all__ is the list, and a test compares it
-from actorsession.plan.passes import GraphPass, PassContext, PassGroup, PassStatistics, PlacedGraph
-from actorsession.plan.passes import register_pass as register_graph_pass
-from actorsession.plan.passes import registered_passes as registered_graph_passes
-from actorsession.plan.passes import unregister_pass as unregister_graph_pass
+from actorsession.plan.passes.registry import (
+    GraphPass,
+    PassContext,
+    PassGroup,
+    PassStatistics,
+    PlacedGraph,
+)
+from actorsession.plan.passes.registry import register_pass as register_graph_pass
+from actorsession.plan.passes.registry import registered_passes as registered_graph_passes
+from actorsession.plan.passes.registry import unregister_pass as unregister_graph_pass
 from actorsession.runtime.debug.dump import DebugDump, DebugReport
 from actorsession.runtime.debug.sinks import register_debug_sink, unregister_debug_sink
 from actorsession.runtime.debug.state import DebuggerState, DebuggerStateRegistry

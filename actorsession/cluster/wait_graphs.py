@@ -23,7 +23,7 @@ from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.cluster.worker.worker_session import WorkerSession
 from actorsession.errors import OpError, from_exception
 from actorsession.messages.worker import AskWhy, WorkerWhy
-from actorsession.plan.keys import parse_key
+from actorsession.plan.rendezvous_key import parse_key
 from actorsession.runtime.kernel_pool import KernelPool
 from actorsession.runtime.step_inspector import Stacks, held_pool, step_waits, what_became_of
 from actorsession.runtime.wait_graph import (

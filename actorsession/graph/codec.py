@@ -19,18 +19,19 @@ import math
 import reprlib
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import msgpack
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError, ProtocolError
 from actorsession.graph.dtypes import DType, as_dtype
+from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.shape import TensorShape
 
 __all__ = [
-    "INLINE_LIMIT", "Buffer", "Packed", "bytes_held", "opened", "pack", "packed", "register_function",
-    "register_variant", "tensor_bytes", "unpack",
+    "INLINE_LIMIT", "NESTED_CLASSES", "Buffer", "NestedClass", "Packed", "bytes_held", "opened", "pack",
+    "packed", "tensor_bytes", "unpack",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -60,27 +61,25 @@ _COUNT_ABOVE = 2**20
 # lists as well: a loop in a loop makes one.
 _MAX_DEPTH = 70
 
-_FUNCTION_CLASS: list[type[Any]] = []
-_READ_FUNCTION: list[Callable[[Any], Any]] = []
-_VARIANT_CLASS: list[type[Any]] = []
-_READ_VARIANT: list[Callable[[Any], Any]] = []
 
+class NestedClass(NamedTuple):
+    """A class of values that travel and may be nested.
 
-def register_function(kind: type[Any], read: Callable[[Any], Any]) -> None:
-    """Says which class functions have, which is made of nodes and stands above this module.
-
-    Args:
-        kind: has ``to_wire()``.
+    Attributes:
+        kind: the class, which has ``to_wire()``.
         read: from what ``to_wire`` made to a value; ProtocolError for any other form.
     """
-    _FUNCTION_CLASS.append(kind)
-    _READ_FUNCTION.append(read)
+
+    kind: type[Any]
+    read: Callable[[Any], Any]
 
 
-def register_variant(kind: type[Any], read: Callable[[Any], Any]) -> None:
-    """Says which class the values of variant tensors have; arguments as ``register_function``."""
-    _VARIANT_CLASS.append(kind)
-    _READ_VARIANT.append(read)
+NESTED_CLASSES: ExtensionPoint[NestedClass] = ExtensionPoint(
+    "classes that travel", "actorsession.ops"
+)
+"""Of ``functions``, which are made of nodes, and of ``variants``, the values of variant tensors."""
+
+_NESTED = {_EXT_FUNCTION: "functions", _EXT_VARIANT: "variants"}
 
 
 class Packed:
@@ -184,8 +183,9 @@ class _Packer(threading.local):
             return self._packed(obj)
         if isinstance(obj, int):
             return _integer(int(obj))
-        for code, kinds in ((_EXT_FUNCTION, _FUNCTION_CLASS), (_EXT_VARIANT, _VARIANT_CLASS)):
-            if isinstance(obj, tuple(kinds)):
+        for code, name in _NESTED.items():
+            nested = NESTED_CLASSES.find(name)
+            if nested is not None and isinstance(obj, nested.kind):
                 # A packer of its own: this one is in the middle of what the value stands in.
                 value: Any = obj
                 inner = msgpack.Packer(default=self._extend, strict_types=True)
@@ -301,21 +301,20 @@ class _Reader:
             return _unpack_strings(body)
         if code == _EXT_BIGINT and len(body) <= _BIGINT_DIGITS:
             return int(body)
-        if code == _EXT_FUNCTION:
-            return self._nested("functions", body, _READ_FUNCTION)
+        if code in _NESTED:
+            return self._nested(_NESTED[code], body)
         if code == _EXT_PACKED:
             return _unpack_packed(msgpack.unpackb(body), self._segments)
-        if code == _EXT_VARIANT:
-            return self._nested("values of variants", body, _READ_VARIANT)
         raise ProtocolError(f"unknown extension type {code} in a message")
 
-    def _nested(self, what: str, body: bytes, readers: Sequence[Callable[[Any], Any]]) -> Any:
+    def _nested(self, name: str, body: bytes) -> Any:
+        nested = NESTED_CLASSES.find(name)
         self._depth += 1
-        if self._depth > _MAX_DEPTH or not readers:
-            raise ProtocolError(f"{what} are nested more than {_MAX_DEPTH} deep, or unknown here")
+        if self._depth > _MAX_DEPTH or nested is None:
+            raise ProtocolError(f"{name} are nested more than {_MAX_DEPTH} deep, or unknown here")
         value = self.read(body)
         self._depth -= 1
-        return readers[0](value)
+        return nested.read(value)
 
 
 def _counting_hooks() -> dict[str, Callable[[Any], Any]]:

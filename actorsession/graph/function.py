@@ -130,7 +130,7 @@ def _ref_from_wire(item: Any) -> tuple[str, int]:
     raise ProtocolError(f"not the wire form of a result: {reprlib.repr(item)}")
 
 
-codec.register_function(FunctionDef, FunctionDef.from_wire)
+codec.NESTED_CLASSES.fill("functions", codec.NestedClass(FunctionDef, FunctionDef.from_wire))
 
 
 # -- checks --------------------------------------------------------------------------------------

@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actorsession.graph import registry
-from actorsession.graph.collected import Collected
-from actorsession.graph.elements import Elements
+from actorsession.graph.collections import GraphCollections
+from actorsession.graph.control_flow_ops import is_back_edge, reads
 from actorsession.graph.function import FunctionBody, brought_in, check_reach
-from actorsession.graph.library import FunctionLibrary
+from actorsession.graph.function_library import FunctionLibrary
 from actorsession.graph.names import NameTable, check_op_name
 from actorsession.graph.node import GraphDef, TensorSpec
+from actorsession.graph.node_index import NodeIndex
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.primitives import is_back_edge, reads
 from actorsession.graph.scoped import Scoped
 from actorsession.graph.scopes import (
     GRADIENT_NAME,
@@ -33,8 +33,8 @@ from actorsession.graph.scopes import (
     scope_of,
 )
 from actorsession.graph.shape import TensorShape
-from actorsession.graph.source import user_line
-from actorsession.graph.static import constant_value
+from actorsession.graph.source_location import user_line
+from actorsession.graph.static_value import constant_value
 
 __all__ = ["Graph", "constant_value", "default_graphs", "get_default_graph", "reset_default_graph"]
 
@@ -42,7 +42,7 @@ __all__ = ["Graph", "constant_value", "default_graphs", "get_default_graph", "re
 _SLICE = 200
 
 
-class Graph(Elements, Scoped, Collected):
+class Graph(NodeIndex, Scoped, GraphCollections):
     """A dataflow graph.
 
     Attributes:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from actorsession.errors import OperatorNotAllowedInGraphError
 from actorsession.graph.dtypes import DType
 from actorsession.graph.evaluation import run_in_session
+from actorsession.graph.extension import ExtensionPoint
 from actorsession.graph.forms import forms
 from actorsession.graph.node import NodeDef, TensorSpec, tensor_name
 from actorsession.graph.registry import Array, OpDef
@@ -22,19 +23,13 @@ from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown
 if TYPE_CHECKING:
     from actorsession.graph.graph import Graph
 
-__all__ = ["Operation", "OperatorMixin", "Tensor", "register_overload"]
+__all__ = ["OPERATORS", "Operation", "OperatorMixin", "Tensor"]
 
-_OVERLOADS: dict[str, Callable[..., Any]] = {}
-
-
-def register_overload(name: str, function: Callable[..., Any]) -> None:
-    """Defines what a Python operator does on tensors; called by ``ops/`` once per operator.
-
-    Args:
-        name: operator name without underscores, such as ``add`` or ``getitem``.
-        function: takes the operands, of which at least one is a tensor or variable.
-    """
-    _OVERLOADS[name] = function
+OPERATORS: ExtensionPoint[Callable[..., Any]] = ExtensionPoint(
+    "operators of tensors", "actorsession.ops"
+)
+"""By name without underscores, such as ``add`` or ``getitem``: a function of the operands, of which at least
+one is a tensor or variable."""
 
 
 class OperatorMixin:
@@ -153,10 +148,9 @@ class OperatorMixin:
 
 
 def _overload(name: str, *operands: Any) -> Tensor:
-    try:
-        function = _OVERLOADS[name]
-    except KeyError:
-        raise TypeError(f"operator {name!r} is not defined: import actorsession.ops") from None
+    function = OPERATORS.find(name)
+    if function is None:
+        raise TypeError(f"operator {name!r} is not defined: import {OPERATORS.filled_by}")
     result: Tensor = function(*operands)
     return result
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from actorsession.graph.control_flow_ops import MERGES
 from actorsession.graph.dtypes import as_dtype, resource
 from actorsession.graph.function import CALLS
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.primitives import MERGES
 from actorsession.graph.registry import REQUIRED, lookup
 from actorsession.interop.calls import build_call
 from actorsession.interop.construct_import import after, build_construct

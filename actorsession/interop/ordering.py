@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 
-from actorsession.graph.primitives import is_back_edge
+from actorsession.graph.control_flow_ops import is_back_edge
 from actorsession.interop.planned import Planned
 
 __all__ = ["in_order"]

@@ -23,7 +23,7 @@ from actorsession.checkpoints import write_whole
 from actorsession.config import NodeStats, StepStats, TransferStats
 from actorsession.observe.events import Event, event, naming, region
 from actorsession.observe.lanes import Span, spread
-from actorsession.plan.keys import parse_key
+from actorsession.plan.rendezvous_key import parse_key
 
 __all__ = ["chrome_trace", "write_trace"]
 

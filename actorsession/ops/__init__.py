@@ -14,6 +14,7 @@ from actorsession.ops.elements import bitwise  # fmt: skip
 from actorsession.ops.neural import losses  # fmt: skip
 from actorsession.ops.variables import initializers  # fmt: skip
 from actorsession.ops.variables import checkpointing  # noqa: F401 - registers its ops
+from actorsession.ops import blockwise  # noqa: F401 - generated code uses it
 from actorsession.ops.flow import dataflow  # noqa: F401 - registers its ops
 from actorsession.ops.arrays import concat_offset, mirroring  # noqa: F401 - register their ops
 import actorsession.ops.training.nodes

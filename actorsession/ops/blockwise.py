@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 
 from actorsession.ops.blas import in_shares, usual_threads
+from actorsession.plan.codegen.bind import GENERATED_CODE_NAMES
+from actorsession.plan.codegen.fusion import LEAST
 
-__all__ = ["LEAST", "Blockwise"]
+__all__ = ["Blockwise"]
 
-# Elements up to which arrays are left to the ops one by one, which work in place where they can: there blocks
-# were no faster (float32, 1 MB of cache for each core), and up to 10 % slower for 3 ops.
-LEAST = 1 << 19
 # Bytes of all buffers together, half of that cache: 30 ops on 4M float32 took 12.1 ms of processor time with
 # 128 KiB, 11.1 with 256, 10.8 with 512 and 11.2 with 1024.
 _BUFFERS = 1 << 19
@@ -112,3 +111,6 @@ class Blockwise:
 
         in_shares(work, range(threads), threads)
         return results[0] if len(results) == 1 else tuple(results)
+
+
+GENERATED_CODE_NAMES.fill("Blockwise", Blockwise)

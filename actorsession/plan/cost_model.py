@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from actorsession.config import NodeExecStats, NodeStats, StepStats
 from actorsession.graph.function import functions_of, nodes_inside
 from actorsession.graph.node import NodeDef
+from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
 from actorsession.plan.cost import node_cost
-from actorsession.plan.link import LinkedPartition, LinkedSegment
 
 __all__ = ["CostModel", "NodeCost", "prime"]
 
@@ -122,7 +122,7 @@ def _averaged(before: float, newest: float) -> float:
     return before + _EMA * (newest - before)
 
 
-def prime(partitions: Iterable[LinkedPartition], model: CostModel) -> None:
+def prime(partitions: Iterable[BoundPartition], model: CostModel) -> None:
     """Gives segments that never ran here the time that their nodes were measured to take.
 
     A segment keeps its estimate if none of its nodes was measured, or if one that was not depends on
@@ -138,7 +138,7 @@ def prime(partitions: Iterable[LinkedPartition], model: CostModel) -> None:
                 segment.seconds = _expected(linked, segment, model)
 
 
-def _expected(linked: LinkedPartition, segment: LinkedSegment, model: CostModel) -> float:
+def _expected(linked: BoundPartition, segment: BoundSegment, model: CostModel) -> float:
     """Seconds that a segment should take; 0 where the model cannot tell."""
     nodes = linked.compiled.partition.nodes
     # Numbers beyond are of nodes inside loops and branches, which count with their construct.

@@ -18,8 +18,8 @@ from actorsession.graph.function import functions_of
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import InferContext, OpDef
 from actorsession.graph.shape import TensorShape
+from actorsession.plan.codegen.use_def import Ref, UseDef
 from actorsession.plan.cost import node_cost
-from actorsession.plan.flow import Flow, Ref
 
 __all__ = ["FedCost"]
 
@@ -40,7 +40,7 @@ class FedCost:
 
     __slots__ = ("_parameters", "_work")
 
-    def __init__(self, flow: Flow, nodes: Sequence[int], parameters: Sequence[Ref]) -> None:
+    def __init__(self, flow: UseDef, nodes: Sequence[int], parameters: Sequence[Ref]) -> None:
         self._parameters = [(ref, flow.nodes[ref[0]].outputs[ref[1]]) for ref in parameters]
         self._work: list[tuple[int, NodeDef, OpDef, tuple[Ref, ...], InferContext]] = []
         for i in nodes:
@@ -54,7 +54,7 @@ class FedCost:
             self._work.append((i, node, op, refs, known))
 
     @classmethod
-    def of(cls, flow: Flow, nodes: Sequence[int], parameters: Sequence[Ref]) -> FedCost | None:
+    def of(cls, flow: UseDef, nodes: Sequence[int], parameters: Sequence[Ref]) -> FedCost | None:
         """The cost of a segment; ``None`` for one that is too long, or has loops or branches."""
         if len(nodes) > _MOST or any(functions_of(flow.nodes[i]) for i in nodes):
             return None

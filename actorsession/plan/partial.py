@@ -16,13 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from actorsession.errors import InternalError, InvalidArgumentError
+from actorsession.graph.control_flow_ops import MERGES, NEXT_ITERATIONS
 from actorsession.graph.node import NodeDef
-from actorsession.graph.primitives import MERGES, NEXT_ITERATIONS
 from actorsession.graph.registry import lookup
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.keys import build_key, parse_key
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG, StepGraph
+from actorsession.plan.rendezvous_key import build_key, parse_key
 from actorsession.plan.signature import RunSignature
 
 __all__ = ["CallShape", "PartialParts", "check_signature", "make_partial", "validate_partial"]

@@ -23,15 +23,19 @@ import numpy as np
 from actorsession.errors import InternalError, InvalidArgumentError, ProtocolError
 from actorsession.graph import dtypes
 from actorsession.graph.codec import Packed
+from actorsession.graph.control_flow_ops import PRIMITIVES, is_back_edge
 from actorsession.graph.function import function_fault
 from actorsession.graph.node import NodeDef, TensorSpec, nodes_from_wire, nodes_to_wire
-from actorsession.graph.primitives import PRIMITIVES, is_back_edge
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.graph.shape import TensorShape
-from actorsession.plan.control_loops import ControlLoops, has_primitives, with_control_loops
+from actorsession.plan.control_flow.distributed_loops import (
+    DistributedLoops,
+    has_primitives,
+    with_distributed_loops,
+)
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.keys import build_key, parse_key
 from actorsession.plan.prune import ARG, StepGraph
+from actorsession.plan.rendezvous_key import build_key, parse_key
 from actorsession.plan.takes import mark_takes
 
 __all__ = ["CONTROL_TOKEN", "RECV", "SEND", "Partition", "partition", "validate"]
@@ -140,9 +144,9 @@ class _Cutter:
         self.received: dict[tuple[str, int, str], str] = {}
         self.edges = itertools.count()
         self.copied = {n.name for n in graph.nodes.values() if _is_copied(n)}
-        self.loops: ControlLoops | None = None
+        self.loops: DistributedLoops | None = None
         if has_primitives(graph):
-            self.loops = with_control_loops(graph, device_of, self.copied)
+            self.loops = with_distributed_loops(graph, device_of, self.copied)
             self.graph, self.device_of = self.loops.graph, self.loops.device_of
 
     def part(self, device: str) -> _Part:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from actorsession.errors import InvalidArgumentError
+from actorsession.graph.control_flow_ops import MERGES, is_back_edge
 from actorsession.graph.function import (
     CONSTRUCTS,
     IF,
@@ -27,7 +28,6 @@ from actorsession.graph.function import (
     nodes_inside,
 )
 from actorsession.graph.node import NodeDef
-from actorsession.graph.primitives import MERGES, is_back_edge
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.signature import RunSignature
 

@@ -16,7 +16,7 @@ import numpy as np
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
 
 if TYPE_CHECKING:
-    from actorsession.plan.link import LinkedSegment
+    from actorsession.plan.codegen.bind import BoundSegment
 
 __all__ = ["LARGE", "bytes_of", "is_dear", "took"]
 
@@ -32,7 +32,7 @@ _COUNTED = 1 << 14
 _ANY_SIZE = 1 << 62
 
 
-def is_dear(linked: LinkedSegment, values: Sequence[Any], places: Sequence[int]) -> bool:
+def is_dear(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> bool:
     """Whether a segment belongs in the kernel pool.
 
     Args:
@@ -56,7 +56,7 @@ def is_dear(linked: LinkedSegment, values: Sequence[Any], places: Sequence[int])
     return _size(linked, values, places) > max(2 * linked.largest, _SMALL)
 
 
-def _is_dear_with(linked: LinkedSegment, values: Sequence[Any], places: Sequence[int]) -> bool:
+def _is_dear_with(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> bool:
     """Whether a segment of open shapes that was not measured yet is dear with these values, or may be."""
     if linked.segment.fed_cost is None:
         return True
@@ -65,7 +65,7 @@ def _is_dear_with(linked: LinkedSegment, values: Sequence[Any], places: Sequence
 
 
 def took(
-    linked: LinkedSegment, seconds: float, values: Sequence[Any], places: Sequence[int]
+    linked: BoundSegment, seconds: float, values: Sequence[Any], places: Sequence[int]
 ) -> None:
     """Takes in how long a segment took; arguments as for ``is_dear``."""
     before = linked.seconds
@@ -79,7 +79,7 @@ def took(
         linked.largest = size // 4  # as large as this was too large
 
 
-def _size(linked: LinkedSegment, values: Sequence[Any], places: Sequence[int]) -> int:
+def _size(linked: BoundSegment, values: Sequence[Any], places: Sequence[int]) -> int:
     """The bytes of the arguments whose types do not say them."""
     return bytes_of([values[places[k]] for k in linked.segment.unsized])
 

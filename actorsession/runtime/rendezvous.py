@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 from actorsession.actors.deadline import Deadline
 from actorsession.errors import CancelledError, OpError
-from actorsession.plan.keys import parse_key
+from actorsession.plan.rendezvous_key import parse_key
 
 __all__ = ["Arrival", "Rendezvous", "Waiter"]
 

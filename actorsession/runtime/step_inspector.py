@@ -36,7 +36,7 @@ from actorsession.runtime.wait_graph import (
 )
 
 if TYPE_CHECKING:
-    from actorsession.plan.link import LinkedPartition, LinkedSegment
+    from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
     from actorsession.runtime.engine.step import Step
     from actorsession.runtime.engine.suspended_nodes import Suspended
     from actorsession.runtime.kernel_pool import KernelPool
@@ -113,7 +113,7 @@ def _look_at(frame: FrameType) -> _Found | None:
     return _Found(run, index, gate, kernel)
 
 
-def _node_at(caller: FrameType, segment: LinkedSegment) -> int | None:
+def _node_at(caller: FrameType, segment: BoundSegment) -> int | None:
     """The node whose line the function of a segment is at, if it is still on a stack."""
     names = (segment.filename, segment.traced_filename)
     for bottom in sys._current_frames().values():
@@ -131,8 +131,8 @@ def _node_at(caller: FrameType, segment: LinkedSegment) -> int | None:
 
 
 def _kernel(
-    linked: LinkedPartition,
-    segment: LinkedSegment,
+    linked: BoundPartition,
+    segment: BoundSegment,
     number: int | None,
     seconds: float,
     run: PartitionRun | None,

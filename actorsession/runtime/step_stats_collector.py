@@ -27,11 +27,11 @@ from actorsession.config import (
 )
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
-from actorsession.plan.keys import parse_key
 from actorsession.plan.partition import RECV
+from actorsession.plan.rendezvous_key import parse_key
 
 if TYPE_CHECKING:
-    from actorsession.plan.link import LinkedPartition
+    from actorsession.plan.codegen.bind import BoundPartition
 
 __all__ = ["Recorder", "StepStatsCollector"]
 
@@ -44,7 +44,7 @@ _ALLOCATOR = "cpu"
 class _Record(NamedTuple):
     """One node that ran; times are of the monotonic clock, in nanoseconds."""
 
-    linked: LinkedPartition
+    linked: BoundPartition
     number: int
     thread: str
     scheduled: int
@@ -83,7 +83,7 @@ class StepStatsCollector:
                 self._left_out += 1
 
     def add_suspended(
-        self, linked: LinkedPartition, number: int, start: int, values: Sequence[Any]
+        self, linked: BoundPartition, number: int, start: int, values: Sequence[Any]
     ) -> None:
         """Records a node whose values have arrived some time after it was begun.
 
@@ -181,7 +181,7 @@ class _Labels:
     def __init__(self) -> None:
         self._arrivals: dict[int, dict[str, str]] = {}  # by partition: node name -> tensor
 
-    def of(self, linked: LinkedPartition, node: NodeDef) -> str:
+    def of(self, linked: BoundPartition, node: NodeDef) -> str:
         """The label of a node of a partition."""
         arrivals = self._arrivals.get(id(linked))
         if arrivals is None:
@@ -231,7 +231,7 @@ class Recorder:
         self,
         context: _Context,
         collector: StepStatsCollector,
-        linked: LinkedPartition,
+        linked: BoundPartition,
         scheduled: int,
     ) -> None:
         self._context = context

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from actorsession.plan.cost import node_cost
 
 if TYPE_CHECKING:
-    from actorsession.plan.link import LinkedPartition, LinkedSegment
-    from actorsession.plan.segment import Segment
+    from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
+    from actorsession.plan.codegen.segment import Segment
 
 __all__ = ["HELD", "WATCHDOG", "Watchdog"]
 
@@ -45,7 +45,7 @@ class _Run(NamedTuple):
     begin: float
     end: float
     linked: weakref.ref[
-        LinkedPartition
+        BoundPartition
     ]  # what waits here must not keep variables of a closed session
     segment: Segment
 
@@ -58,13 +58,13 @@ class Watchdog:
         self._late: deque[tuple[float, float]] = deque(maxlen=_KEPT)
         self._named: set[tuple[str, str]] = set()
 
-    def ran_inline(self, linked: LinkedPartition, segment: LinkedSegment, seconds: float) -> None:
+    def ran_inline(self, linked: BoundPartition, segment: BoundSegment, seconds: float) -> None:
         """Takes in a segment that took long in the calling thread; it held nobody if that has no loop."""
         if asyncio._get_running_loop() is not None:
             self._name(linked, segment.segment, f"held the event loop for {seconds:.3g} s")
 
     def ran_in_pool(
-        self, linked: LinkedPartition, segment: LinkedSegment, begin: float, end: float
+        self, linked: BoundPartition, segment: BoundSegment, begin: float, end: float
     ) -> None:
         """Takes in a segment that took long in the kernel pool."""
         run = _Run(begin, end, weakref.ref(linked), segment.segment)
@@ -89,7 +89,7 @@ class Watchdog:
             what = f"ran in the kernel pool, and the event loop was held for {end - begin:.3g} s of that"
             self._name(linked, run.segment, f"{what}: does it keep the interpreter lock?")
 
-    def _name(self, linked: LinkedPartition, segment: Segment, what: str) -> None:
+    def _name(self, linked: BoundPartition, segment: Segment, what: str) -> None:
         numbers = dict.fromkeys(n for n in segment.line_nodes if n is not None)
         compiled = linked.compiled
         costs = {

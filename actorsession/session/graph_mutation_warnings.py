@@ -12,7 +12,7 @@ import warnings
 
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.source import stack_level
+from actorsession.graph.source_location import stack_level
 
 __all__ = ["GraphGrowthWarning", "GraphMutationMonitor", "GraphMutationWarning"]
 

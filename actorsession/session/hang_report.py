@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.plan.keys import RendezvousKey, parse_key
+from actorsession.plan.rendezvous_key import RendezvousKey, parse_key
 from actorsession.runtime.wait_graph import (
     FOLLOWS,
     HELD,

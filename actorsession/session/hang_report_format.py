@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from actorsession.plan.keys import parse_key
+from actorsession.plan.rendezvous_key import parse_key
 from actorsession.runtime.wait_graph import HELD, UNBEGUN
 
 if TYPE_CHECKING:

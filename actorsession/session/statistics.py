@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from actorsession.plan.cache import CacheStatistics
-from actorsession.plan.passes import PassStatistics
+from actorsession.plan.passes.registry import PassStatistics
+from actorsession.plan.plan_cache import CacheStatistics
 
 __all__ = ["SessionStatistics"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from actorsession import ops
-from actorsession.graph.defaults import control_dependencies, name_scope
+from actorsession.graph.default_scopes import control_dependencies, name_scope
 from actorsession.graph.dtypes import string
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape

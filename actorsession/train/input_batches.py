@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actorsession import ops
-from actorsession.graph.defaults import name_scope
+from actorsession.graph.default_scopes import name_scope
 from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape

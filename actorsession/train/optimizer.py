@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from actorsession.graph.defaults import name_scope
+from actorsession.graph.default_scopes import name_scope
 from actorsession.graph.dtypes import DType
 from actorsession.graph.graph import Graph, get_default_graph
 from actorsession.graph.operation import Operation, Tensor

@@ -116,7 +116,7 @@ def test_without_cryptography_it_says_what_to_install(
 ) -> None:
     import actorsession.cluster
 
-    monkeypatch.delattr(actorsession.cluster, "signing", raising=False)
+    monkeypatch.delattr(actorsession.cluster.admin, "signing", raising=False)
     monkeypatch.setitem(sys.modules, "actorsession.cluster.admin.signing", None)
     with pytest.raises(
         FailedPreconditionError, match=r"pip install 'actorsession\[tls\]'.*openssl"

@@ -25,7 +25,7 @@ from actorsession.errors import OpError
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef
 from actorsession.messages import VOCABULARY
-from actorsession.plan.compile import compile_partition
+from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.partition import partition
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature

@@ -17,7 +17,7 @@ from actorsession.config import ConfigProto
 from actorsession.errors import OpError, WorkerRestartedError
 from actorsession.graph.graph import Graph
 from actorsession.messages.worker import AskOwed, ValuesLost
-from actorsession.plan.keys import build_key
+from actorsession.plan.rendezvous_key import build_key
 from actorsession.session import AsyncSession
 from tests.cluster.kit import W0, W1, W2, Gate, InProcess, in_process, on, soon
 

@@ -22,7 +22,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, OpDef, is_registered, register
 from actorsession.ops.build import make_one
-from actorsession.plan.passes import PassGroup
+from actorsession.plan.passes.registry import PassGroup
 from actorsession.runtime.planning import LARGE
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PATIENCE, W1, InProcess, eventually, on, soon

@@ -38,10 +38,10 @@ from actorsession.messages import (
     RunGraph,
 )
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.keys import build_key
 from actorsession.plan.partition import Partition, partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
+from actorsession.plan.rendezvous_key import build_key
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.devices import make_devices
 from actorsession.runtime.kernel_pool import KernelPool

@@ -13,7 +13,7 @@ from actorsession.cluster.worker import worker_rendezvous
 from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.errors import CancelledError, InvalidArgumentError, OpError, UnavailableError
 from actorsession.messages import PushTensors
-from actorsession.plan.keys import build_key
+from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.rendezvous import Arrival
 from tests.cluster.kit import PS0, W0, W1
 

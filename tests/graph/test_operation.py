@@ -258,7 +258,7 @@ class Stand(OperatorMixin):
 def test_each_operator_calls_the_function_of_its_name_with_operands_in_order(
     monkeypatch: pytest.MonkeyPatch, name: str, call: Callable[[Any], Any], swapped: bool
 ) -> None:
-    monkeypatch.setitem(operation._OVERLOADS, name, lambda x, y: ("called", x, y))
+    monkeypatch.setitem(operation.OPERATORS._values, name, lambda x, y: ("called", x, y))
     stand = Stand()
     expected = (1, stand) if swapped else (stand, 1)
     assert call(stand) == ("called", *expected)
@@ -270,7 +270,7 @@ def test_each_operator_calls_the_function_of_its_name_with_operands_in_order(
 def test_each_sign_calls_the_function_of_its_name(
     monkeypatch: pytest.MonkeyPatch, name: str, call: Callable[[Any], Any]
 ) -> None:
-    monkeypatch.setitem(operation._OVERLOADS, name, lambda x: ("called", x))
+    monkeypatch.setitem(operation.OPERATORS._values, name, lambda x: ("called", x))
     stand = Stand()
     assert call(stand) == ("called", stand)
 
@@ -278,7 +278,7 @@ def test_each_sign_calls_the_function_of_its_name(
 def test_an_operator_that_nobody_defined_says_what_to_import(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(operation._OVERLOADS, "add")
+    monkeypatch.delitem(operation.OPERATORS._values, "add")
     with pytest.raises(TypeError, match=r"'add' is not defined: import actorsession\.ops"):
         leaf(graph) + 1
 

@@ -23,9 +23,10 @@ from actorsession.graph.registry import (
 from actorsession.graph.shape import TensorShape
 from actorsession.ops import blockwise
 from actorsession.ops.blockwise import Blockwise
-from actorsession.plan.context import NodeContext
+from actorsession.plan.codegen.fusion import LEAST
+from actorsession.plan.codegen.node_context import NodeContext
 
-LARGE = blockwise.LEAST + 1
+LARGE = LEAST + 1
 
 
 def nothing() -> None:

@@ -11,7 +11,7 @@ import pytest
 import actorsession.ops as ops
 from actorsession.errors import ResourceExhaustedError
 from actorsession.graph.graph import Graph
-from actorsession.ops import memory
+from actorsession.plan.codegen import memory_check as memory
 from actorsession.session import Session
 
 MANY = 1 << 45

@@ -17,9 +17,9 @@ from actorsession.graph.node import NodeDef, TensorSpec, spec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import REQUIRED, OpDef, register
 from actorsession.graph.shape import ShapeLike
-from actorsession.plan.compile import compile_partition
+from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
+from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.link import LinkedPartition, LinkedSegment
 from actorsession.plan.partition import Partition, partition
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, StepGraph, prune
@@ -157,10 +157,10 @@ class Made:
         self.states = states if states is not None else {}
         self.linked = [self._link(part, own_fetches) for part in self.parts]
 
-    def _link(self, part: Partition, own_fetches: bool) -> LinkedPartition:
+    def _link(self, part: Partition, own_fetches: bool) -> BoundPartition:
         host = self.variables.setdefault(part.device, ResourceManager())
         states = self.states.setdefault(part.device, {})
-        return LinkedPartition(compile_partition(part, own_fetches=own_fetches), host, states)
+        return BoundPartition(compile_partition(part, own_fetches=own_fetches), host, states)
 
     def run(self, *feeds: Any) -> list[Any]:
         """Values of the fetches."""
@@ -200,7 +200,7 @@ class Step:
 class _Part:
     """One partition in a step; generated code knows it as ``C``."""
 
-    def __init__(self, step: Step, linked: LinkedPartition) -> None:
+    def __init__(self, step: Step, linked: BoundPartition) -> None:
         self.step = step
         self.linked = linked
         self.slots: dict[int, Any] = {
@@ -221,7 +221,7 @@ class _Part:
 
     def run_one(self) -> None:
         index = self.ready()[-1]
-        linked: LinkedSegment = self.linked.segments[index]
+        linked: BoundSegment = self.linked.segments[index]
         recvs: Mapping[int, str] = dict(self.linked.compiled.recvs)
         values = [
             self.step.sent[recvs[slot]] if slot in recvs else self.slots[slot]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from actorsession.graph.node import NodeDef, spec
-from actorsession.plan.compile import CompiledPartition, compile_partition
+from actorsession.plan.codegen.compile import CompiledPartition, compile_partition
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
 from tests.plan.kit import CPU, node

@@ -17,7 +17,7 @@ from actorsession.graph.function import FunctionDef
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef, spec
 from actorsession.graph.operation import Tensor
-from actorsession.plan.compile import compile_partition
+from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.partition import Partition
 from actorsession.plan.prune import ARG
 from actorsession.session import AsyncSession, Session

@@ -11,7 +11,7 @@ import pytest
 import actorsession.ops as ops
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.plan.segment import Segment
+from actorsession.plan.codegen.segment import Segment
 from tests.plan.kit import Made
 
 

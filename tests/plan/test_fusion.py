@@ -10,9 +10,8 @@ import pytest
 import actorsession.ops as ops
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.ops import blockwise
-from actorsession.ops.blockwise import LEAST
-from actorsession.plan import fusion
+from actorsession.plan.codegen import fusion
+from actorsession.plan.codegen.fusion import LEAST
 from tests.plan.kit import Made, Step, call
 
 LARGE = LEAST + 1
@@ -264,7 +263,7 @@ def test_a_sum_takes_the_results_of_a_run_when_it_has_ended(graph: Graph) -> Non
 def test_runs_are_found_in_loops_and_branches(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(blockwise, "LEAST", 1)
+    monkeypatch.setattr(fusion, "LEAST", 1)
     x = fed(graph, [None])
     with graph.as_default():
         _, y = ops.while_loop(

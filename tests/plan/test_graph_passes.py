@@ -13,8 +13,8 @@ import pytest
 import actorsession as acts
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.node import NodeDef
-from actorsession.plan import passes
-from actorsession.plan.passes import (
+from actorsession.plan.passes import registry as passes
+from actorsession.plan.passes.registry import (
     GraphPass,
     PassGroup,
     PlacedGraph,
@@ -75,13 +75,16 @@ def test_the_librarys_own_optimiser_is_a_pass() -> None:
         assert session.run("three:0") == 3.0
         counts = {made.name: made for made in session.statistics().graph_passes}
     assert (counts["optimise"].runs, counts["optimise"].changes) == (1, 1)
-    assert (counts["lift"].runs, counts["lift"].changes) == (1, 0)
+    assert (counts["functionalize"].runs, counts["functionalize"].changes) == (1, 0)
 
 
 def test_a_pass_changes_what_runs_and_is_counted(add: Registered, caplog: Any) -> None:
     x, total = doubled()
     add("POST_PLACEMENT", lambda graph, context: changed(graph, "sum", op="Mul"))
-    with caplog.at_level(logging.DEBUG, "actorsession.plan.passes"), acts.Session() as session:
+    with (
+        caplog.at_level(logging.DEBUG, "actorsession.plan.passes.registry"),
+        acts.Session() as session,
+    ):
         assert session.run(total, {x: 5.0}) == 25.0
         session.run(total, {x: 6.0})  # the same plan
         counted = {made.name: made for made in session.statistics().graph_passes}

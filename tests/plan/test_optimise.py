@@ -14,10 +14,10 @@ from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef, spec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.plan.compile import compile_partition
-from actorsession.plan.link import LinkedPartition
-from actorsession.plan.optimise import OptimiserSettings, optimise
+from actorsession.plan.codegen.bind import BoundPartition
+from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.partition import partition
+from actorsession.plan.passes.optimise import OptimiserSettings, optimise
 from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, Made, call, device_set, node, scalar
@@ -561,7 +561,7 @@ def test_a_graph_that_was_optimised_travels(drawn: tuple[Recipe, int]) -> None:
     recipe, devices = drawn
     made = Optimised(recipe.graph, recipe.tensors, *feeds_and_targets(recipe), devices=devices)
     made.linked = [
-        LinkedPartition(
+        BoundPartition(
             compile_partition(Partition.from_wire(codec.unpack(codec.pack(part.to_wire())))),
             made.variables[part.device],
             {},

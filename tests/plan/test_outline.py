@@ -16,8 +16,8 @@ import actorsession.ops as ops
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.plan import link
-from actorsession.plan.outline import LONGEST
+from actorsession.plan.codegen import bind as link
+from actorsession.plan.codegen.outline import LONGEST
 from actorsession.session import Session
 from tests.plan.kit import Made, call
 

@@ -11,10 +11,10 @@ import pytest
 
 from actorsession.errors import InternalError, InvalidArgumentError
 from actorsession.graph.node import NodeDef
-from actorsession.plan.keys import parse_key
 from actorsession.plan.partial import PartialParts, check_signature, make_partial, validate_partial
 from actorsession.plan.partition import RECV, SEND, Partition, partition
 from actorsession.plan.prune import ARG, GraphView, prune
+from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, device_set, node
 

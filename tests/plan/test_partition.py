@@ -16,9 +16,9 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef, spec
 from actorsession.ops import placeholder
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.keys import parse_key
 from actorsession.plan.partition import CONTROL_TOKEN, RECV, SEND, Partition, partition, validate
 from actorsession.plan.prune import ARG, GraphView, StepGraph, prune
+from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
 from tests.plan.kit import CPU, Made, device_set, node, scalar
 

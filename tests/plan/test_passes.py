@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 import actorsession.ops as ops
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.plan.compile import compile_partition
-from actorsession.plan.link import LinkedPartition
+from actorsession.plan.codegen.bind import BoundPartition
+from actorsession.plan.codegen.compile import compile_partition
 from actorsession.runtime.resources import Variable
 from tests.plan.kit import CPU, Made, Step
 
@@ -208,7 +208,7 @@ def test_partitions_that_travelled_do_the_same(drawn: tuple[Recipe, int]) -> Non
         Partition.from_wire(codec.unpack(codec.pack(p.to_wire()))) for p in made.parts
     )
     made.linked = [
-        LinkedPartition(compile_partition(part), made.variables[part.device], {})
+        BoundPartition(compile_partition(part), made.variables[part.device], {})
         for part in made.parts
     ]
     for value, expected in zip(made.run(*recipe.fed), recipe.values, strict=True):

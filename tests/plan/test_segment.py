@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actorsession.plan.segment import Line, Segment
+from actorsession.plan.codegen.segment import Line, Segment
 
 
 def segment(*code: Line, cost: float = 1.0) -> Segment:

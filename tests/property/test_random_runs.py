@@ -18,7 +18,7 @@ from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
 from actorsession.ops import blockwise
 from actorsession.ops.derivatives.gradients import gradients
-from actorsession.plan import fusion
+from actorsession.plan.codegen import fusion
 from actorsession.session import AsyncSession, Session
 
 # More than what kernels compute otherwise for few elements, and no multiple of anything.

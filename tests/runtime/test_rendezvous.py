@@ -15,7 +15,7 @@ from actorsession.errors import (
     OpError,
     UnavailableError,
 )
-from actorsession.plan.keys import build_key
+from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
 from tests.runtime.kit import turns_until
 

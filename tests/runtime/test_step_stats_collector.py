@@ -13,7 +13,7 @@ import actorsession.ops as ops
 from actorsession.config import NodeExecStats, NodeStats, StepStats
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
-from actorsession.plan.link import LinkedPartition
+from actorsession.plan.codegen.bind import BoundPartition
 from actorsession.runtime.step_stats_collector import Recorder, StepStatsCollector
 from tests.runtime.kit import Loaded
 
@@ -32,7 +32,7 @@ class Context:
 
 
 @pytest.fixture
-def linked() -> LinkedPartition:
+def linked() -> BoundPartition:
     graph = Graph()
     with graph.as_default():
         x = ops.placeholder("float32", [2], name="x")
@@ -40,15 +40,15 @@ def linked() -> LinkedPartition:
     return Loaded(graph, [y], [x]).graph.parts[0][1]
 
 
-def position(linked: LinkedPartition, name: str) -> int:
+def position(linked: BoundPartition, name: str) -> int:
     return [n.name for n in linked.compiled.partition.nodes].index(name)
 
 
-def recorder(collector: StepStatsCollector, linked: LinkedPartition) -> Recorder:
+def recorder(collector: StepStatsCollector, linked: BoundPartition) -> Recorder:
     return Recorder(Context(), collector, linked, time.perf_counter_ns())
 
 
-def test_a_recorder_is_its_context_and_notes_nodes(linked: LinkedPartition) -> None:
+def test_a_recorder_is_its_context_and_notes_nodes(linked: BoundPartition) -> None:
     collector, context = StepStatsCollector(7), Context()
     made = Recorder(context, collector, linked, time.perf_counter_ns())
     made.send(0, 1.5)
@@ -63,7 +63,7 @@ def test_a_recorder_is_its_context_and_notes_nodes(linked: LinkedPartition) -> N
     assert made.nanos > 0
 
 
-def test_what_runs_beyond_the_limit_is_counted_and_left_out(linked: LinkedPartition) -> None:
+def test_what_runs_beyond_the_limit_is_counted_and_left_out(linked: BoundPartition) -> None:
     collector = StepStatsCollector(1, limit=3)
     made = recorder(collector, linked)
     for _ in range(5):
@@ -73,7 +73,7 @@ def test_what_runs_beyond_the_limit_is_counted_and_left_out(linked: LinkedPartit
     assert len(stats.dev_stats[0].node_stats) == 3
 
 
-def test_it_is_ended_once_and_later_records_are_ignored(linked: LinkedPartition) -> None:
+def test_it_is_ended_once_and_later_records_are_ignored(linked: BoundPartition) -> None:
     collector = StepStatsCollector(1)
     made = recorder(collector, linked)
     made.note(position(linked, "y"), time.perf_counter_ns(), np.zeros(2, np.float32))
@@ -84,7 +84,7 @@ def test_it_is_ended_once_and_later_records_are_ignored(linked: LinkedPartition)
     assert (len(first.nodes), first.transfers, first.left_out) == (1, [], 0)
 
 
-def test_a_record_does_not_keep_the_tensor(linked: LinkedPartition) -> None:
+def test_a_record_does_not_keep_the_tensor(linked: BoundPartition) -> None:
     class Watched(np.ndarray):  # a plain array takes no weak reference
         pass
 

@@ -64,7 +64,7 @@ def named(
     """What a watchdog of the test's own has logged."""
     dog = Watchdog()
     for module in ("executor", "partition_run"):
-        monkeypatch.setattr(f"actorsession.runtime.{module}.WATCHDOG", dog)
+        monkeypatch.setattr(f"actorsession.runtime.engine.{module}.WATCHDOG", dog)
     monkeypatch.setattr("actorsession.cluster.server.sidecar.WATCHDOG", dog)
     caplog.set_level("WARNING", "actorsession.runtime")
     return lambda: [r.getMessage() for r in caplog.records if r.name == "actorsession.runtime"]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from actorsession.graph.operation import Tensor
-from actorsession.plan.passes import PassGroup, register_pass, unregister_pass
+from actorsession.plan.passes.registry import PassGroup, register_pass, unregister_pass
 from actorsession.runtime.planning import LARGE
 from tests.cluster.kit import PATIENCE
 

@@ -16,7 +16,7 @@ from actorsession.config import ConfigProto, DebugOptions, DebugTensorWatch, Run
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.plan.passes import PassGroup
+from actorsession.plan.passes.registry import PassGroup
 from actorsession.runtime.planning import LARGE
 from actorsession.session import AsyncSession, Session
 from tests.cluster.kit import PATIENCE, eventually, soon

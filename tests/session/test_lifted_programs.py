@@ -12,13 +12,13 @@ import pytest
 import actorsession as acts
 from actorsession.config import GraphOptions, OptimizerOptions, OptLevel
 from actorsession.errors import InvalidArgumentError, OpError
+from actorsession.graph.control_flow_ops import PRIMITIVES
 from actorsession.graph.device import LOCAL_TASK, DeviceAttributes
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Tensor
-from actorsession.graph.primitives import PRIMITIVES
 from actorsession.ops.build import make
+from actorsession.plan.control_flow.functionalize import functionalize
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.lift import lift
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, prune
 from actorsession.plan.signature import RunSignature
@@ -152,7 +152,7 @@ def left(graph: Graph, fetches: Sequence[Tensor], feeds: Sequence[Tensor]) -> se
     placed = Placer(devices).place(nodes)
     names = tuple(t.name for t in feeds), tuple(t.name for t in fetches)
     step = prune(GraphView(nodes), RunSignature(*names, ()))
-    lifted, device_of = lift(
+    lifted, device_of = functionalize(
         step, {n: placed[n].device if n in placed else CPU for n in step.nodes}
     )
     assert lifted.nodes.keys() == device_of.keys()

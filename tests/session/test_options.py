@@ -22,7 +22,7 @@ from actorsession.config import (
 )
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.graph import Graph
-from actorsession.plan.optimise import OptimiserSettings, optimiser_settings
+from actorsession.plan.passes.optimise import OptimiserSettings, optimiser_settings
 from actorsession.session import AsyncSession, Session
 
 Make = Callable[..., Any]
@@ -174,7 +174,7 @@ def test_level_1_stands_for_all_optimisations_and_level_0_for_those_that_are_nam
         do_common_subexpression_elimination=merges,
         do_constant_folding=folds,
         max_folded_constant_in_bytes=limit,
-        do_control_flow_lifting=options.opt_level is OptLevel.L1,
+        do_functionalization=options.opt_level is OptLevel.L1,
     )
 
 

@@ -25,7 +25,7 @@ from actorsession.errors import (
     UnknownError,
 )
 from actorsession.graph.graph import Graph, get_default_graph
-from actorsession.plan.keys import build_key
+from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.engine import step as step_module
 from actorsession.runtime.rendezvous import Arrival, Rendezvous
 from actorsession.session import AsyncSession, Session

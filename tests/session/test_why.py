@@ -15,7 +15,7 @@ import actorsession.ops as ops
 from actorsession.config import ConfigProto
 from actorsession.errors import ProtocolError
 from actorsession.graph.graph import Graph
-from actorsession.plan.keys import build_key
+from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.kernel_pool import LANE
 from actorsession.runtime.wait_graph import (
     HELD,

@@ -33,7 +33,7 @@ from transports import connect
 from transports.address import parse_address
 from transports.frame import HANDSHAKE_VERSION, Frame, encode_frame
 from transports.handshake import NONCE_SIZE, Handshake, Role
-from transports import sockets
+from transports.stream import sockets
 from transports.stream.listener import StreamListener
 os.setgroups([])
 os.setgid({NOBODY})

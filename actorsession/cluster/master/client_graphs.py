@@ -25,7 +25,7 @@ from actorsession.cluster.master.client_graph import ClientGraph, TaskPart
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import AbortedError, OpError, first_error, from_exception
 from actorsession.messages.worker import DeregisterGraph, RegisterGraph
-from actorsession.plan.cache import PlanCache
+from actorsession.plan.plan_cache import PlanCache
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.planning import LARGE, Planning
 

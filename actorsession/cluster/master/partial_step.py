@@ -35,8 +35,8 @@ from actorsession.errors import (
 )
 from actorsession.messages.worker import CleanupGraph
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.keys import build_key
 from actorsession.plan.partial import CallShape, PartialParts
+from actorsession.plan.rendezvous_key import build_key
 from actorsession.runtime.partial.run_state import (
     Abort,
     Answer,

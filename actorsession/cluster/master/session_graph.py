@@ -18,9 +18,9 @@ from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.node import GraphDef, NodeDef
-from actorsession.plan.optimise import optimiser_settings
 from actorsession.plan.partition import Partition, partition
-from actorsession.plan.passes import PassRunner
+from actorsession.plan.passes.optimise import optimiser_settings
+from actorsession.plan.passes.registry import PassRunner
 from actorsession.plan.place import Placer
 from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature

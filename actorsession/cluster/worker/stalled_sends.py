@@ -24,7 +24,7 @@ from actorsession.cluster.worker.worker_rendezvous import RendezvousTable
 from actorsession.config import CONNECT_TIMEOUT
 from actorsession.errors import DeadlineExceededError, OpError, UnavailableError
 from actorsession.messages.worker import AskOwed, ValuesLost
-from actorsession.plan.keys import parse_key
+from actorsession.plan.rendezvous_key import parse_key
 from actorsession.rpc.liveness.lease import BEAT_SECONDS, LEASE_SECONDS
 
 __all__ = ["MissingTensorProbe", "Peers"]

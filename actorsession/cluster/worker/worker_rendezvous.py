@@ -24,7 +24,7 @@ from actorsession.errors import (
 )
 from actorsession.graph.codec import bytes_held
 from actorsession.messages.worker import PushTensors
-from actorsession.plan.keys import parse_key
+from actorsession.plan.rendezvous_key import parse_key
 from actorsession.runtime.rendezvous import Rendezvous
 
 __all__ = ["LinkName", "RendezvousTable", "WorkerRendezvous"]

@@ -37,8 +37,8 @@ from actorsession.messages.worker import (
     RunGraph,
     VariablesFound,
 )  # fmt: skip
-from actorsession.plan.keys import parse_key
 from actorsession.plan.partition import SEND, Partition
+from actorsession.plan.rendezvous_key import parse_key
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor, Gate, LoadedGraph
 from actorsession.runtime.engine.step import Step

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from actorsession import ops
-from actorsession.graph.defaults import add_to_collections, control_dependencies
+from actorsession.graph.default_scopes import add_to_collections, control_dependencies
 from actorsession.graph.dtypes import bool_, float32
 from actorsession.graph.operation import Tensor
 from actorsession.ops import GraphKeys

@@ -14,7 +14,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, bool_, int32, int64
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Operation, Tensor, register_overload
+from actorsession.graph.operation import OPERATORS, Operation, Tensor
 from actorsession.graph.registry import InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape, unknown_shape
 from actorsession.ops.arrays.strided import MASKS, index_text, strided_shape, strided_slice
@@ -271,4 +271,4 @@ def _vector(entries: Sequence[Any], dtype: DType, tensor: Tensor) -> Tensor:
     return make_one("Pack", parts, {"axis": 0}, "stack", graph)
 
 
-register_overload("getitem", _getitem)
+OPERATORS.fill("getitem", _getitem)

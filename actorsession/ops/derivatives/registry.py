@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from actorsession.graph.operation import Operation
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Gradient, is_registered, lookup
 from actorsession.graph.scopes import GRADIENT_NAME
-from actorsession.graph.source import user_line
+from actorsession.graph.source_location import user_line
 from actorsession.ops.arrays.fills import zeros_like
 from actorsession.ops.build import convert_to_tensor
 from actorsession.ops.indexed_slices import IndexedSlices

@@ -17,7 +17,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import bool_, int32
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Tensor, register_overload
+from actorsession.graph.operation import OPERATORS, Tensor
 from actorsession.graph.registry import (
     Array,
     Gradient,
@@ -366,4 +366,4 @@ for _name, _function in {
     "mul": _times,
     "pow": pow,
 }.items():
-    register_overload(_name, functools.partial(_function, name=_name))
+    OPERATORS.fill(_name, functools.partial(_function, name=_name))

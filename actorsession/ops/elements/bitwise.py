@@ -16,7 +16,7 @@ import numpy as np
 
 from actorsession.graph.dtypes import uint8
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Tensor, register_overload
+from actorsession.graph.operation import OPERATORS, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
     InferContext,
@@ -151,4 +151,4 @@ for _symbol, _logical, _bits in (
     ("xor", logical_xor, bitwise_xor),
     ("invert", logical_not, invert),
 ):
-    register_overload(_symbol, functools.partial(_of_either, _symbol, _logical, _bits))
+    OPERATORS.fill(_symbol, functools.partial(_of_either, _symbol, _logical, _bits))

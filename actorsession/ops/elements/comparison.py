@@ -16,7 +16,7 @@ import numpy as np
 
 from actorsession.graph.dtypes import bool_
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Tensor, register_overload
+from actorsession.graph.operation import OPERATORS, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, InferContext, Kernel, OpDef, register
 from actorsession.ops.build import convert_all
 from actorsession.ops.elements.selection import where, where_v2
@@ -197,4 +197,4 @@ for _name, _function in {
     "gt": greater,
     "ge": greater_equal,
 }.items():
-    register_overload(_name, _function)
+    OPERATORS.fill(_name, _function)

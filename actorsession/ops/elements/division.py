@@ -15,7 +15,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, float32, float64
-from actorsession.graph.operation import Tensor, register_overload
+from actorsession.graph.operation import OPERATORS, Tensor
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, Kernel, KernelContext, OpDef, register
 from actorsession.ops.broadcasting import summed
 from actorsession.ops.build import make_one
@@ -160,4 +160,4 @@ register(
 )
 
 for _name, _function in {"truediv": truediv, "floordiv": floordiv, "mod": floormod}.items():
-    register_overload(_name, functools.partial(_function, name=_name))
+    OPERATORS.fill(_name, functools.partial(_function, name=_name))

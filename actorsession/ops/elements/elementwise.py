@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from actorsession.graph.dtypes import as_dtype
-from actorsession.graph.operation import Operation, Tensor, register_overload
+from actorsession.graph.operation import OPERATORS, Operation, Tensor
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
     Array,
@@ -301,5 +301,5 @@ _register("Cos", "fc", np.cos, _times(lambda x, y: -sin(x)))
 _register("Tan", "fc", np.tan, _times(lambda x, y: 1 + square(y)))
 
 
-register_overload("neg", negative)
-register_overload("abs", abs)
+OPERATORS.fill("neg", negative)
+OPERATORS.fill("abs", abs)

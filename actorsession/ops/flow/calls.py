@@ -26,8 +26,8 @@ from actorsession.graph.function import (
     SYMBOLIC_GRADIENT,
     FunctionDef,
 )
+from actorsession.graph.function_library import LibraryFunction
 from actorsession.graph.graph import Graph
-from actorsession.graph.library import LibraryFunction
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import (

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from actorsession.errors import UnimplementedError
+from actorsession.graph.control_flow_ops import NEXT_ITERATIONS
 from actorsession.graph.dtypes import bool_, int32
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.primitives import NEXT_ITERATIONS
 from actorsession.graph.registry import (
     REQUIRED,
     InferContext,

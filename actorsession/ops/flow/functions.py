@@ -23,8 +23,8 @@ from actorsession.graph.function import (
     FunctionBody,
     FunctionDef,
 )
+from actorsession.graph.function_library import LibraryFunction
 from actorsession.graph.graph import Graph, get_default_graph
-from actorsession.graph.library import LibraryFunction
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import lookup
 from actorsession.graph.scopes import entered, scope_of

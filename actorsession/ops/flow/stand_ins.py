@@ -12,17 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from actorsession.errors import InvalidArgumentError
-from actorsession.graph.frames import ROOT, Frame, frames_of
 from actorsession.graph.function import STANDS_FOR, WHILE, function_fault
 from actorsession.graph.graph import Graph
-from actorsession.graph.lift_branches import lift_branches
-from actorsession.graph.lift_draft import Draft, RefusedError, in_order
-from actorsession.graph.lift_loops import lift_loop
-from actorsession.graph.lift_shapes import with_known_shapes
 from actorsession.graph.node import NodeDef
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.ways import Ways
 from actorsession.ops.build import make
+from actorsession.plan.control_flow.conditionals import functionalize_conditionals
+from actorsession.plan.control_flow.frames import ROOT, Frame, frames_of
+from actorsession.plan.control_flow.loops import functionalize_loop
+from actorsession.plan.control_flow.predicates import Predicates
+from actorsession.plan.control_flow.rewrite import GraphRewriter, RefusedError, in_order
+from actorsession.plan.control_flow.shapes import with_known_shapes
 
 __all__ = ["add_stand_ins", "sources"]
 
@@ -81,7 +81,9 @@ def _add(graph: Graph, wanted: Sequence[Operation]) -> bool:
     asked = _devices_asked(nodes, frames)
     refused = {frame for frame, devices in asked.items() if len(devices) > 1}
     for _ in range(_ATTEMPTS):
-        draft = Draft(nodes, dict.fromkeys(nodes, ""), frames, [(op.name, 0) for op in outermost])
+        draft = GraphRewriter(
+            nodes, dict.fromkeys(nodes, ""), frames, [(op.name, 0) for op in outermost]
+        )
         try:
             lifted = _lifted(draft, refused)
             break
@@ -129,7 +131,7 @@ def _devices_asked(
     return asked
 
 
-def _lifted(draft: Draft, refused: set[Frame]) -> dict[str, NodeDef]:
+def _lifted(draft: GraphRewriter, refused: set[Frame]) -> dict[str, NodeDef]:
     """The outermost loops as nodes.
 
     Raises:
@@ -138,10 +140,10 @@ def _lifted(draft: Draft, refused: set[Frame]) -> dict[str, NodeDef]:
     """
     for frame in sorted(draft.members, key=lambda frame: -len(frame.outwards)):
         if frame != ROOT:
-            lift_branches(draft, frame)
+            functionalize_conditionals(draft, frame)
             if frame not in refused:
-                lift_loop(draft, frame)
-    Ways(draft, ROOT)
+                functionalize_loop(draft, frame)
+    Predicates(draft, ROOT)
     order = in_order(draft.nodes, sorted(draft.nodes, key=draft.position.__getitem__))
     made = {name for name in draft.loops if draft.frames.get(name) == ROOT and name in draft.nodes}
     nodes = with_known_shapes({name: draft.nodes[name] for name in order}, made)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from actorsession.graph.control_flow_ops import NEXT_ITERATIONS
 from actorsession.graph.operation import Operation, Tensor
-from actorsession.graph.primitives import NEXT_ITERATIONS
 from actorsession.ops.build import constant, make
 from actorsession.ops.derivatives.values import zeros_for
 from actorsession.ops.elements.comparison import equal

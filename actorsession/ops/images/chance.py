@@ -13,7 +13,7 @@ import numpy as np
 
 from actorsession.graph.dtypes import int32
 from actorsession.graph.operation import Tensor
-from actorsession.graph.static import get_static_value
+from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.dimensions import shape
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.arrays.slicing import slice_

@@ -23,7 +23,7 @@ from actorsession.graph.registry import (
     OpDef,
     register,
 )
-from actorsession.graph.static import get_static_value
+from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.array import identity
 from actorsession.ops.arrays.dimensions import rank, shape
 from actorsession.ops.arrays.fills import ones

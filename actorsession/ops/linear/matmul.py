@@ -18,7 +18,7 @@ import numpy as np
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType, bfloat16, float16
 from actorsession.graph.node import TensorSpec
-from actorsession.graph.operation import Operation, Tensor, register_overload
+from actorsession.graph.operation import OPERATORS, Operation, Tensor
 from actorsession.graph.registry import Array, InferContext, Kernel, KernelContext, OpDef, register
 from actorsession.graph.shape import Dim, TensorShape, broadcast_shapes
 from actorsession.ops.broadcasting import sum_to_operands
@@ -275,4 +275,4 @@ for _name in ("BatchMatMul", "BatchMatMulV2"):  # the first is TensorFlow's olde
         )
     )
 
-register_overload("matmul", functools.partial(matmul, name="matmul"))
+OPERATORS.fill("matmul", functools.partial(matmul, name="matmul"))

@@ -19,6 +19,7 @@ from actorsession.graph.dtypes import DType
 from actorsession.graph.registry import Array
 from actorsession.graph.shape import TensorShape, unknown_shape
 from actorsession.ops.lists.persistent_vector import EMPTY, WIDTH, PersistentVector
+from actorsession.plan.codegen.bind import GENERATED_CODE_NAMES
 
 __all__ = ["TensorList", "added", "empty_list", "fits", "new_list", "sum_of", "zeros_of"]
 
@@ -196,7 +197,7 @@ def _arrived(item: Any, dtype: DType | None) -> Any:
     return item if item.ndim else item[()]
 
 
-codec.register_variant(TensorList, TensorList.from_wire)
+codec.NESTED_CLASSES.fill("variants", codec.NestedClass(TensorList, TensorList.from_wire))
 
 
 def _filled(dims: tuple[int, ...], dtype: DType | None) -> Any:
@@ -219,6 +220,9 @@ def new_list(dtype: DType, shape: TensorShape, count: int) -> TensorList:
 def empty_list(dtype: DType | None, shape: TensorShape = unknown_shape) -> TensorList:
     """A list without items."""
     return TensorList(dtype, shape, EMPTY)
+
+
+GENERATED_CODE_NAMES.fill("NO_ITEMS", empty_list(None))
 
 
 def sum_of(lists: Sequence[TensorList]) -> TensorList:

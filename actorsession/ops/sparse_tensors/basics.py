@@ -20,7 +20,7 @@ from actorsession.graph.evaluation import run_in_session
 from actorsession.graph.graph import Graph
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import ShapeLike, TensorShape, as_shape, shown
-from actorsession.graph.static import get_static_value
+from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.placeholder import placeholder, placeholder_with_default
 from actorsession.ops.build import constant, convert_to_tensor, graph_of, make, make_one
 from actorsession.ops.partial import refine, shape_from

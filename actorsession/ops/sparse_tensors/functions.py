@@ -13,7 +13,7 @@ import numpy as np
 from actorsession.graph.dtypes import int32, int64
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.shape import TensorShape
-from actorsession.graph.static import get_static_value
+from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.arrays.fills import range_
 from actorsession.ops.arrays.gather import gather

@@ -25,7 +25,7 @@ from actorsession.graph.registry import (
     register,
 )
 from actorsession.graph.shape import TensorShape, unknown_shape
-from actorsession.graph.static import get_static_value
+from actorsession.graph.static_value import get_static_value
 from actorsession.ops.arrays.gather import gather, gather_nd
 from actorsession.ops.arrays.shape import reshape
 from actorsession.ops.build import make_one

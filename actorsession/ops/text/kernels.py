@@ -26,8 +26,8 @@ from actorsession.graph.registry import (
 )
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.build import convert_to_tensor, make_one
-from actorsession.ops.memory import memory_limit
 from actorsession.ops.shape_operands import boxed
+from actorsession.plan.codegen.memory_check import memory_limit
 
 __all__ = [
     "LONGEST", "boxed_all", "each", "each_number", "joined", "number_reader", "one_string", "register_each",

@@ -32,9 +32,9 @@ from actorsession.graph.registry import (
     lookup,
     register,
 )
-from actorsession.plan.keys import parse_key
 from actorsession.plan.partition import RECV, Partition
 from actorsession.plan.prune import ARG, split_name
+from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.debug_op import DebugOp, debug_op
 from actorsession.runtime.debug.numerics import NumericsPoint

@@ -19,7 +19,8 @@ import numpy as np
 
 from actorsession.errors import InternalError, InvalidArgumentError, OpError, from_exception
 from actorsession.graph.take import Take
-from actorsession.plan.dataflow import (
+from actorsession.plan.codegen.bind import own
+from actorsession.plan.control_flow.dataflow_partition import (
     CALL,
     CONSTANT,
     FEED,
@@ -27,10 +28,9 @@ from actorsession.plan.dataflow import (
     RECEIVE,
     SENDING,
     SWITCH,
-    LinkedDataflow,
+    BoundDataflow,
     NodePlan,
 )
-from actorsession.plan.link import own
 from actorsession.plan.partition import CONTROL_TOKEN
 from actorsession.runtime.engine.frames import Iteration, key_of
 from actorsession.runtime.engine.partition_run import (
@@ -100,7 +100,7 @@ class DataflowRun(PartitionRun):
         "_feeds", "_plain", "_queued", "_routing", "_running", "_suspended", "_tickets", "engine",
     )  # fmt: skip
 
-    def __init__(self, step: Step, linked: LinkedDataflow, feeds: Sequence[Any]) -> None:
+    def __init__(self, step: Step, linked: BoundDataflow, feeds: Sequence[Any]) -> None:
         super().__init__(step, linked, feeds)
         self.engine = linked
         self.left = 1

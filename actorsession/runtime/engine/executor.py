@@ -20,9 +20,9 @@ from actorsession.actors.actor import Actor, handles
 from actorsession.actors.context import CallContext
 from actorsession.actors.deadline import Deadline
 from actorsession.errors import DeadlineExceededError, InternalError, OpError, from_exception
-from actorsession.plan.compile import compile_partition
-from actorsession.plan.dataflow import LinkedDataflow
-from actorsession.plan.link import LinkedPartition, LinkedSegment
+from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
+from actorsession.plan.codegen.compile import compile_partition
+from actorsession.plan.control_flow.dataflow_partition import BoundDataflow
 from actorsession.plan.partition import Partition
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.partition_run import locate_error
@@ -47,7 +47,7 @@ class RunPartition:
     """
 
     step: Step
-    linked: LinkedPartition
+    linked: BoundPartition
     feeds: Sequence[Any]
 
 
@@ -91,7 +91,7 @@ class Executor(Actor):
         except Exception as exc:
             message.step.fail(from_exception(exc))
 
-    def begin(self, step: Step, linked: LinkedPartition, feeds: Sequence[Any]) -> None:
+    def begin(self, step: Step, linked: BoundPartition, feeds: Sequence[Any]) -> None:
         """The work of ``RunPartition``, called directly where there is no event loop."""
         self._partitions += 1
         step.start(linked, feeds)
@@ -126,7 +126,7 @@ class LoadedGraph:
         own_fetches: bool = True,
     ) -> None:
         self.partitions = tuple(partitions)
-        self.parts: list[tuple[Executor, LinkedPartition]] = []
+        self.parts: list[tuple[Executor, BoundPartition]] = []
         for partition in partitions:
             executor = executors.get(partition.device)
             if executor is None:
@@ -149,7 +149,7 @@ class LoadedGraph:
         if len(self.parts) != 1:
             return None
         linked = self.parts[0][1]
-        if isinstance(linked, LinkedDataflow):
+        if isinstance(linked, BoundDataflow):
             return None
         compiled = linked.compiled
         apart = compiled.recvs or compiled.sends or compiled.suspensions
@@ -175,12 +175,12 @@ class LoadedGraph:
 
 def _linked(
     partition: Partition, device: Device, states: dict[str, Any], own_fetches: bool
-) -> LinkedPartition:
+) -> BoundPartition:
     """A partition bound to its device: compiled, or for the dataflow engine if it needs that."""
     if partition.has_primitives:
-        return LinkedDataflow(partition, device.resources, states, own_fetches=own_fetches)
+        return BoundDataflow(partition, device.resources, states, own_fetches=own_fetches)
     compiled = compile_partition(partition, own_fetches=own_fetches)
-    return LinkedPartition(compiled, device.resources, states)
+    return BoundPartition(compiled, device.resources, states)
 
 
 class Gate:
@@ -251,7 +251,7 @@ class InlineRun:
 
     __slots__ = ("_feeds", "_in_order", "_linked", "_order", "_segment")
 
-    def __init__(self, linked: LinkedPartition, segment: LinkedSegment) -> None:
+    def __init__(self, linked: BoundPartition, segment: BoundSegment) -> None:
         self._linked = linked
         self._segment = segment
         position_of = dict(linked.compiled.feeds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import Any
 
-from actorsession.plan.dataflow import LoopFrame, NodePlan
+from actorsession.plan.control_flow.dataflow_partition import LoopFrame, NodePlan
 
 __all__ = ["FrameRun", "Iteration", "key_of"]
 

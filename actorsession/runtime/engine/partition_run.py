@@ -22,7 +22,7 @@ from actorsession.runtime.step_stats_collector import Recorder
 from actorsession.runtime.watchdog import HELD, WATCHDOG
 
 if TYPE_CHECKING:
-    from actorsession.plan.link import LinkedPartition, LinkedSegment
+    from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
     from actorsession.runtime.engine.step import Step
 
 __all__ = ["PartitionRun", "PooledSegmentContext", "locate_error"]
@@ -35,7 +35,7 @@ class PartitionRun:
         "begun", "left", "linked", "ran", "readers", "scheduled", "slots", "step", "waits",
     )  # fmt: skip
 
-    def __init__(self, step: Step, linked: LinkedPartition, feeds: Sequence[Any]) -> None:
+    def __init__(self, step: Step, linked: BoundPartition, feeds: Sequence[Any]) -> None:
         compiled = linked.compiled
         self.step = step
         self.linked = linked
@@ -271,7 +271,7 @@ class PooledSegmentContext:
         self.run.check()
 
 
-def locate_error(exc: Exception, linked: LinkedPartition, segment: LinkedSegment) -> OpError:
+def locate_error(exc: Exception, linked: BoundPartition, segment: BoundSegment) -> OpError:
     """Turns what a kernel raised into one of our errors that names the node and the user's line."""
     error = from_exception(exc)
     names = (segment.filename, segment.traced_filename)

@@ -19,7 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from actorsession.plan.dataflow import ALONE, BESIDE, ENTER, EXIT, NEXT, LoopFrame, NodePlan
+from actorsession.plan.control_flow.dataflow_partition import (
+    ALONE,
+    BESIDE,
+    ENTER,
+    EXIT,
+    NEXT,
+    LoopFrame,
+    NodePlan,
+)
 from actorsession.runtime.engine.frames import FrameRun, Iteration
 
 __all__ = ["DEAD", "Propagation"]

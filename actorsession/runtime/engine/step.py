@@ -30,7 +30,7 @@ from actorsession.errors import (
     OpError,
     UnimplementedError,
 )
-from actorsession.plan.dataflow import LinkedDataflow
+from actorsession.plan.control_flow.dataflow_partition import BoundDataflow
 from actorsession.runtime.engine.dataflow import DataflowRun
 from actorsession.runtime.engine.partition_run import PartitionRun, PooledSegmentContext
 from actorsession.runtime.engine.suspended_nodes import Suspended, SuspendedNodes
@@ -42,7 +42,7 @@ from actorsession.runtime.rendezvous import Rendezvous
 from actorsession.runtime.step_stats_collector import StepStatsCollector
 
 if TYPE_CHECKING:
-    from actorsession.plan.link import LinkedPartition
+    from actorsession.plan.codegen.bind import BoundPartition
     from actorsession.runtime.debug.debugger import DebugRun
 
 __all__ = ["Step"]
@@ -116,7 +116,7 @@ class Step:
 
     # -- life ----------------------------------------------------------------------------------
 
-    def start(self, linked: LinkedPartition, feeds: Sequence[Any]) -> None:
+    def start(self, linked: BoundPartition, feeds: Sequence[Any]) -> None:
         """Begins to run a partition; its errors become the step's.
 
         Args:
@@ -124,12 +124,12 @@ class Step:
             feeds: values of all feeds of the signature, in its order; borrowed.
         """
         if self.error is None:
-            if isinstance(linked, LinkedDataflow):
+            if isinstance(linked, BoundDataflow):
                 self._start_dataflow(linked, feeds)
             else:
                 PartitionRun(self, linked, feeds).start()
 
-    def _start_dataflow(self, linked: LinkedDataflow, feeds: Sequence[Any]) -> None:
+    def _start_dataflow(self, linked: BoundDataflow, feeds: Sequence[Any]) -> None:
         if self.debug is not None:
             raise UnimplementedError(
                 "a run cannot be debugged whose graph holds control flow of single operations "

@@ -18,7 +18,7 @@ from actorsession.graph.take import Take
 from actorsession.runtime.interruptible import Begun, drop
 
 if TYPE_CHECKING:
-    from actorsession.plan.segment import Suspension
+    from actorsession.plan.codegen.segment import Suspension
     from actorsession.runtime.engine.partition_run import PartitionRun
 
 __all__ = ["Suspended", "SuspendedNodes"]

@@ -17,13 +17,13 @@ from typing import Any
 from actorsession.config import ConfigProto, DebugOptions
 from actorsession.graph.graph import Graph
 from actorsession.graph.node import NodeDef
-from actorsession.plan.cache import CacheStatistics, PlanCache
 from actorsession.plan.cost_model import CostModel, prime
 from actorsession.plan.device_set import DeviceSet
-from actorsession.plan.optimise import optimiser_settings
 from actorsession.plan.partition import Partition, partition
-from actorsession.plan.passes import PassRunner, PassStatistics
+from actorsession.plan.passes.optimise import optimiser_settings
+from actorsession.plan.passes.registry import PassRunner, PassStatistics
 from actorsession.plan.place import Placed, Placer
+from actorsession.plan.plan_cache import CacheStatistics, PlanCache
 from actorsession.plan.prune import GraphView, StepGraph, prune
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.debug.debugger import DebugPlan

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError, OpError
-from actorsession.plan.cache import PlanCache
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.partial import PartialParts, check_signature, make_partial
+from actorsession.plan.plan_cache import PlanCache
 from actorsession.plan.signature import RunSignature
 from actorsession.runtime.engine.executor import LoadedGraph
 from actorsession.session.direct.planner import Planner

@@ -8,11 +8,11 @@ import pytest
 
 import actorsession as acts
 from actorsession.errors import UnimplementedError
+from actorsession.graph.control_flow_ops import PRIMITIVES
 from actorsession.graph.graph import Graph
-from actorsession.graph.primitives import PRIMITIVES
 from actorsession.graph.registry import lookup
 from actorsession.ops.flow import dataflow
-from actorsession.plan.context import NodeContext
+from actorsession.plan.codegen.node_context import NodeContext
 
 
 @pytest.fixture(autouse=True)

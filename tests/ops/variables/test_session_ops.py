@@ -12,7 +12,7 @@ from actorsession.errors import FailedPreconditionError, InternalError, InvalidA
 from actorsession.graph.graph import Graph
 from actorsession.graph.registry import NOT_DIFFERENTIABLE, TENSOR_STORE, lookup
 from actorsession.ops.variables.session_ops import UnsavedHandle, handle_device, handle_dtype
-from actorsession.plan.context import NodeContext
+from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.runtime.resources import ResourceManager
 from actorsession.runtime.tensor_store import TensorStore
 

@@ -13,7 +13,7 @@ from actorsession.compat.v1.recurrent import nests
 from actorsession.graph.dtypes import DType, as_dtype, int32
 from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
-from actorsession.graph.static import get_static_value
+from actorsession.graph.static_value import get_static_value
 
 __all__ = [
     "check_floating",

@@ -1,0 +1,226 @@
+"""Link: binds generated code to the kernels and state of one device.
+
+The one place that executes generated source. The source comes from ``compile`` alone, never from a
+peer: a worker receives graphs and generates its own code. Functions are registered with
+``linecache``, so a traceback shows the node and the user's line that built it. Called by whoever
+loads a graph; the executor calls the functions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.extension import ExtensionPoint
+from actorsession.graph.registry import KernelContext, ResourceHost, lookup
+from actorsession.plan.codegen.memory_check import within_memory
+from actorsession.plan.codegen.outline import LONGEST
+from actorsession.plan.codegen.segment import CompiledPartition, Segment
+from actorsession.plan.partition import CONTROL_TOKEN
+
+__all__ = ["GENERATED_CODE_NAMES", "BoundPartition", "BoundSegment", "kernel_of", "own"]
+
+_PLANS = itertools.count()
+
+GENERATED_CODE_NAMES: ExtensionPoint[Any] = ExtensionPoint(
+    "names in generated code", "actorsession.ops"
+)
+"""``Blockwise``, which works through runs of elementwise nodes, and ``NO_ITEMS``, with which the variables of
+a loop begin that gather what gradients need."""
+
+
+def own(value: Any) -> Any:
+    """A value that shares memory with nothing; arrays of rank 0 become scalars."""
+    if isinstance(value, np.ndarray):
+        return value.copy() if value.ndim else value[()]
+    return value
+
+
+def _out(value: Any) -> Any:
+    """A fetched value whose rank may be 0: then a scalar, as TensorFlow gives."""
+    if isinstance(value, np.ndarray) and not value.ndim:
+        return value[()]
+    return value
+
+
+def _predicate(value: Any) -> bool:
+    """Whether a predicate whose rank was not known before holds."""
+    if np.ndim(value):
+        raise InvalidArgumentError(
+            f"a predicate is a scalar, but it has shape {list(np.shape(value))}"
+        )
+    return bool(value)
+
+
+class BoundSegment:
+    """A segment that can be called: ``function(C, *arguments) -> tuple of results``.
+
+    Attributes:
+        blocks: whether a node of it may take any time; see ``OpDef.blocks``.
+        unpredictable: whether no measured time says what the next run takes, for that or a loop's sake.
+        seconds: moving average of its measured time; 0 until it ran once.
+        largest: the most bytes of arguments of unknown size with which it was seen to be cheap.
+    """
+
+    __slots__ = (
+        "blocks", "filename", "function", "largest", "seconds", "segment", "traced_filename",
+        "traced_function", "unpredictable",
+    )  # fmt: skip
+
+    def __init__(
+        self, segment: Segment, namespace: dict[str, Any], label: str, *, blocks: bool
+    ) -> None:
+        self.segment = segment
+        self.blocks = blocks
+        self.unpredictable = blocks or not segment.is_steady
+        self.filename = f"<{label} {segment.name}>"
+        self.traced_filename = f"<{label} {segment.name} traced>"
+        self.function = _load(segment.name, segment.lines, self.filename, namespace)
+        # Traced code is rare and as long as the plain one: made when first asked for.
+        self.traced_function: Callable[..., Any] | None = None
+        self.seconds = 0.0
+        self.largest = 0
+
+    def node_at(self, filename: str, line: int) -> int | None:
+        """The number of the node whose line is at ``line`` of ``filename``."""
+        table = (
+            self.segment.line_nodes if filename == self.filename else self.segment.traced_line_nodes
+        )
+        return table[line - 1] if 0 < line <= len(table) else None
+
+
+def _load(
+    name: str, lines: tuple[str, ...], filename: str, namespace: dict[str, Any]
+) -> Callable[..., Any]:
+    ended = [f"{line}\n" for line in lines]
+    text = "".join(ended)
+    linecache.cache[filename] = (len(text), None, ended, filename)
+    for first, piece in _pieces(ended):
+        # Behind as many empty lines as there are before it, which cost a thousandth of full ones.
+        code = compile("\n" * first + piece, filename, "exec")
+        exec(code, namespace)  # our own generated text, see the module
+    function: Callable[..., Any] = namespace.pop(name)
+    return function
+
+
+def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """The functions of a text, short ones together, each with the number of lines before it.
+
+    They are compiled one by one, because compiling keeps the interpreter lock; see ``outline``.
+    """
+    first = 0
+    for number, line in enumerate(lines):
+        if number - first >= LONGEST and line.startswith("def "):
+            yield first, "".join(lines[first:number])
+            first = number
+    yield first, "".join(lines[first:])
+
+
+class BoundPartition:
+    """A compiled partition bound to a device.
+
+    Args:
+        compiled: the generated code.
+        host: the device's resource manager.
+        states: state of stateful kernels by node name, shared by all plans of a session.
+
+    Attributes:
+        waits: how many arrivals and segments each segment waits for.
+        woken_by: the segments that wait for the arrival in each slot.
+        followers: the segments that wait for each segment.
+    """
+
+    def __init__(
+        self, compiled: CompiledPartition, host: ResourceHost, states: dict[str, Any]
+    ) -> None:
+        self.compiled = compiled
+        self.device = compiled.partition.device
+        self._label = f"actorsession plan {next(_PLANS)} on {self.device}"
+        self._namespace = self._bind(host, states)
+        self.segments = [
+            BoundSegment(segment, self._namespace, self._label, blocks=self._blocks(segment))
+            for segment in compiled.segments
+        ]
+        self.waits = [len(s.waits) + len(s.after) for s in compiled.segments]
+        self.woken_by: dict[int, list[int]] = {slot: [] for slot, _ in compiled.recvs}
+        self.woken_by.update({suspension.arrival: [] for suspension in compiled.suspensions})
+        self.followers: list[list[int]] = [[] for _ in compiled.segments]
+        for index, segment in enumerate(compiled.segments):
+            for slot in segment.waits:
+                self.woken_by[slot].append(index)
+            for before in segment.after:
+                self.followers[before].append(index)
+        names = [f for s in self.segments for f in (s.filename, s.traced_filename)]
+        weakref.finalize(self, _forget, names).atexit = False
+
+    def _bind(self, host: ResourceHost, states: dict[str, Any]) -> dict[str, Any]:
+        namespace: dict[str, Any] = {
+            "own": own, "out": _out, "clock": time.perf_counter_ns, "TOKEN": CONTROL_TOKEN,
+            "predicate": _predicate, "ZERO": np.int32(0), **dict(GENERATED_CODE_NAMES.items()),
+        }  # fmt: skip
+        bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
+        for name, number in bindings.items():
+            context = self.compiled.contexts[number].bound(host, states)
+            namespace[name] = _BINDERS[name[0]](context)
+        return namespace
+
+    def _blocks(self, segment: Segment) -> bool:
+        contexts, own = self.compiled.contexts, len(self.compiled.partition.nodes)
+        for number in segment.bindings.values():
+            op = lookup(contexts[number].op)
+            # In a loop or branch, code waits for a node that suspends as for any other.
+            if op.blocks or (op.suspends and number >= own):
+                return True
+        return False
+
+    def traced(self, index: int) -> Callable[..., Any]:
+        """The function of a segment that also notes when each node ran."""
+        linked = self.segments[index]
+        if linked.traced_function is None:
+            segment = linked.segment
+            linked.traced_function = _load(
+                segment.name, segment.traced_lines, linked.traced_filename, self._namespace
+            )
+        return linked.traced_function
+
+
+def kernel_of(context: KernelContext) -> Callable[..., Any]:
+    """The kernel of a node; one that cannot be made from the constants that it reads fails when it runs.
+
+    Only then is it known whether it runs at all, what ran before it, and which node and line to name.
+    """
+    definition = lookup(context.op)
+    try:
+        kernel = definition.kernel(context)
+    except Exception:
+        if definition.stateful:
+            raise  # what it found on its device may be otherwise the next time
+        return lambda *values: definition.kernel(context)(*values)
+    return within_memory(context, definition, kernel)
+
+
+def _into(context: KernelContext) -> Callable[..., Any] | None:
+    """The function of an elementwise node that writes to an array, which code asks for if there is one."""
+    into = lookup(context.op).into
+    return None if into is None else into(context)
+
+
+# What a global name of the generated code stands for, by its first letter; see ``Segment.bindings``.
+_BINDERS: dict[str, Callable[[KernelContext], Any]] = {
+    "c": lambda context: kernel_of(context)(),
+    "k": kernel_of,
+    "o": _into,
+    "j": lambda context: lookup(context.op).joins,
+}
+
+
+def _forget(names: list[str]) -> None:
+    for name in names:
+        linecache.cache.pop(name, None)

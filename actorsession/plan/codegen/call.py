@@ -1,0 +1,40 @@
+"""Writes calls of functions: the lines of the function in the place of the call.
+
+A call costs nothing when it runs: its function's nodes stand in the code around it like any others, with
+names of their own.
+"""
+
+from __future__ import annotations
+
+from actorsession.graph.function import CALLS
+from actorsession.plan.codegen.control_flow import Construct
+from actorsession.plan.codegen.emitter import Emitter, FunctionEmitter
+
+__all__ = ["write_call"]
+
+
+def write_call(block: Emitter, i: int) -> None:
+    """Writes the call that node ``i`` of a block is."""
+    _Call(block, i).write()
+
+
+class _Call(Construct):
+    """A call: its function's values are locals of the block."""
+
+    def write(self) -> None:
+        """Writes it."""
+        block, wanted = self.block, self.wanted()
+        first = CALLS[self.node.op]
+        flow = self.function("f", 0, first)
+        inside = FunctionEmitter(flow, self.text, block.indent, self.arguments[first:])
+        results = [flow.fetches[k][1] for k in wanted]
+        values = inside.run(results)
+        if wanted:
+            made = f"{self.results(wanted)} = {', '.join(values)}"
+            block.line(made + block.comment(self.i), self.number)
+            arrays = inside.made_arrays(results)
+            if arrays:
+                block.line(f"del {', '.join(arrays)}")
+        block.release(
+            self.flow.inputs[self.i], self.i if len(wanted) == len(self.node.outputs) else None
+        )

@@ -1,0 +1,213 @@
+"""Compile: turns a partition into segments of straight-line Python.
+
+A segment is all nodes that wait for the same set of arrivals (``_Recv``, and nodes that suspend); see
+``segment`` for what it becomes and ``writer`` for how. The order of nodes is the partition's, which
+follows one topological order of the whole step, so two partitions cannot wait for each other. Nothing here
+touches a device: ``link`` binds kernels and state. Called by whoever loads a graph, on the machine
+that will run it: generated code does not travel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from actorsession.graph.function import CALLS, IF, WHILE
+from actorsession.graph.node import NodeDef
+from actorsession.plan.codegen.call import write_call
+from actorsession.plan.codegen.control_flow import write_if, write_while
+from actorsession.plan.codegen.emitter import Text
+from actorsession.plan.codegen.node_context import NodeContext
+from actorsession.plan.codegen.segment import CompiledPartition, Segment, Suspension
+from actorsession.plan.codegen.segment_writer import SegmentWriter
+from actorsession.plan.codegen.use_def import Ref, UseDef
+from actorsession.plan.partition import RECV, Partition
+from actorsession.plan.prune import ARG
+from actorsession.plan.takes import TakePlan, stores, taken_inside, uses_of
+
+__all__ = ["CompiledPartition", "NodeContext", "Segment", "compile_partition"]
+
+# Who writes the nodes that have functions.
+_CALL_WRITERS = {WHILE: write_while, IF: write_if, **dict.fromkeys(CALLS, write_call)}
+
+
+def compile_partition(partition: Partition, *, own_fetches: bool = True) -> CompiledPartition:
+    """Generates the code of a partition.
+
+    Args:
+        partition: a valid partition.
+        own_fetches: whether fetched arrays must be the caller's own; a server that encodes them at
+            once does not need that.
+    """
+    return _Compiler(partition, own_fetches).compile()
+
+
+class _Compiler:
+    def __init__(self, partition: Partition, own_fetches: bool) -> None:
+        self.partition = partition
+        self.own_fetches = own_fetches
+        self.flow = UseDef(partition)
+        self.segment_of: list[int] = []  # -1 for what comes from outside and for constants
+        self.slots: dict[Ref, int] = {}
+        self.slot_count = 0
+        self.sends: list[str] = []
+        self.suspension_of: dict[int, Suspension] = {}  # by node
+        self.contexts: dict[int, NodeContext] = {}
+        self.nodes: list[NodeDef] = list(partition.nodes)
+
+    def compile(self) -> CompiledPartition:
+        flow = self.flow
+        masks, begun = self._masks()
+        order, members = self._group(masks, begun)
+        number = {mask: i for i, mask in enumerate(order)}
+        self.segment_of = [
+            -1 if flow.outside[i] or flow.once[i] else number[mask] for i, mask in enumerate(begun)
+        ]
+        feeds = self._outside(ARG, "index")
+        recvs = self._outside(RECV, "key")
+        suspensions = self._suspensions()
+        arrivals = self._arrivals()
+        crossing = self._crossing(len(order))
+        fetches: list[list[tuple[int, Ref]]] = [[] for _ in order]
+        fetch_slots = []
+        for position, ref in flow.fetches:
+            fetch_slots.append((position, self._new_slot()))
+            fetches[number[masks[ref[0]]]].append((fetch_slots[-1][1], ref))
+        segments = []
+        for index, mask in enumerate(order):
+            waits = tuple([slot for bit, slot in enumerate(arrivals) if mask >> bit & 1])
+            after = self._predecessors(index, members[index])
+            write = self._writer(index).write
+            segments.append(write(members[index], crossing[index], fetches[index], waits, after))
+        return CompiledPartition(
+            partition=self.partition,
+            nodes=tuple(self.nodes),
+            segments=tuple(segments),
+            slots=self.slot_count,
+            feeds=feeds,
+            recvs=recvs,
+            suspensions=suspensions,
+            sends=tuple(self.sends),
+            fetches=tuple(sorted(fetch_slots)),
+            readers=self._readers(segments),
+            contexts=self.contexts,
+            takes=self._takes(),
+            taken_inside=taken_inside(self.partition.nodes),
+        )
+
+    def _writer(self, index: int) -> SegmentWriter:
+        suspensions = {i: number for number, i in enumerate(self.suspension_of)}
+        text = Text(
+            self.partition.device, self.nodes, self.contexts, self.sends, suspensions=suspensions,
+            call_writers=_CALL_WRITERS,
+        )  # fmt: skip
+        return SegmentWriter(
+            self.flow, text, index, self.segment_of, self.slots, own_fetches=self.own_fetches
+        )
+
+    # -- segments ------------------------------------------------------------------------------
+
+    def _masks(self) -> tuple[list[int], list[int]]:
+        """The arrivals that each node's values wait for, and those that the node itself does, as bits."""
+        masks: list[int] = []
+        begun: list[int] = []
+        arrivals = 0
+        flow = self.flow
+        for node, before, suspends in zip(flow.nodes, flow.before, flow.suspends, strict=True):
+            mask = 0
+            for i in before:
+                mask |= masks[i]
+            begun.append(mask)
+            if node.op == RECV or suspends:
+                mask |= 1 << arrivals
+                arrivals += 1
+            masks.append(mask)
+        return masks, begun
+
+    def _group(
+        self, masks: Sequence[int], begun: Sequence[int]
+    ) -> tuple[list[int], list[list[int]]]:
+        """The segments as masks, and the nodes of each."""
+        flow = self.flow
+        groups: dict[int, list[int]] = {}
+        for i, mask in enumerate(begun):
+            if not flow.outside[i] and not flow.once[i]:
+                groups.setdefault(mask, []).append(i)
+        for _, ref in flow.fetches:
+            groups.setdefault(masks[ref[0]], [])  # even an arrival is handed out somewhere
+        # Fewer arrivals first: a set can only depend on its subsets.
+        order = sorted(groups, key=lambda m: (m.bit_count(), groups[m][:1]))
+        return order, [groups[m] for m in order]
+
+    def _crossing(self, segments: int) -> list[list[Ref]]:
+        """Values that other segments read, by the segment that makes them; each gets a slot."""
+        crossing: list[list[Ref]] = [[] for _ in range(segments)]
+        for segment, refs in zip(self.segment_of, self.flow.inputs, strict=True):
+            for ref in refs:
+                home = self.segment_of[ref[0]]
+                if home not in (-1, segment) and ref not in self.slots:
+                    crossing[home].append(ref)
+                    self.slots[ref] = self._new_slot()
+        return crossing
+
+    def _predecessors(self, index: int, nodes: Sequence[int]) -> tuple[int, ...]:
+        found = {self.segment_of[i] for node in nodes for i in self.flow.before[node]}
+        return tuple(sorted(found - {index, -1}))
+
+    # -- values --------------------------------------------------------------------------------
+
+    def _new_slot(self) -> int:
+        self.slot_count += 1
+        return self.slot_count - 1
+
+    def _outside(self, op: str, attr: str) -> tuple[tuple[int, Any], ...]:
+        """The slots of feeds or arrivals, with what the executor knows each by."""
+        found = []
+        for i, node in enumerate(self.flow.nodes):
+            if node.op == op:
+                self.slots[i, 0] = self._new_slot()
+                found.append((self.slots[i, 0], node.attrs[attr]))
+        return tuple(found)
+
+    def _suspensions(self) -> tuple[Suspension, ...]:
+        """The nodes that suspend; their outputs get slots."""
+        for i, node in enumerate(self.flow.nodes):
+            if self.flow.suspends[i]:
+                slots = tuple([self._new_slot() for _ in node.outputs])
+                self.slots.update({(i, k): slot for k, slot in enumerate(slots)})
+                arrival = slots[0] if slots else self._new_slot()
+                self.suspension_of[i] = Suspension(i, slots, arrival)
+        return tuple(self.suspension_of.values())
+
+    def _takes(self) -> dict[int, TakePlan]:
+        """The nodes that take, by number among those that suspend."""
+        found = {}
+        numbers = {i: number for number, i in enumerate(self.suspension_of)}
+        for i, number in numbers.items():
+            uses = uses_of(self.flow.nodes[i])
+            if uses is not None:
+                stored_by = [
+                    -1 - numbers[j] if j in numbers else self.segment_of[j]
+                    for j in self.flow.downstream(i)
+                    if stores(self.flow.nodes[j], self.flow.has_handle(j))
+                ]
+                found[number] = TakePlan(uses, frozenset(stored_by))
+        return found
+
+    def _arrivals(self) -> tuple[int, ...]:
+        """The slots of all arrivals, in the order of their bits."""
+        flow = self.flow
+        return tuple(
+            [
+                self.suspension_of[i].arrival if flow.suspends[i] else self.slots[i, 0]
+                for i, node in enumerate(flow.nodes)
+                if node.op == RECV or flow.suspends[i]
+            ]
+        )
+
+    def _readers(self, segments: Sequence[Segment]) -> tuple[int, ...]:
+        readers = [0] * self.slot_count
+        for segment in segments:
+            for slot in segment.arguments:
+                readers[slot] += 1
+        return tuple(readers)

@@ -1,0 +1,192 @@
+"""Writes loops and branches: lines of their functions inside the block that they stand in.
+
+A loop's variables are locals of their own, bound before the loop and bound anew at the end of each
+iteration; what its functions capture are the locals outside. So nobody who holds a value can see a loop
+change it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from actorsession.graph.dtypes import variant
+from actorsession.graph.function import entering
+from actorsession.graph.registry import Array
+from actorsession.plan.codegen.emitter import CHECK_EVERY, Emitter, FunctionEmitter
+from actorsession.plan.codegen.segment import INDENT
+from actorsession.plan.codegen.use_def import Ref, UseDef, function_use_def
+from actorsession.plan.cost import loop_cost
+
+__all__ = ["Construct", "write_if", "write_while"]
+
+
+class Construct:
+    """A loop or branch in a block.
+
+    Args:
+        block: where it stands.
+        i: its node.
+    """
+
+    def __init__(self, block: Emitter, i: int) -> None:
+        self.block = block
+        self.flow = block.flow
+        self.text = block.text
+        self.i = i
+        self.node = self.flow.nodes[i]
+        self.number = self.flow.base + i
+        self.arguments = [block.value(ref) for ref in self.flow.inputs[i]]
+
+    def function(self, key: str, own: int, first_capture: int) -> UseDef:
+        """The flow of a function; its nodes get their numbers."""
+        captured = self.flow.inputs[self.i][first_capture:]
+        found = {own + k: self.flow.constant(ref) for k, ref in enumerate(captured)}
+        constants: Mapping[int, Array] = {k: v for k, v in found.items() if v is not None}
+        base = len(self.text.nodes)
+        flow = function_use_def(self.node.attrs[key], self.text.device, base, constants)
+        self.text.nodes.extend(flow.nodes)
+        return flow
+
+    def wanted(self) -> list[int]:
+        """The outputs that somebody reads; all if none is read, or the node was asked for itself."""
+        outputs = range(len(self.node.outputs))
+        read = [k for k in outputs if self.block.is_read((self.i, k))]
+        if read and not self.flow.runs_before(self.i):
+            return read
+        return sorted({*range(self.shown()), *read})
+
+    def shown(self) -> int:
+        """How many outputs are its own: what gradients added is made only where it is read."""
+        return len(self.node.outputs)
+
+    def test(self, flow: UseDef, ref: Ref, name: str) -> str:
+        """An expression that says whether a predicate holds."""
+        return name if flow.is_scalar(ref) else f"predicate({name})"
+
+    def results(self, wanted: Iterable[int]) -> str:
+        """The names of outputs."""
+        return ", ".join([self.block.local((self.i, k)) for k in wanted])
+
+
+class _While(Construct):
+    """A loop: its variables are the locals of its body's arguments."""
+
+    def shown(self) -> int:
+        return entering(self.node)
+
+    def write(self) -> None:
+        """Writes it."""
+        block, count = self.block, len(self.node.outputs)
+        inputs = self.flow.inputs[self.i]
+        given = entering(self.node)
+        cond, body = (self.function(key, count, given) for key in ("cond", "body"))
+        live = self._live(cond, body, count)
+        names = [f"v{body.base + k}" for k in range(count)]
+        captured = self.arguments[given:]
+        targets = ", ".join([names[k] for k in live])
+        first = ", ".join([self._first(k, given) for k in live])
+        block.line(f"{targets} = {first}{block.comment(self.i)}", self.number)
+        block.release(inputs[:given])
+        block.line("while True:", self.number)
+        self._iteration(cond, body, [*names, *captured], live)
+        wanted = self.wanted()
+        finals = ", ".join([names[k] for k in wanted])
+        block.line(f"{self.results(wanted)} = {finals}", self.number)
+        arrays = [names[k] for k in live if not body.is_scalar((k, 0))]
+        if arrays:
+            block.line(f"del {', '.join(arrays)}")
+        block.release(inputs[given:], self.i if len(wanted) == count else None)
+
+    def _first(self, k: int, given: int) -> str:
+        """The expression of a variable's first value."""
+        if k < given:
+            return self.arguments[k]
+        return "NO_ITEMS" if self.node.outputs[k].dtype is variant else "ZERO"
+
+    def _live(self, cond: UseDef, body: UseDef, count: int) -> list[int]:
+        """The variables that the condition and the outputs that are read depend on."""
+        results = [ref for _, ref in body.fetches]
+        live = set(self.wanted()) | {
+            i for i in cond.upstream([cond.fetches[0][1]]) if i < count
+        }  # fmt: skip
+        while True:
+            more = {i for i in body.upstream([results[k] for k in live]) if i < count} - live
+            if not more:
+                return sorted(live)
+            live |= more
+
+    def _iteration(
+        self, cond: UseDef, body: UseDef, names: Sequence[str], live: Sequence[int]
+    ) -> None:
+        text, count = self.text, len(self.node.outputs)
+        indent = self.block.indent + INDENT
+        before = text.cost
+        test = FunctionEmitter(cond, text, indent, names)
+        test.line(f"C.check(){self.block.comment(self.i)}", self.number)
+        text.unchecked = 0.0
+        ref = cond.fetches[0][1]
+        (predicate,) = test.run([ref])
+        test.line(f"if not {self.test(cond, ref, predicate)}: break", self.number)
+        turn = FunctionEmitter(body, text, indent, names, droppable=count)
+        results = [body.fetches[k][1] for k in live]
+        changed = [
+            (names[k], value)
+            for k, value in zip(live, turn.run(results), strict=True)
+            if names[k] != value
+        ]
+        if changed:
+            targets = ", ".join([name for name, _ in changed])
+            turn.line(f"{targets} = {', '.join([value for _, value in changed])}")
+        arrays = turn.made_arrays(results)
+        if arrays:
+            turn.line(f"del {', '.join(arrays)}")
+        text.cost = before + loop_cost(text.cost - before)
+        text.cost_known = False
+        text.unchecked = 0.0
+
+
+class _If(Construct):
+    """A branch: its outputs are bound at the end of whichever function runs."""
+
+    def write(self) -> None:
+        """Writes it."""
+        block, inputs, wanted = self.block, self.flow.inputs[self.i], self.wanted()
+        test = self.test(self.flow, inputs[0], self.arguments[0])
+        before, costs = self.text.cost, []
+        for head, key in ((f"if {test}:", "then_branch"), ("else:", "else_branch")):
+            block.line(f"{head}{block.comment(self.i)}", self.number)
+            self.text.cost = before
+            self._branch(key, wanted)
+            costs.append(self.text.cost)
+        self.text.cost = max(costs)
+        self.text.steady &= max(costs) - min(costs) <= CHECK_EVERY
+        block.release(inputs, self.i if len(wanted) == len(self.node.outputs) else None)
+
+    def _branch(self, key: str, wanted: Sequence[int]) -> None:
+        flow = self.function(key, 0, 1)
+        captured = self.arguments[1:]
+        branch = FunctionEmitter(flow, self.text, self.block.indent + INDENT, captured)
+        results = [flow.fetches[k][1] for k in wanted]
+        values = branch.run(results)
+        if not wanted:
+            branch.line("pass")
+            return
+        branch.line(f"{self.results(wanted)} = {', '.join(values)}", self.number)
+        arrays = branch.made_arrays(results)
+        if arrays:
+            branch.line(f"del {', '.join(arrays)}")
+
+
+def write_while(block: Emitter, i: int) -> None:
+    """Write a ``While`` as a Python loop.
+
+    Args:
+        block: where it stands.
+        i: number of the node in it.
+    """
+    _While(block, i).write()
+
+
+def write_if(block: Emitter, i: int) -> None:
+    """Write an ``If`` as Python's own; arguments as ``write_while``."""
+    _If(block, i).write()

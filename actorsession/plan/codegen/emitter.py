@@ -1,0 +1,383 @@
+"""Writes nodes as lines of Python: straight code, one line or more for each node.
+
+A ``Emitter`` is the code of one partition's segment, a ``FunctionEmitter`` that of one function of a loop or
+branch. Values are local variables and each array is dropped after its last use, so that its buffer can
+serve again and a variable that was read can be changed in place. Called by ``writer``, which makes a
+function of a segment's block; ``control_flow`` and ``call`` write nodes that have functions of their own.
+
+A value that comes into a function is never owned by it: whatever an op keeps of it is copied, as with a
+feed.
+
+Invariant: nothing in the text is chosen by whoever sent the graph. Names are numbers, expressions come
+from our ops, and the comment behind a line, which holds the node's name and source, cannot end before
+the line does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import Kernel, OpDef
+from actorsession.plan.codegen.fusion import Run, fused, write_run
+from actorsession.plan.codegen.in_place import Join, joins_among, overwritten
+from actorsession.plan.codegen.node_context import NodeContext
+from actorsession.plan.codegen.segment import Line
+from actorsession.plan.codegen.use_def import Ref, UseDef
+from actorsession.plan.cost import node_cost
+from actorsession.plan.partition import SEND
+
+__all__ = ["CHECK_EVERY", "Emitter", "FunctionEmitter", "Text"]
+
+# Microseconds. A node dearer than this looks for a cancellation before it starts; below it the look
+# would cost more than it can save.
+_CHECK_ABOVE = 100.0
+# Microseconds of cheaper nodes that may go by without a look: a step ends soon after it is given up,
+# and the looks cost nothing that can be measured.
+CHECK_EVERY = 1000.0
+
+
+@dataclass(slots=True)
+class Text:
+    """The code of one function while it is written.
+
+    Attributes:
+        device: full name of the device.
+        nodes: all nodes of the partition, to which those of functions are added; their numbers.
+        contexts: contexts of the nodes that the code binds.
+        sends: keys sent so far.
+        code: the lines.
+        bindings: global names in them.
+        cost: estimated microseconds.
+        cost_known: whether everything behind the estimate is known.
+        steady: whether no branch is so much dearer than its other that a run that took one says nothing.
+        unchecked: microseconds of cheap nodes since the code last looked for a cancellation.
+        suspensions: the nodes of the partition that the step goes on without, with what the code calls each.
+        functions: lines of the functions that the code calls, before its own.
+        call_writers: by operation type, who writes the nodes that have functions.
+    """
+
+    device: str
+    nodes: list[NodeDef]
+    contexts: dict[int, NodeContext]
+    sends: list[str]
+    code: list[Line] = field(default_factory=list)
+    bindings: dict[str, int] = field(default_factory=dict)
+    cost: float = 0.0
+    cost_known: bool = True
+    steady: bool = True
+    unchecked: float = 0.0
+    suspensions: Mapping[int, int] = field(default_factory=dict)
+    functions: list[Line] = field(default_factory=list)
+    call_writers: Mapping[str, Callable[[Emitter, int], None]] = field(default_factory=dict)
+
+
+class Emitter:
+    """The code of some nodes of one flow.
+
+    Args:
+        flow: their values.
+        text: where the lines go.
+        indent: what they begin with.
+
+    Attributes:
+        flow: as given, and so are the others.
+    """
+
+    def __init__(self, flow: UseDef, text: Text, indent: str) -> None:
+        self.flow = flow
+        self.text = text
+        self.indent = indent
+        self._base = flow.base
+        self._left: dict[Ref, int] = {}  # uses of each value in this block, yet to come
+        self._over: dict[Ref, str] = {}  # the locals of values that were written over others
+        self._gone: set[Ref] = set()  # those others
+        self._joins: dict[int, list[Join]] = {}  # sums by what is yet to be added
+        self._joined: set[int] = set()
+
+    def nodes(self, nodes: Sequence[int]) -> None:
+        """Writes nodes, producers first."""
+        self._joins = joins_among(self.flow, nodes)
+        self._joined = {join.node for joins in self._joins.values() for join in joins}
+        for unit in fused(self.flow, nodes):
+            if isinstance(unit, int):
+                self._write(unit)
+                self._join(unit)
+            else:
+                self._run(unit)
+
+    def _write(self, i: int) -> None:
+        write = self.text.call_writers.get(self.flow.nodes[i].op)
+        if write is not None:
+            write(self, i)
+        elif i in self._joined:
+            self._check(i)
+        else:
+            self._node(i)
+            self.release(self.flow.inputs[i], None if self._goes_on_without(i) else i)
+
+    def _run(self, run: Run) -> None:
+        def one_by_one() -> None:
+            for i in run:
+                self._write(i)
+
+        write_run(self, run, one_by_one)
+        for i in run:
+            self._join(i)
+
+    def count_uses(self, nodes: Iterable[int], results: Iterable[Ref]) -> None:
+        """Counts who reads each value; what leaves the block is read by someone for ever."""
+        left = self._left
+        for i in nodes:
+            for ref in self.flow.inputs[i]:
+                left[ref] = left.get(ref, 0) + 1
+        for ref in results:
+            left[ref] = left.get(ref, 0) + 1
+
+    def is_read(self, ref: Ref) -> bool:
+        """Whether anybody reads a value, as far as ``count_uses`` was told."""
+        return ref in self._left
+
+    # -- nodes ---------------------------------------------------------------------------------
+
+    def _node(self, i: int) -> None:
+        flow, text = self.flow, self.text
+        node, op = flow.nodes[i], flow.ops[i]
+        number = self._base + i
+        comment = self.comment(i)
+        arguments = [self.value(ref) for ref in flow.inputs[i]]
+        if op is None:
+            assert node.op == SEND, f"{node.op} is no node of a segment"
+            value = arguments[0] if arguments else "TOKEN"
+            self.line(f"C.send({len(text.sends)}, {value}){comment}", number, "None")
+            text.sends.append(node.attrs["key"])
+            return
+        context = self._check(i)
+        over = overwritten(flow, i, context, self.is_free)
+        if over is not None:
+            self._write_over(i, arguments, over)
+            return
+        for k in op.keeps:
+            if k < len(arguments) and not self._gives_away(flow.inputs[i][k]):
+                arguments[k] = f"own({arguments[k]})"
+        expression = _expression(op, context, arguments)
+        if expression is None:
+            expression = f"{self._bound('k', i, context)}({', '.join(arguments)})"
+        if self._goes_on_without(i):
+            self.line(f"C.begin({text.suspensions[i]}, {expression}){comment}", number)
+            return
+        if op.suspends:
+            expression = f"C.wait_for({expression})"
+        made = self._made(i)
+        value = f"({made})" if len(node.outputs) > 1 else made or "None"
+        self.line(
+            f"{value} = {expression}{comment}" if made else expression + comment, number, value
+        )
+
+    def _check(self, i: int) -> NodeContext:
+        """Counts a node's cost, and looks for a cancellation before it if it is time."""
+        flow, text, op = self.flow, self.text, self.flow.ops[i]
+        context = flow.context(i)
+        cost, known = node_cost(flow.nodes[i], context.inputs)
+        text.cost += cost
+        text.cost_known &= known
+        dear = cost > _CHECK_ABOVE or (op is not None and op.cost is not None and not known)
+        if dear or text.unchecked > CHECK_EVERY:
+            self.line(f"C.check(){self.comment(i)}", self.number(i))
+            text.unchecked = 0.0
+        text.unchecked += 0.0 if dear else cost
+        return context
+
+    def _bound(self, letter: str, i: int, context: NodeContext | None = None) -> str:
+        """The global name of something that belongs to a node; see ``Segment.bindings``."""
+        number = self._base + i
+        name = f"{letter}{number}"
+        if name not in self.text.bindings:
+            self.text.bindings[name] = number
+            self.text.contexts[number] = context or self.flow.context(i)
+        return name
+
+    # -- arrays that are there already -----------------------------------------------------------
+
+    def is_free(self, ref: Ref) -> bool:
+        """Whether a single read of an array is left, and nobody else can hold it."""
+        return self._left[ref] == 1 and self._gives_away(ref)
+
+    def _write_over(self, i: int, arguments: Sequence[str], over: int) -> None:
+        """Writes a node whose result takes the place of one of its inputs."""
+        target = self._over[i, 0] = arguments[over]
+        self._gone.add(self.flow.inputs[i][over])
+        call = f"{self.bind_into(i)[0]}({', '.join(arguments)}, {target})"
+        self.line(call + self.comment(i), self.number(i), target)
+
+    def _join(self, i: int) -> None:
+        """Adds what a node made to the sums that wait for it."""
+        for join in self._joins.get(i, ()):
+            join.missing -= {(i, k) for k in range(len(self.flow.nodes[i].outputs))}
+            self._add_up(join)
+
+    def _add_up(self, join: Join) -> None:
+        inputs, total = self.flow.inputs[join.node], (join.node, 0)
+        number, comment = self.number(join.node), self.comment(join.node)
+        add = self._bound("j", join.node)
+        for k in join.ready(inputs):
+            if not k:
+                continue
+            value, last = self.value(inputs[k]), k == len(inputs) - 1
+            first = self.local(total) if k > 1 else self.value(inputs[0])
+            if k == 1 and self.is_free(inputs[0]):
+                self._over[total] = first
+                self._gone.add(inputs[0])
+            target = self.local(total)
+            call = f"{add}({first}, {value}, {target})"
+            if first != target:
+                call = f"{target} = {add}({first}, {value})"
+            self.line(call + comment, number, target if last else None)
+            self.release(inputs[:2] if k == 1 else inputs[k : k + 1], join.node if last else None)
+
+    # -- values ----------------------------------------------------------------------------------
+
+    def bind_into(self, i: int) -> tuple[str, Kernel]:
+        """The global name of a node's function that writes to an array, and the function."""
+        context, op = self.flow.context(i), self.flow.ops[i]
+        function = None if op is None or op.into is None else op.into(context)
+        assert function is not None, f"node {i} writes to no array"
+        return self._bound("o", i, context), function
+
+    def number(self, i: int) -> int:
+        """What the code calls a node."""
+        return self._base + i
+
+    def uses_left(self, ref: Ref) -> int:
+        """How many will still read a value in this block; what leaves it is read for ever."""
+        return self._left.get(ref, 0)
+
+    def has_ended(self, ref: Ref) -> bool:
+        """Whether a value was read for the last time, and its local is gone."""
+        return not self._left[ref] and self._may_drop(ref)
+
+    def _goes_on_without(self, i: int) -> bool:
+        """Whether what follows a node here is not to wait for its values: they come by the step."""
+        return False
+
+    def _made(self, i: int) -> str:
+        """The names of a node's values."""
+        return ", ".join([self.local((i, o)) for o in range(len(self.flow.nodes[i].outputs))])
+
+    def _gives_away(self, ref: Ref) -> bool:
+        """Whether an input that an op keeps can be handed over without a copy."""
+        op = self.flow.ops[ref[0]]
+        if op is not None and op.takes:
+            return False  # it may be put back
+        return self.flow.owned(ref) and self.flow.has_one_use(ref)
+
+    def value(self, ref: Ref) -> str:
+        """The expression by which a value is read."""
+        i = ref[0]
+        return self._bound("c", i) if self.flow.once[i] else self.local(ref)
+
+    def local(self, ref: Ref) -> str:
+        """The local variable of a value that is made here or comes in."""
+        i, output = ref
+        number = self._base + i
+        return self._over.get(ref) or (f"v{number}_{output}" if output else f"v{number}")
+
+    # -- lines ---------------------------------------------------------------------------------
+
+    def line(
+        self,
+        text: str,
+        number: int | None = None,
+        value: str | None = None,
+        traced: str | None = None,
+    ) -> None:
+        """Adds a line; see ``Line``."""
+        traced = None if traced is None else self.indent + traced
+        self.text.code.append(Line(self.indent + text, number, value, traced))
+
+    def comment(self, i: int) -> str:
+        """What stands behind a node's line: who it is and where it was built."""
+        node = self.flow.nodes[i]
+        return _comment(f"  # {node.name} ({node.op}) {node.source}")
+
+    # -- life ----------------------------------------------------------------------------------
+
+    def release(self, refs: Iterable[Ref], made_by: int | None = None) -> None:
+        """Ends the life of arrays that were read for the last time, or made by a node for nobody."""
+        flow, left = self.flow, self._left
+        dead = []
+        for ref in refs:
+            left[ref] -= 1
+            if not left[ref] and self._may_drop(ref) and ref not in self._gone:
+                dead.append(self.local(ref))
+        if made_by is not None:
+            made = [(made_by, o) for o in range(len(flow.nodes[made_by].outputs))]
+            dead.extend(
+                self.local(ref) for ref in made if ref not in left and not flow.is_scalar(ref)
+            )
+        if dead:
+            self.line(f"del {', '.join(dead)}")
+
+    def _may_drop(self, ref: Ref) -> bool:
+        return not self.flow.once[ref[0]] and not self.flow.is_scalar(ref)
+
+
+def _expression(op: OpDef, context: NodeContext, arguments: Sequence[str]) -> str | None:
+    """What stands for a node in place of a call; ``None`` for none.
+
+    Neither is there one for constants that make no sense: the kernel says so when the node runs.
+    """
+    if op.emit is None:
+        return None
+    try:
+        return op.emit(context, arguments)
+    except Exception:
+        return None
+
+
+class FunctionEmitter(Emitter):
+    """The code of one function of a loop or branch.
+
+    Args:
+        flow: its values; arguments first.
+        text: where the lines go.
+        indent: what they begin with.
+        names: the expressions of its arguments.
+        droppable: which arguments are this block's to drop.
+    """
+
+    def __init__(
+        self, flow: UseDef, text: Text, indent: str, names: Sequence[str], droppable: int = 0
+    ) -> None:
+        super().__init__(flow, text, indent)
+        self._names = names
+        self._droppable = droppable
+
+    def local(self, ref: Ref) -> str:
+        """The local variable of a value; of an argument the expression that stands for it."""
+        return self._names[ref[0]] if ref[0] < len(self._names) else super().local(ref)
+
+    def _may_drop(self, ref: Ref) -> bool:
+        mine = ref[0] < self._droppable or ref[0] >= len(self._names)
+        return mine and super()._may_drop(ref)
+
+    def run(self, results: Sequence[Ref]) -> list[str]:
+        """Writes what the results need, and gives their expressions."""
+        nodes = [i for i in sorted(self.flow.upstream(results)) if i >= len(self._names)]
+        nodes = [i for i in nodes if not self.flow.once[i]]
+        self.count_uses(nodes, results)
+        self.nodes(nodes)
+        return [self.value(ref) for ref in results]
+
+    def made_arrays(self, results: Sequence[Ref]) -> list[str]:
+        """The locals of results that are arrays made in this block."""
+        made = [r for r in dict.fromkeys(results) if r[0] >= len(self._names) and self._may_drop(r)]
+        return [self.local(ref) for ref in made]
+
+
+def _comment(text: str) -> str:
+    """The text without anything that Python takes for the end of a line or refuses to read."""
+    if text.isprintable():
+        return text.rstrip()
+    return "".join([c if c.isprintable() else " " for c in text]).rstrip()

@@ -1,0 +1,233 @@
+"""Runs of elementwise nodes that are worked through block by block if their arrays turn out to be large.
+
+``fused`` finds them in a block's nodes, ``write_run`` writes both ways: the nodes one by one, and a call of
+``ops.blockwise.Blockwise`` with a function of its own that works through one block. Which one is taken is
+decided in each step by the arrays themselves, for one shape may be known before and another not; runs whose
+shapes are known to be small have no second way. Traced steps see the nodes one by one.
+
+A run is a stretch of the order, from which what needs nothing of it was moved to its front. Its nodes all
+have results of one shape, and each reads an array of that shape. What they read else are scalars. Called by
+``block``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from actorsession.graph.shape import Dim
+from actorsession.plan.codegen.segment import INDENT, Line
+from actorsession.plan.codegen.use_def import Ref, UseDef
+
+if TYPE_CHECKING:
+    from actorsession.plan.codegen.emitter import Emitter
+
+__all__ = ["LEAST", "Run", "fused", "write_run"]
+
+# Elements up to which arrays are left to the ops one by one, which work in place where they can: there blocks
+# were no faster (float32, 1 MB of cache for each core), and up to 10 % slower for 3 ops.
+LEAST = 1 << 19
+
+Run = tuple[int, ...]
+_Sizes = tuple[Dim, ...] | None
+
+# Nodes of a run: where the shape is known, and where a look at each step's arrays is the price of a guess.
+_FEWEST, _FEWEST_UNKNOWN = 2, 3
+# Nodes that a run may let pass in front of it: what it reads must stay that much longer.
+_PASSED = 32
+
+
+def fused(flow: UseDef, nodes: Iterable[int]) -> list[int | Run]:
+    """The nodes with runs among them put together.
+
+    Args:
+        flow: their values.
+        nodes: of one block, producers first.
+
+    Returns:
+        All nodes, producers first; those of a run as one.
+    """
+    out: list[int | Run] = []
+    run: list[int] = []
+    members: set[int] = set()
+    sizes: _Sizes = None
+    passed = 0
+
+    def end() -> None:
+        least = _FEWEST_UNKNOWN if sizes is None or None in sizes else _FEWEST
+        if len(run) >= least:
+            out.append(tuple(run))
+        else:
+            out.extend(run)
+        run.clear()
+        members.clear()
+
+    for i in nodes:
+        fits = _may_be_large(flow, i)
+        if run and fits and flow.nodes[i].outputs[0].shape.sizes == sizes:
+            run.append(i)
+            members.add(i)
+            continue
+        if run and (fits or passed == _PASSED or not members.isdisjoint(flow.before[i])):
+            end()
+        if fits:
+            run.append(i)
+            members.add(i)
+            sizes, passed = flow.nodes[i].outputs[0].shape.sizes, 0
+        else:
+            out.append(i)
+            passed += 1
+    end()
+    return out
+
+
+def _may_be_large(flow: UseDef, i: int) -> bool:
+    """Whether a node can be part of a run, as far as is known before."""
+    op = flow.ops[i]
+    if op is None or op.into is None or len(flow.nodes[i].outputs) != 1:
+        return False
+    shape = flow.nodes[i].outputs[0].shape
+    size = shape.num_elements()
+    if shape.rank == 0 or (size is not None and size <= LEAST):
+        return False
+    arrays = [ref for ref in flow.inputs[i] if not flow.is_scalar(ref)]
+    alike = all(flow.nodes[j].outputs[k].shape.sizes == shape.sizes for j, k in arrays)
+    return bool(arrays) and alike and op.into(flow.context(i)) is not None
+
+
+def write_run(block: Emitter, run: Run, write_one_by_one: Callable[[], None]) -> None:
+    """Writes a run in both ways.
+
+    Args:
+        block: where it stands.
+        run: its nodes.
+        write_one_by_one: writes the nodes into the block, and ends the life of what they read last.
+    """
+    part = _Part(block, run)
+    if not part.results:  # nobody reads any of it
+        write_one_by_one()
+        return
+    number = block.number(run[-1])
+    name = f"b{number}"
+    operands = [block.value(ref) for ref in part.operands]
+    test = f"if not {name}.takes({', '.join(operands[: part.arrays])}):"
+    if not block.flow.nodes[run[-1]].outputs[0].shape.is_fully_defined():
+        # The call would be a tenth of the time of a short run of small arrays.
+        test = f"if {operands[0]}.size <= {LEAST} or not{test.removeprefix('if not')}"
+    block.line(test + block.comment(run[-1]), number, traced="if True:")
+    block.indent += INDENT
+    before = [block.local(ref) for ref in part.operands]
+    write_one_by_one()
+    made = [block.local(ref) for ref in part.results]
+    block.indent = block.indent.removesuffix(INDENT)
+    block.line("else:", number)
+    block.indent += INDENT
+    call = f"{', '.join(made)} = {name}(C.check, {', '.join(operands)})"
+    block.line(call + block.comment(run[-1]), number)
+    ended = [v for ref, v in zip(part.operands, before, strict=True) if block.has_ended(ref)]
+    dead = [name for name in ended if name not in made]
+    if dead:
+        block.line(f"del {', '.join(dead)}")
+    block.indent = block.indent.removesuffix(INDENT)
+    block.text.functions.extend(part.lines(name))
+
+
+class _Part:
+    """The function that works through one block of a run.
+
+    Args:
+        block: where the run stands.
+        run: its nodes.
+
+    Attributes:
+        operands: values from outside that it reads, scalars last.
+        arrays: how many of them are no scalars.
+        results: values of it that are read outside.
+    """
+
+    def __init__(self, block: Emitter, run: Run) -> None:
+        flow = block.flow
+        self._block = block
+        self._run = run
+        uses: dict[Ref, int] = {}
+        for i in run:
+            for ref in flow.inputs[i]:
+                uses[ref] = uses.get(ref, 0) + 1
+        made = [(i, 0) for i in run]
+        inside = frozenset(run)
+        outside = [ref for ref in uses if ref[0] not in inside]
+        scalars = [ref for ref in outside if flow.is_scalar(ref)]
+        self.operands = [*[ref for ref in outside if not flow.is_scalar(ref)], *scalars]
+        self.arrays = len(outside) - len(scalars)
+        self.results = [ref for ref in made if block.uses_left(ref) > uses.get(ref, 0)]
+        self._uses = uses
+        self._buffers: list[str] = []  # dtypes
+        self._free = [ref for ref in self.operands[: self.arrays] if block.is_free(ref)]
+        self._over: dict[Ref, Ref] = {}  # operands by the results that are written over them
+
+    def lines(self, name: str) -> list[Line]:
+        """The text of the function, and of what it makes a ``Blockwise`` called ``name``."""
+        body = self._body()
+        parameters = [
+            *[f"p{k}" for k in range(len(self.operands))],
+            *[f"r{k}" for k in range(len(self.results))],
+            *[f"s{k}" for k in range(len(self._buffers))],
+        ]
+        made = [
+            self.operands.index(self._over[ref]) if ref in self._over else self._dtype(ref)
+            for ref in self.results
+        ]
+        given = f"{self.arrays}, {made}, {self._buffers}, {len(self._run)}"
+        last = f"{name} = Blockwise({name}_part, {given})"
+        head = f"def {name}_part({', '.join(parameters)}):"
+        return [Line(head), *[Line(INDENT + text) for text in body], Line(last)]
+
+    def _body(self) -> list[str]:
+        block, flow = self._block, self._block.flow
+        place = {ref: f"p{k}" for k, ref in enumerate(self.operands)}
+        results = {ref: f"r{k}" for k, ref in enumerate(self.results)}
+        left = dict(self._uses)
+        free: dict[str, list[str]] = {}  # buffers by dtype
+        body = []
+        for i in self._run:
+            inputs, dtype = flow.inputs[i], self._dtype((i, 0))
+            for ref in inputs:
+                left[ref] -= 1
+            name, function = block.bind_into(i)
+            ended = [
+                ref for ref in dict.fromkeys(inputs) if not left[ref] and place[ref].startswith("s")
+            ]
+            in_place = isinstance(function, np.ufunc)
+            out = results.get((i, 0))
+            if out is not None:
+                self._write_over((i, 0), [] if in_place else inputs, left)
+            if out is None and in_place:
+                out = next((place[ref] for ref in ended if self._dtype(ref) == dtype), None)
+            if out is None:
+                out = free[dtype].pop() if free.get(dtype) else self._new_buffer(dtype)
+            for ref in ended:
+                if place[ref] != out:
+                    free.setdefault(self._dtype(ref), []).append(place[ref])
+            place[i, 0] = out
+            if (i, 0) not in left and (i, 0) not in results:  # made for nobody
+                free.setdefault(dtype, []).append(out)
+            arguments = ", ".join([*[place[ref] for ref in inputs], out])
+            body.append(f"{name}({arguments}){block.comment(i)}")
+        return body
+
+    def _write_over(self, result: Ref, kept: Iterable[Ref], left: dict[Ref, int]) -> None:
+        """Finds an operand that a result can take the place of: one of its dtype that is done with."""
+        for ref in self._free:
+            if not left[ref] and ref not in kept and self._dtype(ref) == self._dtype(result):
+                self._over[result] = ref
+                self._free.remove(ref)
+                return
+
+    def _dtype(self, ref: Ref) -> str:
+        return self._block.flow.nodes[ref[0]].outputs[ref[1]].dtype.np_dtype.name
+
+    def _new_buffer(self, dtype: str) -> str:
+        self._buffers.append(dtype)
+        return f"s{len(self._buffers) - 1}"

@@ -1,0 +1,114 @@
+"""Which nodes write to an array that is there already, instead of making one.
+
+A node may write over an input that it is the last to read, if nobody can hold that array: the rule of
+``UseDef.owned``, and a single reader. And a sum of many (``OpDef.joins``) need not wait for the last of them:
+each is added when it is made, while it is in the cache, and dropped. How a node writes to an array, its op
+says (``OpDef.into``); when it may, stands here. Called by ``block``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from actorsession.graph.node import TensorSpec
+from actorsession.plan.codegen.node_context import NodeContext
+from actorsession.plan.codegen.use_def import Ref, UseDef
+
+__all__ = ["Join", "joins_among", "overwritten"]
+
+# Sums of fewer make at most one array that is not needed.
+_FEWEST = 3
+
+
+def overwritten(
+    flow: UseDef, i: int, context: NodeContext, is_free: Callable[[Ref], bool]
+) -> int | None:
+    """The input that a node may write its result over.
+
+    Args:
+        flow: the values around it.
+        i: the node.
+        context: what its kernel factory sees.
+        is_free: whether an array is nobody's but the node's.
+
+    Returns:
+        The input's index; ``None`` if the node must make an array.
+    """
+    op, node = flow.ops[i], flow.nodes[i]
+    if op is None or op.into is None or len(node.outputs) != 1:
+        return None
+    result = node.outputs[0]
+    if not result.shape.rank:
+        return None  # not known, or a scalar, which is no array
+    for k, ref in enumerate(flow.inputs[i]):
+        if _is_like(context.inputs, k, result) and is_free(ref):
+            # Only now: most inputs are read by others too.
+            return k if isinstance(op.into(context), np.ufunc) else None
+    return None
+
+
+def _is_like(inputs: Sequence[TensorSpec], k: int, result: TensorSpec) -> bool:
+    """Whether an input surely has the result's dtype and shape."""
+    spec = inputs[k]
+    if spec.dtype is not result.dtype or spec.shape.sizes != result.shape.sizes:
+        return False
+    others = [s for j, s in enumerate(inputs) if j != k]
+    return spec.shape.is_fully_defined() or all(s.shape.rank == 0 for s in others)
+
+
+@dataclass(slots=True)
+class Join:
+    """A sum of many while its code is written.
+
+    Attributes:
+        node: its node.
+        missing: what it reads and nobody has made yet.
+        next: the index of the first input that is not in the sum yet.
+    """
+
+    node: int
+    missing: set[Ref]
+    next: int = 0
+
+    def ready(self, inputs: Sequence[Ref]) -> range:
+        """The inputs that can be added now, in order; they count as added from here on."""
+        first = end = self.next
+        while end < len(inputs) and inputs[end] not in self.missing:
+            end += 1
+        if end < 2:  # a sum begins with two
+            return range(0)
+        self.next = end
+        return range(first, end)
+
+
+def joins_among(flow: UseDef, nodes: Sequence[int]) -> dict[int, list[Join]]:
+    """The sums among some nodes that are formed bit by bit.
+
+    Args:
+        flow: their values.
+        nodes: those written in one block.
+
+    Returns:
+        By the nodes that make what they add up.
+    """
+    found: dict[int, list[Join]] = {}
+    here: set[int] = set()
+    for i in nodes:
+        op = flow.ops[i]
+        if op is not None and op.joins is not None and _is_known(flow, i):
+            join = Join(i, {ref for ref in flow.inputs[i] if ref[0] in here})
+            for producer in {ref[0] for ref in join.missing}:
+                found.setdefault(producer, []).append(join)
+        here.add(i)
+    return found
+
+
+def _is_known(flow: UseDef, i: int) -> bool:
+    """Whether the inputs of a sum are arrays of one shape, and enough of them."""
+    spec, inputs = flow.nodes[i].outputs[0], flow.inputs[i]
+    if len(inputs) < _FEWEST or not spec.shape.rank or not spec.shape.is_fully_defined():
+        return False
+    return all(flow.nodes[j].outputs[k].shape.sizes == spec.shape.sizes for j, k in inputs)

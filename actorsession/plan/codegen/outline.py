@@ -1,0 +1,159 @@
+"""Outlines a long generated function: parts of its body become functions of their own.
+
+Python compiles a function in one call, which holds the interpreter lock until it is through: 60,000 lines
+take a second, and no other thread of the process runs meanwhile. So no function is longer than ``LONGEST``
+lines, and ``link`` compiles them one by one. Called by ``writer``.
+
+What one part makes and another reads lives in a list ``L`` that all parts of a call share; everything else
+stays a local variable. A list costs a step some ten nanoseconds more for each access than a local variable,
+so short functions are left as they are.
+
+Invariant: every line keeps its node, and runs in the order in which it stood. Names of values are unique in a
+segment, so a name that occurs in one part alone is bound there before it is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from actorsession.plan.codegen.segment import INDENT, Line
+
+__all__ = ["LONGEST", "outlined"]
+
+LONGEST = 750
+"""Lines of a function that was outlined. Python takes 17 us to compile a line, so some 13 ms for all."""
+
+# Lines up to which a function is left whole: a call and a shared list are not worth it for a little more.
+_WHOLE = 2 * LONGEST
+
+_NAME = re.compile(r"\bv\d+(?:_\d+)?\b")
+_COMMENT = "  # "
+
+
+def outlined(name: str, parameters: Sequence[str], body: Sequence[Line]) -> list[Line]:
+    """The text of a function, after that of the functions that it was split into.
+
+    Args:
+        name: of the function.
+        parameters: names of the values that it takes, after ``C``.
+        body: its lines; the last one returns.
+    """
+    head = Line(f"def {name}({', '.join(['C', *parameters])}):")
+    if len(body) <= _WHOLE:
+        return [head, *body]
+    parts: list[list[Line]] = []
+
+    def call(lines: Sequence[Line], indent: str) -> Line:
+        """The call that takes the place of some lines."""
+        outer = len(indent) - len(INDENT)
+        parts.append([_changed(line, lambda text: text[outer:]) for line in lines])
+        return Line(f"{indent}{name}_{len(parts) - 1}(C, L)")
+
+    main = [*_folded(body[:-1], INDENT, call), body[-1]]
+    places = _places([[Line(", ".join(parameters)), *main], *parts])
+    text: list[Line] = []
+    for index, lines in enumerate(parts):
+        text += [Line(f"def {name}_{index}(C, L):"), *_placed(lines, places)]
+    given = [Line(f"{INDENT}{places[p]} = {p}") for p in parameters if p in places]
+    shared = Line(f"{INDENT}L = [None] * {len(places)}")
+    return [*text, head, shared, *given, *_placed(main, places)]
+
+
+def _folded(
+    lines: Sequence[Line], indent: str, call: Callable[[Sequence[Line], str], Line]
+) -> list[Line]:
+    """The lines of a suite with calls in the place of most of them."""
+    out: list[Line] = []
+    waiting: list[Line] = []
+
+    def flush() -> None:
+        if waiting:
+            out.append(call(waiting, indent))
+            waiting.clear()
+
+    for statement in _statements(lines, indent):
+        if len(statement) > LONGEST:
+            statement = list(_folded_inside(statement, indent, call))
+        if len(waiting) + len(statement) > LONGEST:
+            flush()
+        if statement[0].text.endswith(": break"):  # it means the loop around it, not a function
+            flush()
+            out += statement
+        else:
+            waiting += statement
+    flush()
+    return out
+
+
+def _folded_inside(
+    statement: Sequence[Line], indent: str, call: Callable[[Sequence[Line], str], Line]
+) -> Iterator[Line]:
+    """A loop or branch whose suites are folded."""
+    suite: list[Line] = []
+    for line in statement:
+        if _is_inside(line, indent):
+            suite.append(line)
+            continue
+        yield from _folded(suite, indent + INDENT, call)
+        suite.clear()
+        yield line
+    yield from _folded(suite, indent + INDENT, call)
+
+
+def _statements(lines: Iterable[Line], indent: str) -> list[list[Line]]:
+    """The statements of a suite, each with all of its lines."""
+    found: list[list[Line]] = []
+    for line in lines:
+        if found and (_is_inside(line, indent) or line.text.startswith(f"{indent}else:")):
+            found[-1].append(line)
+        else:
+            found.append([line])
+    return found
+
+
+def _is_inside(line: Line, indent: str) -> bool:
+    return line.text.startswith(indent + INDENT)
+
+
+# -- what parts share ------------------------------------------------------------------------------
+
+
+def _places(functions: Iterable[Sequence[Line]]) -> dict[str, str]:
+    """What stands for each name that occurs in several functions."""
+    seen: set[str] = set()
+    places: dict[str, str] = {}
+    for lines in functions:
+        here = {name for line in lines for name in _NAME.findall(line.text.partition(_COMMENT)[0])}
+        for name in sorted(here & seen - places.keys()):
+            places[name] = f"L[{len(places)}]"
+        seen |= here
+    return places
+
+
+def _placed(lines: Iterable[Line], places: dict[str, str]) -> list[Line]:
+    def put(text: str) -> str:
+        code, mark, comment = text.partition(_COMMENT)
+        if code.lstrip().startswith("del "):
+            return _dropped(code, places)
+        return _NAME.sub(lambda m: places.get(m[0], m[0]), code) + mark + comment
+
+    return [_changed(line, put) for line in lines]
+
+
+def _dropped(code: str, places: dict[str, str]) -> str:
+    """A line that drops values; those in the list keep their places."""
+    indent = code[: -len(code.lstrip())]
+    names = _NAME.findall(code)
+    own = [name for name in names if name not in places]
+    words = [f"del {', '.join(own)}"] if own else []
+    words += [f"{places[name]} = None" for name in names if name in places]
+    return indent + "; ".join(words)
+
+
+def _changed(line: Line, change: Callable[[str], str]) -> Line:
+    return line._replace(
+        text=change(line.text),
+        value=None if line.value is None else change(line.value),
+        traced=None if line.traced is None else change(line.traced),
+    )

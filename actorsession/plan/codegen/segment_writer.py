@@ -1,0 +1,121 @@
+"""Writes the source of one segment: a function whose body is a block of lines, one or more per node.
+
+Owns what a segment has beyond its block: parameters for values from outside, results for values that
+leave, and copies where a fetched array must be the caller's own. Called by ``compile`` alone; see
+``block`` for the lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from actorsession.graph.dtypes import variant
+from actorsession.plan.codegen.emitter import Emitter, Text
+from actorsession.plan.codegen.outline import outlined
+from actorsession.plan.codegen.segment import INDENT, Line, Segment
+from actorsession.plan.codegen.use_def import Ref, UseDef
+from actorsession.plan.fed_cost import FedCost
+
+__all__ = ["SegmentWriter"]
+
+
+class SegmentWriter(Emitter):
+    """Writes one segment.
+
+    Args:
+        flow: the values of the partition.
+        text: where the lines go.
+        index: the segment's number.
+        segment_of: segment of each node; -1 for those that belong to none.
+        slots: slot of each value that crosses segments.
+        own_fetches: whether fetched arrays must be the caller's own.
+    """
+
+    def __init__(
+        self,
+        flow: UseDef,
+        text: Text,
+        index: int,
+        segment_of: Sequence[int],
+        slots: Mapping[Ref, int],
+        *,
+        own_fetches: bool,
+    ) -> None:
+        super().__init__(flow, text, INDENT)
+        self._index = index
+        self._segment_of = segment_of
+        self._slots = slots
+        self._own_fetches = own_fetches
+        self._parameters: dict[Ref, str] = {}
+        self._results: list[tuple[int, str]] = []  # (slot, expression)
+
+    def write(
+        self,
+        nodes: Sequence[int],
+        crossing: Sequence[Ref],
+        fetches: Sequence[tuple[int, Ref]],
+        waits: tuple[int, ...],
+        after: tuple[int, ...],
+    ) -> Segment:
+        """Writes the function.
+
+        Args:
+            nodes: the segment's nodes, producers first.
+            crossing: values made here and read by other segments.
+            fetches: (slot, value) of the fetches that are handed out here.
+            waits: slots of the arrivals that the segment waits for.
+            after: segments that must run first.
+        """
+        self.count_uses(nodes, (*crossing, *[ref for _, ref in fetches]))
+        self.nodes(nodes)
+        self._results.extend((self._slots[ref], self.local(ref)) for ref in crossing)
+        seen: set[Ref] = set()
+        for slot, ref in fetches:
+            self._results.append((slot, self._fetched(ref, again=ref in seen)))
+            seen.add(ref)
+        name, text = f"segment_{self._index}", self.text
+        tail = Line(f"{INDENT}return ({''.join([e + ', ' for _, e in self._results])})")
+        function = outlined(name, list(self._parameters.values()), [*text.code, tail])
+        return Segment(
+            name=name,
+            code=(*text.functions, *function),
+            bindings=text.bindings,
+            arguments=tuple([self._slots[ref] for ref in self._parameters]),
+            results=tuple([slot for slot, _ in self._results]),
+            waits=waits,
+            after=after,
+            cost=text.cost,
+            cost_known=text.cost_known,
+            is_steady=text.steady and not any(self.flow.varies(i) for i in nodes),
+            unsized=tuple([k for k, ref in enumerate(self._parameters) if not self._has_size(ref)]),
+            fed_cost=None if text.cost_known else FedCost.of(self.flow, nodes, [*self._parameters]),
+        )
+
+    def _has_size(self, ref: Ref) -> bool:
+        """Whether its type says how many bytes a value is; handles and lists are none that one is given."""
+        spec = self.flow.nodes[ref[0]].outputs[ref[1]]
+        if spec.dtype.kind == "s":
+            return False
+        return spec.shape.is_fully_defined() or spec.dtype.kind == "r" or spec.dtype is variant
+
+    def value(self, ref: Ref) -> str:
+        """The expression by which a value is read; values from outside become parameters."""
+        name, i = super().value(ref), ref[0]
+        if not self.flow.once[i] and (self.flow.outside[i] or self._segment_of[i] != self._index):
+            self._parameters[ref] = name
+        return name
+
+    def _goes_on_without(self, i: int) -> bool:
+        return self.flow.suspends[i]
+
+    def _gives_away(self, ref: Ref) -> bool:
+        return self._segment_of[ref[0]] == self._index and super()._gives_away(ref)
+
+    def _fetched(self, ref: Ref, *, again: bool) -> str:
+        flow, value = self.flow, self.value(ref)
+        if not self._own_fetches:
+            return value
+        if again or not flow.owned(ref) or flow.is_held(ref):
+            return f"own({value})"
+        rank = flow.nodes[ref[0]].outputs[ref[1]].shape.rank
+        return value if rank else f"out({value})"

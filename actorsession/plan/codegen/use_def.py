@@ -1,0 +1,191 @@
+"""Who makes each value of a partition, who reads it, and who may hold its memory.
+
+The analysis that code generation stands on; called by ``compile``, ``block`` and ``writer`` alone. Nodes
+are numbers here (positions in the partition) and a value is (node, output): on graphs of ten thousands
+of nodes, names cost more than the rest of the pass.
+
+The rule behind ``owned``: kernels never write to their inputs, and the result of a kernel shares
+memory with nothing unless its op says ``aliases``. So an array made by such an op in this step can
+be handed out, or over to state, as it is, once nobody reads it any more; anything else is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from actorsession.graph.dtypes import resource, variant
+from actorsession.graph.function import ARGUMENT, CONSTRUCTS, FunctionDef
+from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import Array, OpDef, lookup
+from actorsession.plan.codegen.node_context import NodeContext
+from actorsession.plan.partition import RECV, SEND, Partition
+from actorsession.plan.prune import ARG
+from actorsession.plan.trip_counts import nodes_of_varying_cost
+
+__all__ = ["Ref", "UseDef", "function_use_def"]
+
+Ref = tuple[int, int]
+
+
+class UseDef:
+    """The values of one partition, or of the body of a loop or branch.
+
+    Args:
+        partition: the nodes.
+        base: what is added to a node's position here to give its number in the code.
+        constants: values of feeds that are constants of the plan, by position.
+
+    Attributes:
+        nodes: the partition's.
+        ops: definition of each node's type; ``None`` for the planner's own nodes.
+        inputs: values that each node reads.
+        before: nodes that each node runs after, whose values it reads included.
+        outside: whether each node's value comes into the code as an argument: a feed or arrival.
+        once: whether each node has one value for the life of the plan.
+        suspends: whether each node's values arrive some time after it was begun.
+        fetches: (position in the signature's fetches, value).
+        uses: how many inputs read each value that any reads.
+    """
+
+    def __init__(
+        self, partition: Partition, base: int = 0, constants: Mapping[int, Array] | None = None
+    ) -> None:
+        self.nodes = partition.nodes
+        self.base = base
+        self._constants = constants or {}
+        self._waited_for: set[str] | None = None  # asked for constructs alone
+        self._varying: frozenset[str] | None = None
+        self._device = partition.device
+        number = {node.name: i for i, node in enumerate(self.nodes)}
+        self.inputs: list[tuple[Ref, ...]] = [
+            tuple([(number[name], output) for name, output in n.inputs]) for n in self.nodes
+        ]
+        self.before = [
+            (*[i for i, _ in refs], *[number[name] for name in n.control_inputs])
+            for n, refs in zip(self.nodes, self.inputs, strict=True)
+        ]
+        self.ops: list[OpDef | None] = [
+            None if n.op in (ARG, SEND, RECV) else lookup(n.op) for n in self.nodes
+        ]
+        self.outside = [n.op in (ARG, RECV) for n in self.nodes]
+        self.once = [op is not None and op.once for op in self.ops]
+        self.suspends = [op is not None and op.suspends for op in self.ops]
+        self.fetches = tuple(
+            [(position, (number[name], output)) for position, name, output in partition.fetches]
+        )
+        self._fetched = {ref for _, ref in self.fetches}
+        self.uses: dict[Ref, int] = {}
+        self._readers: dict[Ref, list[int]] = {ref: [] for ref in self._fetched}
+        for i, refs in enumerate(self.inputs):
+            for ref in refs:
+                self.uses[ref] = self.uses.get(ref, 0) + 1
+                if ref in self._fetched:
+                    self._readers[ref].append(i)
+        self._sends_any = any(n.op == SEND for n in self.nodes)
+
+    def context(self, i: int) -> NodeContext:
+        """What the kernel factory of a node sees, before there is a device.
+
+        Made when asked for: ten thousands of them at a time would keep the garbage collector busy.
+        """
+        inputs = self.inputs[i]
+        specs = tuple([self.nodes[j].outputs[output] for j, output in inputs])
+        constants = tuple([self.constant(ref) for ref in inputs])
+        return NodeContext(self.nodes[i], specs, constants, self._device)
+
+    def constant(self, ref: Ref) -> Array | None:
+        """A value that is a constant of the plan."""
+        i = ref[0]
+        node = self.nodes[i]
+        return node.attrs.get("value") if node.op == "Const" else self._constants.get(i)
+
+    def runs_before(self, i: int) -> bool:
+        """Whether a node runs after node ``i`` without reading its values."""
+        if self._waited_for is None:
+            self._waited_for = {name for node in self.nodes for name in node.control_inputs}
+        return self.nodes[i].name in self._waited_for
+
+    def varies(self, i: int) -> bool:
+        """Whether a node of the partition may take any other time next time, for inputs of the same sizes."""
+        op = self.ops[i]
+        if self.nodes[i].op not in CONSTRUCTS and (op is None or not op.sized_by):
+            return False
+        if self._varying is None:
+            self._varying = nodes_of_varying_cost(self.nodes)
+        return self.nodes[i].name in self._varying
+
+    def upstream(self, refs: Iterable[Ref]) -> set[int]:
+        """The nodes that values need."""
+        found: set[int] = set()
+        waiting = [i for i, _ in refs]
+        while waiting:
+            i = waiting.pop()
+            if i not in found:
+                found.add(i)
+                waiting.extend(self.before[i])
+        return found
+
+    def downstream(self, i: int) -> set[int]:
+        """The nodes that read what is made of a node's values."""
+        found = {i}
+        for j, refs in enumerate(self.inputs):  # producers come first
+            if any(ref[0] in found for ref in refs):
+                found.add(j)
+        return found - {i}
+
+    def has_handle(self, i: int) -> bool:
+        """Whether an input of a node is a resource."""
+        return any(self.nodes[j].outputs[k].dtype is resource for j, k in self.inputs[i])
+
+    def is_scalar(self, ref: Ref) -> bool:
+        """Whether a value is known to be one number: nothing that anybody could write to, and small."""
+        spec = self.nodes[ref[0]].outputs[ref[1]]
+        return spec.shape.rank == 0 and spec.dtype is not variant
+
+    def owned(self, ref: Ref) -> bool:
+        """Whether nobody but its readers can hold the memory of a value, made anew in each step."""
+        op = self.ops[ref[0]]
+        return op is not None and not op.aliases and not op.once
+
+    def has_one_use(self, ref: Ref) -> bool:
+        """Whether a single input reads the value, and no fetch."""
+        return self.uses[ref] == 1 and ref not in self._fetched
+
+    def is_held(self, ref: Ref) -> bool:
+        """Whether something may hold the memory of an owned, fetched value after the step.
+
+        What was sent may wait for its receiver; so may a view of it, which any op that aliases can
+        make. State is no danger: what it keeps is copied unless this is the only use.
+        """
+        for i in self._readers[ref]:
+            op = self.ops[i]
+            if op is None or (op.aliases and self._sends_any):
+                return True
+        return False
+
+
+def function_use_def(
+    function: FunctionDef, device: str, base: int, constants: Mapping[int, Array]
+) -> UseDef:
+    """The values of a function, whose arguments come first and count as feeds.
+
+    Args:
+        function: the function; its results count as fetches.
+        device: full name of its device.
+        base: see ``UseDef``.
+        constants: values of arguments that are constants of the plan.
+    """
+    # No node of a function has a name of this form: see ``function_fault``.
+    names = [f"_arg/{k}" for k in range(len(function.arguments))]
+    arguments = [
+        NodeDef(name=name, op=ARG, attrs={"index": k}, outputs=(spec,))
+        for k, (name, spec) in enumerate(zip(names, function.arguments, strict=True))
+    ]
+
+    def known(ref: tuple[str, int]) -> tuple[str, int]:
+        return (names[ref[1]], 0) if ref[0] == ARGUMENT else ref
+
+    nodes = [replace(n, inputs=tuple([known(ref) for ref in n.inputs])) for n in function.nodes]
+    results = [(k, *known(ref)) for k, ref in enumerate(function.outputs)]
+    return UseDef(Partition(device, (*arguments, *nodes), tuple(results)), base, constants)

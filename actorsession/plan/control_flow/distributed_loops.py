@@ -1,0 +1,212 @@
+"""Control loops: what lets a loop of single operations run on several devices.
+
+A part of a plan must know how often a loop goes round before it can ask for the values that others send it
+in each iteration. So every device that receives something inside a loop gets a small loop of its own, driven
+by the loop's predicate, whose Merge sets off the receives of each iteration, as in TensorFlow
+(core/graph/graph_partition.cc).
+
+Before that, what makes a value for some iterations and not for others is put where it is read: an Enter gives
+its value in the first iteration alone, a NextIteration in all but the first. Then every value that travels
+inside a loop is sent, alive or dead, exactly once in each iteration. Called by ``partition``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from actorsession.errors import UnimplementedError
+from actorsession.graph import dtypes
+from actorsession.graph.control_flow_ops import ENTERS, LOOP_COND, NEXT_ITERATIONS, PRIMITIVES
+from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.shape import TensorShape
+from actorsession.plan.control_flow.frames import ROOT, Frame, frames_of
+from actorsession.plan.prune import StepGraph
+
+__all__ = ["DistributedLoops", "has_primitives", "with_distributed_loops"]
+
+_START = np.zeros((), np.uint8)
+_TOKEN = TensorSpec(dtypes.uint8, TensorShape(()))
+_INDEX = TensorSpec(dtypes.int32, TensorShape(()))
+
+
+@dataclass(frozen=True, slots=True)
+class DistributedLoops:
+    """A step graph that can be cut.
+
+    Attributes:
+        graph: the nodes, with the control loops among them.
+        device_of: full device name of each.
+        frames: the frame of each.
+        triggers: by frame and device, the node that sets off what is received there.
+    """
+
+    graph: StepGraph
+    device_of: Mapping[str, str]
+    frames: Mapping[str, Frame]
+    triggers: Mapping[tuple[Frame, str], str]
+
+
+def has_primitives(graph: StepGraph) -> bool:
+    """Whether a step graph holds control flow of single operations."""
+    return not PRIMITIVES.isdisjoint([node.op for node in graph.nodes.values()])
+
+
+def with_distributed_loops(
+    graph: StepGraph, device_of: Mapping[str, str], copied: set[str]
+) -> DistributedLoops:
+    """Prepares a step graph that holds control flow of single operations.
+
+    Args:
+        graph: what the run needs.
+        device_of: full device name of each of its nodes.
+        copied: names of the nodes that are copied to wherever they are read.
+
+    Raises:
+        InvalidArgumentError: if a node reads from several frames.
+        UnimplementedError: for a loop over several devices without one LoopCond.
+    """
+    frames_of(graph.nodes)  # says what is wrong in the words of the graph as it was built
+    mover = _Mover(graph, device_of, copied)
+    nodes = mover.moved()
+    devices = mover.device_of
+    frames = frames_of(nodes)
+    adder = _Adder(nodes, devices, frames)
+    for frame, device in _received(nodes, devices, frames, copied):
+        for outer in reversed(frame.outwards):
+            adder.add(outer, device)
+    frames.update(adder.frame_of)
+    # The Merge of a control loop comes before all that it sets off, the Switch after its predicate.
+    nodes = {**adder.first, **nodes, **adder.last}
+    return DistributedLoops(replace(graph, nodes=nodes), devices, frames, adder.triggers)
+
+
+def _received(
+    nodes: Mapping[str, NodeDef],
+    device_of: Mapping[str, str],
+    frames: Mapping[str, Frame],
+    copied: set[str],
+) -> list[tuple[Frame, str]]:
+    """The frames in which a device receives anything, each with that device."""
+    found: dict[tuple[Frame, str], None] = {}
+    for node in nodes.values():
+        for name in (*[n for n, _ in node.inputs], *node.control_inputs):
+            away = name not in copied and device_of[name] != device_of.get(node.name)
+            if away and node.name not in copied and frames[name] != ROOT:
+                found[frames[name], device_of[node.name]] = None
+    return list(found)
+
+
+class _Mover:
+    """Puts Enter and NextIteration nodes on the devices of those that read them."""
+
+    def __init__(self, graph: StepGraph, device_of: Mapping[str, str], copied: set[str]) -> None:
+        self._graph = graph
+        self.device_of = dict(device_of)
+        self._copied = copied
+        self._kept = {name for name, _ in graph.fetches} | set(graph.targets)
+
+    def moved(self) -> dict[str, NodeDef]:
+        """The nodes, rewired."""
+        graph = self._graph
+        readers: dict[str, dict[str, None]] = {}  # devices by node that may move
+        for node in graph.nodes.values():
+            for name in (*[n for n, _ in node.inputs], *node.control_inputs):
+                if graph.nodes[name].op in ENTERS | NEXT_ITERATIONS:
+                    readers.setdefault(name, {})[self.device_of[node.name]] = None
+        twins: dict[tuple[str, str], str] = {}
+        made: dict[str, NodeDef] = {}
+        for node in graph.nodes.values():
+            devices = readers.get(node.name, {})
+            here = self.device_of[node.name]
+            if not devices or here in devices or node.name in self._kept:
+                made[node.name] = node
+            for device in devices:
+                if device != here:
+                    twin = replace(node, name=f"_moved/{len(twins)}/{node.name}", device=device)
+                    twins[node.name, device] = twin.name
+                    made[twin.name] = twin
+                    self.device_of[twin.name] = device
+        return {name: self._rewired(node, twins) for name, node in made.items()} if twins else made
+
+    def _rewired(self, node: NodeDef, twins: Mapping[tuple[str, str], str]) -> NodeDef:
+        device = self.device_of[node.name]
+        inputs = tuple([(twins.get((name, device), name), i) for name, i in node.inputs])
+        control = tuple([twins.get((name, device), name) for name in node.control_inputs])
+        return replace(node, inputs=inputs, control_inputs=control)
+
+
+class _Adder:
+    """Adds control loops, each once."""
+
+    def __init__(
+        self,
+        nodes: Mapping[str, NodeDef],
+        device_of: dict[str, str],
+        frames: Mapping[str, Frame],
+    ) -> None:
+        self._device_of = device_of
+        self._conditions: dict[Frame, list[NodeDef]] = {}
+        self._parallel: dict[Frame, int] = {}
+        for node in nodes.values():
+            frame = frames[node.name]
+            if node.op == LOOP_COND:
+                self._conditions.setdefault(frame, []).append(node)
+            elif node.op in ENTERS:
+                self._parallel[frame] = node.attrs["parallel_iterations"]
+        self.first: dict[str, NodeDef] = {}
+        self.last: dict[str, NodeDef] = {}
+        self.frame_of: dict[str, Frame] = {}
+        self.triggers: dict[tuple[Frame, str], str] = {}
+
+    def add(self, frame: Frame, device: str) -> None:
+        """Gives a device a control loop for a frame; one for the frame around it is there."""
+        if (frame, device) in self.triggers:
+            return
+        condition = self._condition(frame, device)
+        assert frame.parent is not None
+        number = len(self.triggers)
+        start, enter, merge, switch, following = [
+            f"_loop/{number}/{part}" for part in ("start", "enter", "merge", "switch", "next")
+        ]
+        source = condition.source
+        outer = self.triggers.get((frame.parent, device))
+        if outer is None:
+            # Asks for the device, so that it is not copied but stands where the loop is.
+            self._put(NodeDef(name=start, op="Const", attrs={"value": _START}, device=device,
+                              outputs=(_TOKEN,), source=source), device, frame.parent)  # fmt: skip
+            outer = start
+        attrs = {
+            "frame_name": frame.name,
+            "is_constant": False,
+            "parallel_iterations": self._parallel[frame],
+        }
+        for name, op, inputs, outputs, given in (
+            (enter, "Enter", ((outer, 0),), (_TOKEN,), attrs),
+            (merge, "Merge", ((enter, 0), (following, 0)), (_TOKEN, _INDEX), {}),
+            (switch, "Switch", ((merge, 0), (condition.name, 0)), (_TOKEN, _TOKEN), {}),
+            (following, "NextIteration", ((switch, 1),), (_TOKEN,), {}),
+        ):
+            node = NodeDef(
+                name=name, op=op, inputs=inputs, outputs=outputs, attrs=given, device=device,
+                source=source,
+            )  # fmt: skip
+            self._put(node, device, frame)
+        self.triggers[frame, device] = merge
+
+    def _put(self, node: NodeDef, device: str, frame: Frame) -> None:
+        (self.last if node.op in ("Switch", "NextIteration") else self.first)[node.name] = node
+        self.frame_of[node.name] = frame
+        self._device_of[node.name] = device
+
+    def _condition(self, frame: Frame, device: str) -> NodeDef:
+        found = self._conditions.get(frame, [])
+        if len(found) != 1:
+            names = ", ".join(repr(node.name) for node in found) or "none"
+            raise UnimplementedError(
+                f"loop {frame.name!r} has nodes on several devices, among them {device}; such a loop has "
+                f"exactly one LoopCond, this one has {names}. Put the loop on one device"
+            )
+        return found[0]

@@ -1,0 +1,105 @@
+"""Which loop each node of a graph of single operations belongs to.
+
+A frame is a loop by its name and the frame that it is entered from. A node belongs to the frame in which its
+outputs are: an Enter to the inner one, an Exit to the outer one. Everything that a node reads is in one
+frame, or the graph is no dataflow program. Called for whole step graphs by ``control_loops`` and ``lift``,
+for parts by ``dataflow``, and for what a gradient goes back through by ``stand_ins``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.control_flow_ops import ENTERS, EXITS, is_back_edge
+from actorsession.graph.node import NodeDef
+
+__all__ = ["ROOT", "Frame", "frames_of", "input_frame"]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A loop.
+
+    Attributes:
+        name: what its Enters call it; empty for what is in no loop.
+        parent: the frame that it is entered from; ``None`` for what is in no loop.
+    """
+
+    name: str
+    parent: Frame | None = None
+
+    @property
+    def outwards(self) -> tuple[Frame, ...]:
+        """It and what it is in, without the root."""
+        found: list[Frame] = []
+        at: Frame | None = self
+        while at is not None and at.parent is not None:
+            found.append(at)
+            at = at.parent
+        return tuple(found)
+
+
+ROOT = Frame("")
+
+
+def frames_of(nodes: Mapping[str, NodeDef]) -> dict[str, Frame]:
+    """The frame of each node.
+
+    Args:
+        nodes: by name, producers before consumers but for edges that close loops.
+
+    Raises:
+        InvalidArgumentError: for a node that reads from several frames, or an Exit in none.
+    """
+    frames: dict[str, Frame] = {}
+    for node in nodes.values():
+        inside = _read(node, nodes, frames)
+        if node.op in ENTERS:
+            frames[node.name] = Frame(node.attrs["frame_name"], inside)
+        elif node.op in EXITS:
+            if inside.parent is None:
+                raise InvalidArgumentError(
+                    f"{node.name!r} leaves a loop, but what it reads is in none",
+                    node=node.name,
+                    source=node.source,
+                )
+            frames[node.name] = inside.parent
+        else:
+            frames[node.name] = inside
+    for node in nodes.values():
+        for name, _ in node.inputs:
+            if is_back_edge(node.op, nodes[name].op) and frames[name] != frames[node.name]:
+                raise _mixed(node, name, frames[name], node.name, frames[node.name])
+    return frames
+
+
+def input_frame(node: NodeDef, frames: Mapping[str, Frame]) -> Frame:
+    """The frame that a node reads from."""
+    own = frames[node.name]
+    if node.op in ENTERS:
+        assert own.parent is not None
+        return own.parent
+    return frames[node.inputs[0][0]] if node.op in EXITS else own
+
+
+def _read(node: NodeDef, nodes: Mapping[str, NodeDef], frames: Mapping[str, Frame]) -> Frame:
+    found: tuple[str, Frame] | None = None
+    data = [name for name, _ in node.inputs if not is_back_edge(node.op, nodes[name].op)]
+    for name in (*data, *node.control_inputs):
+        frame = frames[name]
+        if found is None:
+            found = name, frame
+        elif found[1] != frame:
+            raise _mixed(node, name, frame, *found)
+    return ROOT if found is None else found[1]
+
+
+def _mixed(node: NodeDef, one: str, frame: Frame, other: str, there: Frame) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"{node.name!r} has inputs from different frames: {other!r} is in frame {there.name!r}, {one!r} "
+        f"in frame {frame.name!r}. Values enter a loop by Enter and leave it by Exit",
+        node=node.name,
+        source=node.source,
+    )

@@ -1,0 +1,87 @@
+"""Lift: loops and conditionals of single operations become ``While`` and ``If``, where nobody can tell.
+
+A pure pass over a pruned and placed step graph, called through ``passes``. A graph that TensorFlow 1 wrote
+has its control flow as Switch, Merge, Enter, Exit and NextIteration, which the dataflow engine runs node by
+node. As one operation each, loops and conditionals are compiled into Python's own, many times as fast.
+``loops`` and ``functionalize_conditionals`` say what is taken; what is not is left to the engine, with
+what was lifted inside it.
+
+Frames are lifted from the innermost outwards, in each first the conditionals. A loop on a way not taken is
+dead, and so is a ``While``. Whether that is the same is known only when what is around the loop is, so one
+that turns out to live in part is left alone in a second attempt.
+
+What is known of shapes in a loop follows from how it is entered (see ``lift_shapes``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.control_flow_ops import PRIMITIVES
+from actorsession.graph.function import function_fault
+from actorsession.plan.control_flow.conditionals import functionalize_conditionals
+from actorsession.plan.control_flow.frames import ROOT, Frame, frames_of
+from actorsession.plan.control_flow.loops import functionalize_loop
+from actorsession.plan.control_flow.rewrite import GraphRewriter, RefusedError, in_order
+from actorsession.plan.control_flow.shapes import with_known_shapes
+from actorsession.plan.prune import StepGraph
+
+__all__ = ["functionalize"]
+
+# A loop that lives in part is so rare that a graph with several is left alone.
+_ATTEMPTS = 4
+
+
+def functionalize(
+    graph: StepGraph, device_of: Mapping[str, str]
+) -> tuple[StepGraph, dict[str, str]]:
+    """Finds the same step with fewer loops and conditionals of single operations.
+
+    Args:
+        graph: what the run needs, producers first.
+        device_of: full device name of each of its nodes.
+
+    Returns:
+        The new graph, or the very same, and the device of each of its nodes. Feeds, fetches and targets are
+        the same.
+    """
+    if PRIMITIVES.isdisjoint([node.op for node in graph.nodes.values()]):
+        return graph, dict(device_of)
+    try:
+        frames = frames_of(graph.nodes)
+    except InvalidArgumentError:
+        return graph, dict(device_of)  # whoever cuts the graph says what is wrong with it
+    refused: set[Frame] = set()
+    for _ in range(_ATTEMPTS):
+        draft = GraphRewriter(graph.nodes, device_of, frames, graph.fetches, graph.targets)
+        try:
+            _lift_all(draft, refused)
+            return _finished(graph, draft)
+        except RefusedError as error:
+            refused.add(error.frame)
+        except ValueError:
+            break  # a cycle, or shapes that do not fit: what is wrong shows when it runs
+    return graph, dict(device_of)
+
+
+def _lift_all(draft: GraphRewriter, refused: set[Frame]) -> None:
+    frames = sorted(draft.members, key=lambda frame: -len(frame.outwards))
+    for frame in frames:
+        functionalize_conditionals(draft, frame)
+        if frame != ROOT and frame not in refused:
+            functionalize_loop(draft, frame)
+
+
+def _finished(graph: StepGraph, draft: GraphRewriter) -> tuple[StepGraph, dict[str, str]]:
+    if not draft.made:
+        return graph, draft.device_of
+    order = sorted(draft.nodes, key=draft.position.__getitem__)
+    nodes = {name: draft.nodes[name] for name in in_order(draft.nodes, order)}
+    nodes = with_known_shapes(nodes, draft.made)
+    for name in draft.made:
+        fault = function_fault(nodes[name]) if name in nodes else None
+        if fault is not None:
+            raise ValueError(f"{name!r} {fault}")
+    return replace(graph, nodes=nodes), {name: draft.device_of[name] for name in nodes}

@@ -1,0 +1,326 @@
+"""A graph while loops and conditionals of single operations in it are made into ``While`` and ``If``.
+
+Owns what both kinds of lifting share: the nodes with who reads each, the frame that each is in, and the
+writing of the functions that take the place of nodes. Plain data, owned by one call of ``plan/lift``, or by a
+gradient that goes back through such a loop; used by ``lift_loops`` and ``lift_branches``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from actorsession.graph.control_flow_ops import PRIMITIVES, is_back_edge
+from actorsession.graph.function import ARGUMENT, FunctionDef, nodes_inside
+from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.registry import is_registered, lookup
+from actorsession.plan.control_flow.frames import Frame
+
+__all__ = [
+    "FunctionWriter",
+    "GraphRewriter",
+    "Ref",
+    "RefusedError",
+    "in_order",
+    "is_plain",
+    "is_pure",
+]
+
+Ref = tuple[str, int]
+
+
+class RefusedError(Exception):
+    """A loop that was lifted, and whose liveness turns out not to be that of one operation.
+
+    Args:
+        frame: the loop.
+    """
+
+    def __init__(self, frame: Frame) -> None:
+        super().__init__(frame.name)
+        self.frame = frame
+
+
+@dataclass(frozen=True, slots=True)
+class LiftedLoop:
+    """What must be known of a lifted loop until the nodes around it are.
+
+    Attributes:
+        frame: the loop.
+        decides: which inputs its condition is made of in the first iteration.
+    """
+
+    frame: Frame
+    decides: frozenset[int]
+
+
+class GraphRewriter:
+    """The graph.
+
+    Args:
+        nodes: by name, producers first but for back edges.
+        device_of: the device of each.
+        frames: the frame of each.
+        fetches: the values that are wanted from outside.
+        targets: the nodes that are wanted for themselves.
+
+    Attributes:
+        nodes: by name.
+        fetched: as given.
+        kept: the nodes of which anything is wanted from outside.
+        readers: who reads each node or runs after it.
+        members: the nodes of each frame.
+        loops: the loops that were lifted, by the name of their node.
+        made: the nodes that were made, by name.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[str, NodeDef],
+        device_of: Mapping[str, str],
+        frames: Mapping[str, Frame],
+        fetches: Iterable[Ref],
+        targets: Iterable[str] = (),
+    ) -> None:
+        self.nodes = dict(nodes)
+        self.device_of = dict(device_of)
+        self.frames = dict(frames)
+        self.position = {name: at for at, name in enumerate(self.nodes)}
+        self.fetched = set(fetches)
+        self.kept = {name for name, _ in self.fetched} | set(targets)
+        self.members: dict[Frame, dict[str, None]] = {}
+        self.readers: dict[str, dict[str, None]] = {name: {} for name in self.nodes}
+        self.loops: dict[str, LiftedLoop] = {}
+        self.made: set[str] = set()
+        self._taken = set(self.nodes)
+        for node in self.nodes.values():
+            self.members.setdefault(self.frames[node.name], {})[node.name] = None
+            self._link(node)
+
+    def _link(self, node: NodeDef) -> None:
+        for name in producers(node):
+            self.readers[name][node.name] = None
+
+    def remove(self, name: str) -> None:
+        """Takes a node out."""
+        node = self.nodes.pop(name)
+        for producer in producers(node):
+            if producer in self.readers:
+                self.readers[producer].pop(name, None)
+        del self.members[self.frames[name]][name]
+        self.readers.pop(name)
+
+    def put(self, node: NodeDef, frame: Frame, device: str, position: int) -> None:
+        """Puts a node in, in the place of one of its name if there is one."""
+        name = node.name
+        readers = self.readers.get(name, {})
+        if name in self.nodes:
+            self.remove(name)
+        self.nodes[name] = node
+        self.frames[name], self.device_of[name], self.position[name] = frame, device, position
+        self.members.setdefault(frame, {})[name] = None
+        self.readers[name] = readers
+        self._link(node)
+
+    def replace(self, node: NodeDef) -> None:
+        """Puts a node in the place of that of its name."""
+        name = node.name
+        self.put(node, self.frames[name], self.device_of[name], self.position[name])
+
+    def construct(self, node: NodeDef, frame: Frame, gone: Collection[str]) -> None:
+        """Puts a loop or branch in the place of nodes, which are on one device."""
+        device = self.device_of[next(iter(gone))]
+        position = max([self.position[name] for name in gone])
+        for name in gone:
+            if name in self.nodes:
+                self.remove(name)
+        self.put(node, frame, device, position)
+        self.made.add(node.name)
+
+    def new_name(self, wanted: str) -> str:
+        """A name that no node has or had."""
+        name, count = wanted, 0
+        while name in self._taken:
+            count += 1
+            name = f"{wanted}_{count}"
+        self._taken.add(name)
+        return name
+
+    def spec(self, ref: Ref) -> TensorSpec:
+        """The static type of a value."""
+        return self.nodes[ref[0]].outputs[ref[1]]
+
+    def ordered(self, names: Collection[str]) -> list[str]:
+        """Some of the nodes, producers first.
+
+        Raises:
+            ValueError: if there is a cycle.
+        """
+        return in_order(self.nodes, sorted(names, key=self.position.__getitem__))
+
+
+def producers(node: NodeDef) -> list[str]:
+    """What a node reads or runs after."""
+    return [*[name for name, _ in node.inputs], *node.control_inputs]
+
+
+def in_order(nodes: Mapping[str, NodeDef], names: Sequence[str]) -> list[str]:
+    """Names of nodes with producers first, otherwise in the order they have; back edges count as none.
+
+    Raises:
+        ValueError: if there is a cycle.
+    """
+    among = set(names)
+    found: list[str] = []
+    done: dict[str, bool] = {}  # False while its producers are being visited
+    for root in names:
+        stack = [root]
+        while stack:
+            name = stack[-1]
+            if done.get(name):
+                stack.pop()
+                continue
+            node = nodes[name]
+            waiting = [
+                p
+                for p in producers(node)
+                if p in among and not done.get(p) and not is_back_edge(node.op, nodes[p].op)
+            ]
+            if not waiting:
+                done[name] = True
+                found.append(name)
+                stack.pop()
+            elif name in done:
+                raise ValueError(f"a cycle through {name!r}")
+            else:
+                done[name] = False
+                stack.extend(reversed(waiting))
+    return found
+
+
+# -- nodes ---------------------------------------------------------------------------------------
+
+
+def is_plain(node: NodeDef) -> bool:
+    """Whether a node may stand in a function as well as in the graph.
+
+    What waits, or runs code of the user's, is better off with the engine, which goes on with other
+    nodes and other iterations meanwhile.
+    """
+    if node.op in PRIMITIVES or not is_registered(node.op):
+        return False
+    return all(not _waits(inner.op) for inner in (node, *[n for n, _ in nodes_inside(node)]))
+
+
+def _waits(op: str) -> bool:
+    definition = lookup(op)
+    return definition.blocks or definition.suspends
+
+
+def is_pure(node: NodeDef) -> bool:
+    """Whether nobody can tell how often a node runs."""
+    return is_registered(node.op) and not lookup(node.op).stateful
+
+
+# -- functions -----------------------------------------------------------------------------------
+
+
+class FunctionWriter:
+    """Makes nodes into the nodes of a function.
+
+    An Identity that waits for nothing is left out: those who read it read what it reads.
+
+    Args:
+        draft: the graph.
+        inside: the nodes.
+        given: what stands for an argument of the function's own, with its number.
+        captures: what is read from outside, with numbers; grows.
+        own: how many arguments of its own the function has.
+        through: what stands for a value outside: what is read there instead.
+        structure: nodes that are none of their own any more, so that nothing waits for them.
+
+    Attributes:
+        nodes: the nodes of the function.
+        before: nodes outside that some node of the function runs after.
+    """
+
+    def __init__(
+        self,
+        draft: GraphRewriter,
+        inside: Collection[str],
+        given: Mapping[Ref, int],
+        captures: dict[Ref, int],
+        own: int,
+        through: Mapping[Ref, Ref],
+        structure: Collection[str],
+    ) -> None:
+        self._draft = draft
+        self._inside = set(inside)
+        self._given = given
+        self._captures = captures
+        self._own = own
+        self._through = through
+        self._structure = structure
+        self._passed: dict[str, Ref] = {}
+        self.nodes: list[NodeDef] = []
+        self.before: dict[str, None] = {}
+        for name in draft.ordered(inside):
+            self._add(draft.nodes[name])
+
+    def _add(self, node: NodeDef) -> None:
+        control = self.controls(node.control_inputs)
+        inputs = tuple([self.local(ref) for ref in node.inputs])
+        if node.op == "Identity" and not control:
+            self._passed[node.name] = inputs[0]
+        else:
+            self.nodes.append(replace(node, inputs=inputs, control_inputs=control))
+
+    def local(self, ref: Ref) -> Ref:
+        """A value as the function knows it."""
+        if ref in self._given:
+            return ARGUMENT, self._given[ref]
+        if ref[0] in self._passed:
+            return self._passed[ref[0]]
+        if ref[0] in self._inside:
+            return ref
+        outside = self._through.get(ref, ref)
+        return ARGUMENT, self._own + self._captures.setdefault(outside, len(self._captures))
+
+    def controls(self, names: Iterable[str]) -> tuple[str, ...]:
+        """What a node of the function runs after, as the function knows it."""
+        found: dict[str, None] = {}
+        for name in names:
+            if name in self._passed:
+                producer = self._passed[name][0]
+                if producer != ARGUMENT:
+                    found[producer] = None
+            elif name in self._inside:
+                found[name] = None
+            elif name not in self._structure:
+                self.before[name] = None
+        return tuple(found)
+
+    def passing(self, name: str, ref: Ref, control_inputs: Sequence[str]) -> Ref:
+        """A result that is there only when others have run: an Identity of that name, if there are any."""
+        control = self.controls(control_inputs)
+        local = self.local(ref)
+        if not control:
+            return local
+        node = self._draft.nodes[name]
+        self.nodes.append(
+            NodeDef(
+                name=name, op="Identity", inputs=(local,), control_inputs=control, source=node.source,
+                outputs=(self._draft.spec(ref),),
+            )
+        )  # fmt: skip
+        return name, 0
+
+    def defined(self, inputs: Sequence[TensorSpec], outputs: Sequence[Ref]) -> FunctionDef:
+        """The function, when all that it shares captures with is written.
+
+        Args:
+            inputs: static types of its own arguments.
+            outputs: its results as it knows them.
+        """
+        captures = tuple([self._draft.spec(ref) for ref in self._captures])
+        return FunctionDef(tuple(inputs), captures, tuple(self.nodes), tuple(outputs))

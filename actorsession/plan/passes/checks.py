@@ -1,0 +1,237 @@
+"""Whether what a graph pass made is still a graph that gives what was asked for.
+
+Pure functions, called by ``passes`` after each pass that is not the library's own. They refuse with
+InvalidArgumentError in words that go behind the name of the pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.control_flow_ops import is_back_edge
+from actorsession.graph.function import CONSTRUCTS, function_fault
+from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import InferContext, is_registered, lookup
+from actorsession.plan.partition import RECV, SEND, Partition
+from actorsession.plan.prune import ARG, StepGraph
+
+__all__ = ["check_partitions", "checked_nodes", "checked_step"]
+
+
+def checked_nodes(
+    view: Mapping[str, NodeDef], before: Mapping[str, NodeDef], after: Any
+) -> dict[str, NodeDef]:
+    """What a pass made of nodes that were added to a graph.
+
+    Args:
+        view: the graph that they are added to.
+        before: the nodes.
+        after: what the pass gave.
+    """
+    nodes = _nodes(after)
+    for name, node in before.items():
+        if name not in nodes:
+            raise InvalidArgumentError(f"node {name!r} is gone, which any run may fetch")
+        _check_outputs(node, nodes[name])
+    for name in nodes:
+        if name in view and name not in before:
+            raise InvalidArgumentError(f"node {name!r} has a name that is in the graph already")
+    _check_types(nodes, {**view, **before}, view)
+    known = {name: node for name, node in view.items() if name not in nodes}
+    return _in_order(nodes, known)
+
+
+def checked_step(
+    before: StepGraph, after: Any, device_of: Any, devices: Collection[str]
+) -> StepGraph:
+    """What a pass made of what a step needs, producers first.
+
+    Args:
+        before: what it was given.
+        after: what it gave.
+        device_of: the devices that it gave with it.
+        devices: the full names of all that there are.
+    """
+    if not isinstance(after, StepGraph):
+        raise InvalidArgumentError(f"gives no StepGraph but {after!r:.100}")
+    for what in ("feeds", "fetches", "targets"):
+        if getattr(after, what) != getattr(before, what):
+            raise InvalidArgumentError(
+                f"the {what} are {getattr(after, what)} now, asked for were {getattr(before, what)}"
+            )
+    nodes = _nodes(after.nodes)
+    for name, index in before.fetches:
+        if name not in nodes or index >= len(nodes[name].outputs):
+            raise InvalidArgumentError(f"the fetch '{name}:{index}' is gone")
+        _check_outputs(before.nodes[name], nodes[name], only=index)
+    for name in before.targets:
+        if name not in nodes:
+            raise InvalidArgumentError(f"the target {name!r} is gone")
+    _check_types(nodes, before.nodes, {})
+    if not isinstance(device_of, Mapping):
+        raise InvalidArgumentError(f"gives no devices but {device_of!r:.100}")
+    for name in nodes:
+        if device_of.get(name) not in devices:
+            raise InvalidArgumentError(
+                f"node {name!r} is on {device_of.get(name)!r}, which is no device of the session"
+            )
+    return replace(after, nodes=_in_order(nodes, {}))
+
+
+def check_partitions(before: Sequence[Partition], after: Any) -> tuple[Partition, ...]:
+    """What a pass made of the partitions of a step.
+
+    Args:
+        before: what it was given.
+        after: what it gave.
+    """
+    if not isinstance(after, (list, tuple)) or not all(isinstance(p, Partition) for p in after):
+        raise InvalidArgumentError(f"gives no partitions but {after!r:.100}")
+    if [p.device for p in after] != [p.device for p in before]:
+        raise InvalidArgumentError(
+            f"partitions are on {[p.device for p in after]}, were on {[p.device for p in before]}"
+        )
+    return tuple(map(_checked_partition, before, after))
+
+
+def _checked_partition(before: Partition, after: Partition) -> Partition:
+    nodes = {node.name: node for node in after.nodes}
+    if len(nodes) < len(after.nodes):
+        raise InvalidArgumentError(f"nodes on {after.device} share names")
+    known = {node.name: node for node in before.nodes}
+    if sorted(after.fetches) != sorted(before.fetches):
+        raise InvalidArgumentError(
+            f"the fetches on {after.device} are {after.fetches}, were {before.fetches}"
+        )
+    for _, name, index in after.fetches:
+        if name not in nodes or index >= len(nodes[name].outputs):
+            raise InvalidArgumentError(f"the fetch '{name}:{index}' is gone")
+        _check_outputs(known[name], nodes[name], only=index)
+    if _ends(before.nodes) != _ends(after.nodes):
+        raise InvalidArgumentError(
+            f"what is fed to {after.device}, sent from or received there is not what it was"
+        )
+    _check_types(nodes, known, {})
+    return replace(after, nodes=tuple(_in_order(nodes, {}).values()))
+
+
+def _ends(nodes: Iterable[NodeDef]) -> list[tuple[str, str]]:
+    """What comes into a partition or leaves it."""
+    return sorted(
+        (node.op, str(node.attrs["index" if node.op == ARG else "key"]))
+        for node in nodes
+        if node.op in (ARG, SEND, RECV)
+    )
+
+
+# -- nodes ---------------------------------------------------------------------------------------
+
+
+def _nodes(given: Any) -> dict[str, NodeDef]:
+    if not isinstance(given, Mapping):
+        raise InvalidArgumentError(f"gives no nodes by name but {given!r:.100}")
+    for name, node in given.items():
+        if not isinstance(node, NodeDef) or node.name != name:
+            raise InvalidArgumentError(
+                f"gives under the name {name!r} something else: {node!r:.100}"
+            )
+    return dict(given)
+
+
+def _check_outputs(before: NodeDef, after: NodeDef, only: int | None = None) -> None:
+    """Refuses a node that gives other dtypes or fewer outputs than it did."""
+    outputs = list(enumerate(before.outputs)) if only is None else [(only, before.outputs[only])]
+    for index, spec in outputs:
+        if index >= len(after.outputs) or after.outputs[index].dtype is not spec.dtype:
+            raise InvalidArgumentError(
+                f"'{before.name}:{index}' gives no {spec.dtype.name} any more, which others rely on"
+            )
+
+
+def _check_types(
+    nodes: Mapping[str, NodeDef], before: Mapping[str, NodeDef], around: Mapping[str, NodeDef]
+) -> None:
+    """Refuses nodes that nobody could run on what they read now."""
+    for node in nodes.values():
+        for name, index in node.inputs:
+            producer = nodes.get(name) or around.get(name)
+            if producer is None or not 0 <= index < len(producer.outputs):
+                raise InvalidArgumentError(
+                    f"node {node.name!r} reads '{name}:{index}', which is not there"
+                )
+        for name in node.control_inputs:
+            if name not in nodes and name not in around:
+                raise InvalidArgumentError(
+                    f"node {node.name!r} runs after {name!r}, which is not there"
+                )
+        if before.get(node.name) is node:
+            _check_read(node, nodes, before)
+        elif node.op not in (ARG, SEND, RECV):
+            _check_new(node, {**around, **nodes} if around else nodes)
+
+
+def _check_read(node: NodeDef, nodes: Mapping[str, NodeDef], before: Mapping[str, NodeDef]) -> None:
+    """Refuses that a node which did not change reads another dtype."""
+    for name, index in node.inputs:
+        if name in nodes and name in before:
+            _check_outputs(before[name], nodes[name], only=index)
+
+
+def _check_new(node: NodeDef, nodes: Mapping[str, NodeDef]) -> None:
+    """Refuses a node that a pass made and that is none."""
+    if not is_registered(node.op):
+        raise InvalidArgumentError(
+            f"node {node.name!r} is of type {node.op!r}, which is not registered here"
+        )
+    fault = function_fault(node)
+    if fault is not None:
+        raise InvalidArgumentError(f"node {node.name!r} {fault}")
+    if node.op in CONSTRUCTS:
+        return
+    read = [(nodes[name], index) for name, index in node.inputs]
+    specs = tuple([producer.outputs[index] for producer, index in read])
+    constants = tuple([p.attrs.get("value") if p.op == "Const" else None for p, _ in read])
+    try:
+        found = lookup(node.op).infer(InferContext(node.op, specs, node.attrs, constants))
+    except Exception as exc:
+        raise InvalidArgumentError(f"node {node.name!r} ({node.op}) makes no sense: {exc}") from exc
+    if [spec.dtype for spec in found] != [spec.dtype for spec in node.outputs]:
+        raise InvalidArgumentError(
+            f"node {node.name!r} ({node.op}) says that it gives "
+            f"{[spec.dtype.name for spec in node.outputs]}, and gives {[s.dtype.name for s in found]}"
+        )
+
+
+def _in_order(nodes: Mapping[str, NodeDef], done: Mapping[str, Any]) -> dict[str, NodeDef]:
+    """Nodes with producers first, otherwise in the order they have."""
+    made: dict[str, NodeDef] = {}
+    opened: set[str] = set()
+    for root in nodes:
+        stack = [root]
+        while stack:
+            name = stack[-1]
+            if name in made or name in done:
+                stack.pop()
+                continue
+            node = nodes[name]
+            producers = [p for p, _ in node.inputs if not _is_back(node, p, nodes)]
+            waiting = [
+                p for p in (*producers, *node.control_inputs) if p not in made and p not in done
+            ]
+            if not waiting:
+                made[name] = node
+                stack.pop()
+                continue
+            if name in opened:
+                raise InvalidArgumentError(f"the graph has a cycle through {name!r}")
+            opened.add(name)
+            stack.extend(reversed(waiting))
+    return made
+
+
+def _is_back(node: NodeDef, producer: str, nodes: Mapping[str, NodeDef]) -> bool:
+    """Whether a node reads what the turn before made: cycles of loops of primitives are none."""
+    return producer in nodes and is_back_edge(node.op, nodes[producer].op)

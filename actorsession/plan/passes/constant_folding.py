@@ -1,0 +1,130 @@
+"""Fold: the values of nodes that read constants alone, found while a run is planned.
+
+Called by ``optimise`` for one node at a time. Gives nothing for a node that is better left to the step: one
+that is dear, whose result is large, or whose kernel fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from actorsession.graph.dtypes import string, variant
+from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.registry import Array, InferContext, OpDef
+from actorsession.plan.codegen.node_context import NodeContext
+from actorsession.plan.cost import node_cost
+
+__all__ = ["DEFAULT_FOLDED_BYTES", "Constant", "evaluated", "held_bytes"]
+
+# Bytes of one folded constant when the settings leave it open: TensorFlow's 10 MiB.
+DEFAULT_FOLDED_BYTES = 10 * 2**20
+# Bytes of all strings that are read: no type says how long those are that are made of them.
+_MOST_TEXT = 4096
+# Microseconds. A dearer node is worth running in each step rather than making the first one wait.
+_FOLD_BELOW = 200.0
+
+
+class Constant(NamedTuple):
+    """A constant that waits for nothing.
+
+    Attributes:
+        array: its value.
+        value: the same as kernels get it: a scalar, or an array that nobody writes to.
+        spec: its static type.
+    """
+
+    array: Array
+    value: Any
+    spec: TensorSpec
+
+    @classmethod
+    def of(cls, array: Array, spec: TensorSpec) -> Constant:
+        """A constant of that value and type."""
+        if not array.ndim:
+            return cls(array, array[()], spec)
+        view = array.view()
+        view.flags.writeable = False
+        return cls(array, view, spec)
+
+
+def evaluated(
+    node: NodeDef, definition: OpDef, read: Sequence[Constant], device: str, most_bytes: int
+) -> list[Array] | None:
+    """The values of a node that reads constants.
+
+    Args:
+        node: the node.
+        definition: of its type, which has neither state nor side effects.
+        read: what it reads.
+        device: full name of its device.
+        most_bytes: of one value.
+
+    Returns:
+        An array for each output, nobody else's; ``None`` if the node is better left to the step.
+    """
+    specs = tuple([c.spec for c in read])
+    arrays = tuple([c.array for c in read])
+    if any(output.dtype is variant for output in node.outputs):
+        return None  # a list of tensors is no array, and no constant that travels
+    found = _with_known_shapes(node, definition, specs, arrays)
+    if found is None or max([_nbytes(s) for s in found.outputs], default=0) > most_bytes:
+        return None
+    if any(s.dtype is string for s in found.outputs) and not _reads_little(read):
+        return None
+    if node_cost(found, specs)[0] > _FOLD_BELOW:
+        return None
+    try:
+        kernel = definition.kernel(NodeContext(found, specs, arrays, device))
+        result = kernel(*[c.value for c in read])
+        values = (result,) if len(found.outputs) == 1 else result
+        made = [_own_array(v, s) for v, s in zip(values, found.outputs, strict=True)]
+    except Exception:
+        return None  # the step will find the same, and say so with the user's line
+    good = [a for a in made if a is not None and held_bytes(a) <= most_bytes]
+    return good if len(good) == len(made) else None
+
+
+def _with_known_shapes(
+    node: NodeDef, definition: OpDef, specs: tuple[TensorSpec, ...], arrays: tuple[Array, ...]
+) -> NodeDef | None:
+    """The node with the shapes that its inputs' values give, where building did not know them.
+
+    ``None`` if they are still not known, and the cost is not either then.
+    """
+    if not all(spec.shape.is_fully_defined() for spec in node.outputs):
+        try:
+            known = definition.infer(InferContext(node.op, specs, node.attrs, arrays))
+        except Exception:
+            return None
+        if not all(spec.shape.is_fully_defined() for spec in known):
+            return None
+        node = replace(node, outputs=tuple(known))
+    return node
+
+
+def _reads_little(read: Sequence[Constant]) -> bool:
+    """Whether all strings among constants are short and few."""
+    arrays = [c.array for c in read if c.spec.dtype is string]
+    return sum(a.size for a in arrays) <= _MOST_TEXT and sum(map(held_bytes, arrays)) <= _MOST_TEXT
+
+
+def held_bytes(array: Array) -> int:
+    """The bytes that an array holds, those of its strings included."""
+    return int(array.nbytes) + (sum(map(len, array.flat)) if array.dtype == object else 0)
+
+
+def _nbytes(spec: TensorSpec) -> int:
+    return spec.dtype.itemsize * (spec.shape.num_elements() or 0)
+
+
+def _own_array(value: Any, spec: TensorSpec) -> Array | None:
+    """A kernel's result as the value of a constant; ``None`` if it is not what was announced."""
+    array = np.array(value, dtype=object if spec.dtype.kind == "s" else None, order="C")
+    if array.dtype != spec.dtype.np_dtype:
+        return None
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,374 @@
+"""Optimise: the same step with fewer nodes.
+
+A pure pass over a pruned and placed step graph, called by sessions and masters before they partition.
+One walk from producers to consumers does three things to a node, in this order: an Identity that
+nobody observes gives way to what it reads; a node whose inputs are all constants becomes a constant;
+a node that repeats an earlier one gives way to that. A second walk, backwards, drops what nobody
+reads any more. Both are linear in the nodes, so that large graphs plan as fast as before.
+
+Only nodes without state and side effects are touched, and never feeds or placeholders. What is fetched
+or a target keeps its node and its name. Every node keeps its place in the order, its device, and the
+user's line.
+
+What fails without the pass fails with it, in the same words, when the step runs: a kernel that raises while
+it is tried here stays in the graph, and a node that its shape function would have refused for what folding
+found out about its inputs does not learn of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from actorsession.config import OptimizerOptions, OptLevel
+from actorsession.graph.control_flow_ops import PRIMITIVES
+from actorsession.graph.function import CONSTRUCTS
+from actorsession.graph.node import NodeDef, TensorSpec
+from actorsession.graph.registry import Array, InferContext, OpDef, is_registered, lookup
+from actorsession.graph.shape import TensorShape
+from actorsession.plan.passes.constant_folding import (
+    DEFAULT_FOLDED_BYTES,
+    Constant,
+    evaluated,
+    held_bytes,
+)
+from actorsession.plan.prune import ARG, StepGraph
+
+__all__ = ["OptimiserSettings", "optimise", "optimiser_settings"]
+
+# Times the bytes of one folded constant that all of a plan may have together: what is folded is kept for the
+# life of the plan, where the step would let go of it.
+_FOLDED_TOGETHER = 4
+
+# Bytes up to which constants are compared by value; above it only one and the same array is equal,
+# because a pass over a graph must not read gigabytes of weights.
+_COMPARED_BYTES = 1024
+Ref = tuple[str, int]
+_PASSING = frozenset({"Identity", "StopGradient"})
+# Stands for a value that is fed. Pruning leaves only the one with a default in a graph, and that
+# keeps its node because programs look for it by name.
+_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimiserSettings:
+    """What the pass may do; TensorFlow's names, and what its default level L1 stands for.
+
+    Attributes:
+        do_common_subexpression_elimination: whether equal nodes become one.
+        do_constant_folding: whether nodes that read only constants become constants.
+        max_folded_constant_in_bytes: largest constant that folding makes; 0 for 10 MiB.
+        do_functionalization: whether loops and conditionals of single operations are compiled.
+    """
+
+    do_common_subexpression_elimination: bool = True
+    do_constant_folding: bool = True
+    max_folded_constant_in_bytes: int = 0
+    do_functionalization: bool = True
+
+
+def optimiser_settings(options: OptimizerOptions) -> OptimiserSettings:
+    """What the optimise pass may do under a session's settings.
+
+    Level ``L1`` stands for all of it; under ``L0`` the switches by themselves decide.
+    """
+    everything = options.opt_level is OptLevel.L1
+    return OptimiserSettings(
+        do_common_subexpression_elimination=(
+            everything or options.do_common_subexpression_elimination
+        ),
+        do_constant_folding=everything or options.do_constant_folding,
+        max_folded_constant_in_bytes=options.max_folded_constant_in_bytes,
+        do_functionalization=everything,
+    )
+
+
+def optimise(
+    graph: StepGraph, device_of: Mapping[str, str], options: OptimiserSettings
+) -> tuple[StepGraph, dict[str, str]]:
+    """Finds a smaller graph that gives the same values and has the same effects.
+
+    Args:
+        graph: what the run needs, producers first.
+        device_of: full device name of each of its nodes.
+        options: what may be done; with both switched off the graph comes back as it is.
+
+    Returns:
+        The new graph, and the device of each of its nodes. Feeds, fetches and targets are the same.
+    """
+    if not (options.do_common_subexpression_elimination or options.do_constant_folding):
+        return graph, dict(device_of)
+    if not PRIMITIVES.isdisjoint([node.op for node in graph.nodes.values()]):
+        # What may be dead, or runs again and again, is not what the walk takes it for.
+        return graph, dict(device_of)
+    walk = _Walk(graph, device_of, options)
+    with np.errstate(all="ignore"):  # as where kernels run
+        for node in graph.nodes.values():
+            walk.take(node)
+    if not walk.changed:
+        return graph, dict(device_of)
+    nodes = _reachable(walk.nodes, graph)
+    made = walk.made
+    return replace(graph, nodes=nodes), {n: device_of[made.get(n, n)] for n in nodes}
+
+
+class _Walk:
+    """The walk from producers to consumers.
+
+    Attributes:
+        nodes: what stays so far, rewired.
+        made: nodes that did not exist before, with the node each stands for.
+    """
+
+    def __init__(
+        self, graph: StepGraph, device_of: Mapping[str, str], options: OptimiserSettings
+    ) -> None:
+        self.nodes: dict[str, NodeDef] = {}
+        self.made: dict[str, str] = {}
+        self._built = graph.nodes
+        self._device_of = device_of
+        self._merges = options.do_common_subexpression_elimination
+        self._folds = options.do_constant_folding
+        self._most_bytes = options.max_folded_constant_in_bytes or DEFAULT_FOLDED_BYTES
+        self._bytes_left = _FOLDED_TOGETHER * self._most_bytes
+        self._targets = frozenset(graph.targets)
+        self._kept = self._targets | {name for name, _ in graph.fetches}
+        self._moved: dict[Ref, Ref] = {}  # values that are read elsewhere now
+        self._stand_in: dict[str, str] = {}  # nodes that others run after in their place
+        self._constants: dict[str, Constant] = {}
+        self._folded = 0
+        self._seen: dict[tuple[Any, ...], NodeDef] = {}
+        self._pure: dict[str, OpDef | None] = {ARG: None}  # by type; None for the untouchable
+
+    @property
+    def changed(self) -> bool:
+        """Whether the graph is another one now."""
+        return bool(self._moved or self._folded)
+
+    def take(self, node: NodeDef) -> None:
+        """Decides about one node; its producers have been decided about."""
+        if self._moved or node.control_inputs:
+            node = self._rewired(node)
+        if self._folded:
+            node = self._ignorant(node)
+        op = node.op
+        try:
+            definition = self._pure[op]
+        except KeyError:
+            definition = self._pure[op] = _pure_definition(op)
+        if definition is None:
+            self.nodes[node.name] = node
+            return
+        if op in _PASSING and self._passes(node):
+            return
+        if not node.control_inputs:
+            if op == "Const":
+                self._note_constant(node)
+            elif self._folds and node.inputs and self._fold(node, definition):
+                return
+        if not (self._merges and self._merge(node)):
+            self.nodes[node.name] = node
+
+    def _rewired(self, node: NodeDef) -> NodeDef:
+        """The node as it reads what stays of its producers."""
+        moved = self._moved
+        inputs, control = node.inputs, node.control_inputs
+        for ref in inputs:
+            if ref in moved:
+                inputs = tuple([moved.get(ref, ref) for ref in inputs])
+                break
+        if control:
+            stand_in = self._stand_in
+            after = [stand_in.get(name, name) for name in control]
+            # A constant is there before the step begins.
+            control = tuple(dict.fromkeys([n for n in after if n not in self._constants]))
+        if inputs is node.inputs and control == node.control_inputs:
+            return node
+        return replace(node, inputs=inputs, control_inputs=control)
+
+    def _ignorant(self, node: NodeDef) -> NodeDef:
+        """The node, kept from what folding found out if its shape function refuses that.
+
+        Kernels are made for what is known of their inputs, and trust that it was checked when the graph was
+        built. What was not known then is checked here.
+        """
+        constants = self._constants
+        read = self._built[node.name].inputs
+        late = [
+            k
+            for k, (name, _) in enumerate(node.inputs)
+            if name in constants and self._built[read[k][0]].op != "Const"
+        ]
+        if not late or self._is_acceptable(node, late):
+            return node
+        inputs = list(node.inputs)
+        for k in late:
+            name = f"_unknown/{node.name}/{k}"
+            producer, index = read[k]
+            announced = self._built[producer].outputs[index]
+            self.nodes[name] = NodeDef(
+                name=name,
+                op="Identity",
+                inputs=(inputs[k],),
+                outputs=(announced,),
+                source=node.source,
+            )
+            self.made[name] = node.name
+            inputs[k] = name, 0
+        return replace(node, inputs=tuple(inputs))
+
+    def _is_acceptable(self, node: NodeDef, late: Sequence[int]) -> bool:
+        read = self._built[node.name].inputs
+        if node.op in CONSTRUCTS:  # their bodies were built for the types that were announced
+            return all(
+                self._constants[node.inputs[k][0]].spec
+                == self._built[read[k][0]].outputs[read[k][1]]
+                for k in late
+            )
+        constants = [self._constants.get(name) for name, _ in node.inputs]
+        specs = tuple(
+            [
+                self.nodes[name].outputs[i] if c is None else c.spec
+                for c, (name, i) in zip(constants, node.inputs, strict=True)
+            ]
+        )
+        arrays = tuple([None if c is None else c.array for c in constants])
+        try:
+            lookup(node.op).infer(InferContext(node.op, specs, node.attrs, arrays))
+        except Exception:
+            return False
+        return True
+
+    # -- nodes that only pass on what they read ------------------------------------------------
+
+    def _passes(self, node: NodeDef) -> bool:
+        """Lets the readers of an Identity read what it reads, if nobody can tell the difference."""
+        if node.control_inputs or node.name in self._kept:
+            return False
+        ref = node.inputs[0]
+        producer = self.nodes[ref[0]]
+        # Its static shape may be known better than its input's, and readers were built for that.
+        same_type = producer.outputs[ref[1]] == node.outputs[0]
+        if not same_type or self._where(ref[0]) != self._where(node.name):
+            return False
+        self._moved[node.name, 0] = ref
+        self._stand_in[node.name] = ref[0]
+        return True
+
+    def _where(self, name: str) -> str:
+        return self._device_of[self.made.get(name, name)]
+
+    # -- constants -----------------------------------------------------------------------------
+
+    def _note_constant(self, node: NodeDef) -> None:
+        array = node.attrs["value"]
+        self._constants[node.name] = Constant.of(array, node.outputs[0])
+
+    def _fold(self, node: NodeDef, definition: OpDef) -> bool:
+        """Puts constants in the place of a node that reads nothing else; whether it did."""
+        constants = self._constants
+        for name, _ in node.inputs:
+            if name not in constants:
+                return False
+        several = len(node.outputs) != 1
+        if node.name in self._targets or (several and node.name in self._kept):
+            return False
+        read = [constants[name] for name, _ in node.inputs]
+        most = min(self._most_bytes, self._bytes_left)
+        arrays = evaluated(node, definition, read, self._where(node.name), most)
+        if not arrays:
+            return False
+        self._bytes_left = max(0, self._bytes_left - sum(map(held_bytes, arrays)))
+        self._folded += 1
+        for i, array in enumerate(arrays):
+            self._put_constant(node, i, array, f"_folded/{node.name}/{i}" if several else node.name)
+        return True
+
+    def _put_constant(self, node: NodeDef, index: int, array: Array, name: str) -> None:
+        """Gives an output of a node as a constant of that name."""
+        folded = NodeDef(
+            name=name, op="Const", attrs={"value": array}, device=node.device, source=node.source,
+            outputs=(TensorSpec(node.outputs[index].dtype, TensorShape(array.shape)),),
+        )  # fmt: skip
+        if name != node.name:
+            self.made[name] = node.name
+        self._note_constant(folded)
+        if not (self._merges and self._merge(folded)):
+            self.nodes[name] = folded
+        if name != node.name:
+            self._moved[node.name, index] = self._moved.get((name, 0), (name, 0))
+            # Any output will do for those who run after the node: constants wait for nothing.
+            self._stand_in[node.name] = name
+
+    # -- equal nodes ---------------------------------------------------------------------------
+
+    def _merge(self, node: NodeDef) -> bool:
+        """Lets the readers of a node read an equal one before it; whether the node can go."""
+        if not node.outputs:
+            return False
+        attrs = _attrs_key(node.attrs)
+        if attrs is None:
+            return False
+        # A constant that nobody asked a device for is copied to wherever it is read.
+        anywhere = node.op == "Const" and not (node.device or node.attrs.get("_class"))
+        where = None if anywhere else self._where(node.name)
+        key = (node.op, node.inputs, node.control_inputs, where, attrs)
+        first = self._seen.setdefault(key, node)
+        if first is node or first.outputs != node.outputs:
+            return False
+        for i in range(len(node.outputs)):
+            self._moved[node.name, i] = first.name, i
+        self._stand_in[node.name] = first.name
+        return node.name not in self._kept
+
+
+def _pure_definition(op: str) -> OpDef | None:
+    """The definition of a type whose nodes may be folded and merged; ``None`` for any other."""
+    if op in _PLACEHOLDERS or not is_registered(op):
+        return None
+    definition = lookup(op)
+    return None if definition.stateful or definition.blocks else definition
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def _attrs_key(attrs: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """Attributes as a key that equal ones share; ``None`` for values that have no such key.
+
+    Colocation is left out: where nodes are is settled, and devices are compared by themselves.
+    """
+    if not attrs:
+        return ()
+    try:
+        key = tuple([(k, _value_key(v)) for k, v in sorted(attrs.items()) if k != "_class"])
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _value_key(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        if value.nbytes > _COMPARED_BYTES:
+            return id(value)
+        content = tuple(value.flat) if value.dtype == object else value.tobytes()
+        return value.dtype, value.shape, content
+    if isinstance(value, (list, tuple)):
+        return tuple([_value_key(v) for v in value])
+    # 1, 1.0 and True are equal but no equal attributes, nor are 0.0 and -0.0.
+    return (type(value), repr(value)) if isinstance(value, (bool, int, float)) else value
+
+
+def _reachable(nodes: dict[str, NodeDef], graph: StepGraph) -> dict[str, NodeDef]:
+    """The nodes that fetches and targets still need, in order."""
+    needed = {name for name, _ in graph.fetches}
+    needed.update(graph.targets)
+    for node in reversed(nodes.values()):
+        if node.name in needed:
+            needed.update([name for name, _ in node.inputs])
+            needed.update(node.control_inputs)
+    return {name: node for name, node in nodes.items() if name in needed}

@@ -1,0 +1,350 @@
+"""Graph passes: what may change a graph between being built and being compiled, in TensorFlow's groups.
+
+Owns the registry of passes. A session takes those that are registered when it is made and runs each group
+at its place, in the order of their phases:
+
+- ``PRE_PLACEMENT``: nodes that were added to the graph, before they are placed.
+- ``POST_PLACEMENT``: what one run signature needs, placed.
+- ``POST_REWRITE_FOR_EXEC``: the same again, in runs whose nodes nobody looks at one by one. The built-in
+  passes ``functionalize`` and ``optimise`` are here, in phase 0.
+- ``POST_PARTITIONING``: the partitions of the step.
+
+Register with ``register_pass``, or as an entry point of group ``actorsession.graph_passes`` that gives a
+``GraphPass``. What a pass made is checked before anybody relies on it, see ``pass_checks``. Called by
+sessions and masters.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Any, TypeVar
+
+from actorsession.errors import InvalidArgumentError
+from actorsession.graph.node import NodeDef
+from actorsession.plan.control_flow.functionalize import functionalize
+from actorsession.plan.device_set import DeviceSet
+from actorsession.plan.partition import Partition
+from actorsession.plan.passes.checks import check_partitions, checked_nodes, checked_step
+from actorsession.plan.passes.optimise import OptimiserSettings, optimise
+from actorsession.plan.prune import GraphView, StepGraph
+
+__all__ = [
+    "ENTRY_POINTS", "GraphPass", "PassContext", "PassGroup", "PassRunner", "PassStatistics",
+    "PlacedGraph", "register_pass", "registered_passes", "unregister_pass",
+]  # fmt: skip
+
+ENTRY_POINTS = "actorsession.graph_passes"
+_log = logging.getLogger("actorsession.plan.passes.registry")
+_F = TypeVar("_F", bound=Callable[..., Any])
+_T = TypeVar("_T")
+
+
+class PassGroup(enum.Enum):
+    """When a pass runs; the order is that of a plan."""
+
+    PRE_PLACEMENT = "PRE_PLACEMENT"
+    POST_PLACEMENT = "POST_PLACEMENT"
+    POST_REWRITE_FOR_EXEC = "POST_REWRITE_FOR_EXEC"
+    POST_PARTITIONING = "POST_PARTITIONING"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedGraph:
+    """What a step needs, with where it goes.
+
+    Attributes:
+        graph: the nodes, producers first.
+        device_of: full device name of each node.
+    """
+
+    graph: StepGraph
+    device_of: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PassContext:
+    """What a pass may look at beside what it changes.
+
+    Attributes:
+        devices: the session's devices.
+        settings: what the session lets optimisers do.
+        known: the whole graph as far as it was taken in.
+    """
+
+    devices: DeviceSet
+    settings: OptimiserSettings
+    known: Mapping[str, NodeDef]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPass:
+    """A pass.
+
+    Attributes:
+        name: unique name.
+        group: when it runs.
+        phase: passes of a group run in the order of their phases, in one phase in that of names.
+        function: from what the group changes and a ``PassContext`` to what takes its place: a mapping of
+            nodes by name for ``PRE_PLACEMENT``, a sequence of ``Partition`` for ``POST_PARTITIONING``, a
+            ``PlacedGraph`` otherwise. It changes nothing of what it is given.
+    """
+
+    name: str
+    group: PassGroup
+    phase: int
+    function: Callable[[Any, PassContext], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassStatistics:
+    """What a pass did in a session.
+
+    Attributes:
+        name: of the pass.
+        group: when it runs.
+        phase: its place in the group.
+        runs: how often it ran.
+        changes: how often it gave anything else than it got.
+        seconds: time that it took altogether.
+    """
+
+    name: str
+    group: str
+    phase: int
+    runs: int = 0
+    changes: int = 0
+    seconds: float = 0.0
+
+
+# -- the registry --------------------------------------------------------------------------------
+
+
+def _optimise(placed: PlacedGraph, context: PassContext) -> PlacedGraph:
+    graph, device_of = optimise(placed.graph, placed.device_of, context.settings)
+    return placed if graph is placed.graph else PlacedGraph(graph, device_of)
+
+
+def _functionalize(placed: PlacedGraph, context: PassContext) -> PlacedGraph:
+    if not context.settings.do_functionalization:
+        return placed
+    graph, device_of = functionalize(placed.graph, placed.device_of)
+    return placed if graph is placed.graph else PlacedGraph(graph, device_of)
+
+
+_BUILT_IN = (
+    GraphPass("functionalize", PassGroup.POST_REWRITE_FOR_EXEC, 0, _functionalize),
+    GraphPass("optimise", PassGroup.POST_REWRITE_FOR_EXEC, 0, _optimise),
+)
+_LOCK = threading.Lock()
+_PASSES: dict[str, GraphPass] = {made.name: made for made in _BUILT_IN}
+
+
+def register_pass(
+    group: PassGroup | str, phase: int, name: str | None = None
+) -> Callable[[_F], _F]:
+    """Registers the decorated function as a pass of every session that is made from now on.
+
+    Args:
+        group: when it runs.
+        phase: its place in the group; the built-in ``functionalize`` and ``optimise`` have 0.
+        name: its name; the function's if left out.
+
+    Raises:
+        ValueError: if there is no such group.
+        KeyError: if the name is taken.
+    """
+    when = PassGroup(group)
+
+    def register(function: _F) -> _F:
+        _add(GraphPass(name or function.__name__, when, phase, function))
+        return function
+
+    return register
+
+
+def _add(made: GraphPass) -> None:
+    with _LOCK:
+        if made.name in _PASSES:
+            raise KeyError(f"a graph pass named {made.name!r} is registered already")
+        _PASSES[made.name] = made
+
+
+def unregister_pass(name: str) -> None:
+    """Takes a pass out, for sessions that are made from now on.
+
+    Raises:
+        KeyError: if there is none of that name.
+    """
+    with _LOCK:
+        del _PASSES[name]
+
+
+def registered_passes() -> tuple[GraphPass, ...]:
+    """All passes, those of other distributions included, in the order in which they run."""
+    _load_entry_points()
+    with _LOCK:
+        found = list(_PASSES.values())
+    order = list(PassGroup)
+    return tuple(sorted(found, key=lambda p: (order.index(p.group), p.phase, p.name)))
+
+
+@functools.cache
+def _load_entry_points() -> None:
+    """Registers the passes that other distributions bring along, once."""
+    for entry in entry_points(group=ENTRY_POINTS):
+        try:
+            made = entry.load()
+            if not isinstance(made, GraphPass):
+                raise TypeError(f"an entry point gives a GraphPass, got {made!r:.100}")
+            _add(made)
+        except Exception as exc:
+            # One broken distribution must not take the others along.
+            _log.warning("graph pass %r cannot be loaded: %s", entry.name, exc)
+
+
+# -- running -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Counts:
+    runs: int = 0
+    changes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _Entry:
+    made: GraphPass
+    trusted: bool
+    counts: _Counts = field(default_factory=_Counts)
+
+
+class PassRunner:
+    """Runs the passes of one session; its caller holds the lock under which plans are made.
+
+    Args:
+        settings: what the session lets optimisers do.
+        passes: the passes; those registered now if left out.
+    """
+
+    def __init__(
+        self, settings: OptimiserSettings, passes: Iterable[GraphPass] | None = None
+    ) -> None:
+        self._settings = settings
+        taken = registered_passes() if passes is None else passes
+        self._groups: dict[PassGroup, list[_Entry]] = {group: [] for group in PassGroup}
+        for made in taken:
+            self._groups[made.group].append(_Entry(made, made in _BUILT_IN))
+
+    def new_nodes(
+        self, nodes: Sequence[NodeDef], view: GraphView, devices: DeviceSet
+    ) -> Sequence[NodeDef]:
+        """What takes the place of nodes that were added to a graph.
+
+        Raises:
+            InvalidArgumentError: if a pass breaks the graph; it is named.
+        """
+        entries = self._groups[PassGroup.PRE_PLACEMENT]
+        if not entries:
+            return nodes
+        found: Mapping[str, NodeDef] = {node.name: node for node in nodes}
+        context = PassContext(devices, self._settings, view)
+        for entry in entries:
+            found = self._run(entry, found, context, functools.partial(checked_nodes, view))
+        return tuple(found.values())
+
+    def placed(
+        self,
+        graph: StepGraph,
+        device_of: dict[str, str],
+        view: Mapping[str, NodeDef],
+        devices: DeviceSet,
+        *,
+        optimised: bool,
+    ) -> tuple[StepGraph, dict[str, str]]:
+        """What takes the place of a placed step graph.
+
+        Args:
+            graph: what the run needs.
+            device_of: full device name of each of its nodes.
+            view: the whole graph.
+            devices: the session's devices.
+            optimised: whether nodes may be folded and merged.
+
+        Raises:
+            InvalidArgumentError: if a pass breaks the graph; it is named.
+        """
+        entries = list(self._groups[PassGroup.POST_PLACEMENT])
+        if optimised:
+            entries += self._groups[PassGroup.POST_REWRITE_FOR_EXEC]
+        found = PlacedGraph(graph, device_of)
+        context = PassContext(devices, self._settings, view)
+
+        def check(before: PlacedGraph, after: Any) -> PlacedGraph:
+            if not isinstance(after, PlacedGraph):
+                raise InvalidArgumentError(f"gives no PlacedGraph but {after!r:.100}")
+            nodes = checked_step(before.graph, after.graph, after.device_of, devices.by_name)
+            return PlacedGraph(nodes, after.device_of)
+
+        for entry in entries:
+            found = self._run(entry, found, context, check)
+        return found.graph, dict(found.device_of)
+
+    def partitions(
+        self, parts: Sequence[Partition], view: Mapping[str, NodeDef], devices: DeviceSet
+    ) -> tuple[Partition, ...]:
+        """What takes the place of the partitions of a step.
+
+        Raises:
+            InvalidArgumentError: if a pass breaks a partition; it is named.
+        """
+        found = tuple(parts)
+        context = PassContext(devices, self._settings, view)
+        for entry in self._groups[PassGroup.POST_PARTITIONING]:
+            found = self._run(entry, found, context, check_partitions)
+        return found
+
+    def _run(
+        self, entry: _Entry, before: _T, context: PassContext, check: Callable[[_T, Any], _T]
+    ) -> _T:
+        made, counts = entry.made, entry.counts
+        began = time.perf_counter()
+        try:
+            after = made.function(before, context)
+            changed = after is not before
+            if changed and not entry.trusted:
+                after = check(before, after)
+        except InvalidArgumentError as exc:
+            raise InvalidArgumentError(
+                f"graph pass {made.name!r} ({made.group.value}, phase {made.phase}): {exc.message}"
+            ) from exc
+        except Exception as exc:
+            exc.add_note(f"in graph pass {made.name!r} ({made.group.value}, phase {made.phase})")
+            raise
+        seconds = time.perf_counter() - began
+        counts.runs, counts.seconds = counts.runs + 1, counts.seconds + seconds
+        counts.changes += changed
+        _log.debug(
+            "graph pass %r (%s, phase %d): %s, %.3f ms", made.name, made.group.value, made.phase,
+            "changed" if changed else "as it was", seconds * 1e3,
+        )  # fmt: skip
+        found: _T = after
+        return found
+
+    def statistics(self) -> tuple[PassStatistics, ...]:
+        """What each pass did, in the order in which they run."""
+        return tuple(
+            PassStatistics(
+                name=entry.made.name, group=entry.made.group.value, phase=entry.made.phase,
+                runs=entry.counts.runs, changes=entry.counts.changes, seconds=entry.counts.seconds,
+            )
+            for entries in self._groups.values()
+            for entry in entries
+        )  # fmt: skip

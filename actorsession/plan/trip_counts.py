@@ -1,0 +1,176 @@
+"""Whether a node does as much in every run of a plan, so that the time it once took says what it will take.
+
+Code whose time was measured may run on an event loop if it was short. A loop that counts to a fed number,
+and an op whose result is as large as a fed number says (``OpDef.sized_by``), can be short now and take for
+ever next time, so nothing that was measured of them counts. A loop whose condition is made of constants
+alone runs as often each time. ``writer`` asks about the nodes of its segment; what comes in, what has state
+and what calls the user's code can differ from run to run.
+
+The theory is one graph of values over all functions, however deep: an edge from each value to what is made
+of it, and to the mark of a loop or branch from whatever decides how often something in it is repeated.
+What can be reached from a value that can differ can differ, so the pass is linear in the nodes. Sizes have
+marks of their own, reached on the same ways but for the shapes of tensors: a result that is as large as a
+tensor that is there already costs what the sizes of inputs allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from actorsession.graph.function import (
+    ARGUMENT,
+    CALLS,
+    CONSTRUCTS,
+    IF,
+    WHILE,
+    FunctionDef,
+    entering,
+    functions_of,
+)
+from actorsession.graph.node import NodeDef
+from actorsession.graph.registry import is_registered, lookup
+
+__all__ = ["nodes_of_varying_cost", "sizing"]
+
+_Names = dict[tuple[str, int], int]
+# What these give is bounded by the sizes of their inputs, whatever those hold.
+_OF_SHAPES = frozenset({"Rank", "Shape", "ShapeN", "Size"})
+
+
+def nodes_of_varying_cost(nodes: Sequence[NodeDef]) -> frozenset[str]:
+    """The nodes that may do any other amount of work in another run, for inputs of the same sizes.
+
+    These are loops and branches in which something may be repeated another number of times, and ops whose
+    results are as large as a value says that may be another.
+
+    Args:
+        nodes: of a partition, producers first.
+
+    Returns:
+        Names of nodes; loops inside others count with the outermost.
+    """
+    values = _Values()
+    repeats: dict[str, int] = {}
+    sizes: dict[str, int] = {}
+    names: _Names = {}
+    for node in nodes:
+        mark = None
+        sizes[node.name] = values.outer = values.new()
+        if node.op in CONSTRUCTS:
+            mark = repeats[node.name] = values.new()
+        values.add(node, names, mark)
+    varying, growing = values.varying(), values.varying(through_shapes=False)
+    found = [name for name, mark in repeats.items() if varying[mark]]
+    return frozenset([*found, *[name for name, mark in sizes.items() if growing[mark]]])
+
+
+class _Values:
+    """The values of a partition and of the functions in it, as numbers, and what is made of each."""
+
+    def __init__(self) -> None:
+        self._readers: list[list[int]] = []
+        self._sources: list[int] = []  # values that can differ by themselves
+        self._of_shapes: set[int] = set()
+        self.outer = 0  # the mark for sizes of the outermost node that is or holds the next one
+
+    def new(self, *made_of: int) -> int:
+        """A value that is made of others."""
+        number = len(self._readers)
+        self._readers.append([])
+        for other in made_of:
+            self._readers[other].append(number)
+        return number
+
+    def add(self, node: NodeDef, names: _Names, mark: int | None) -> None:
+        """Takes in a node of a partition or function.
+
+        Args:
+            node: the node.
+            names: the values around it by producer and output; gets those of the node.
+            mark: of the outermost loop or branch that it is or is inside of.
+        """
+        inputs = [names[ref] for ref in node.inputs]
+        if mark is not None and node.op == WHILE:
+            outputs = self._add_loop(node, inputs, mark)
+        elif mark is not None and node.op == IF:
+            outputs = self._add_branch(node, inputs, mark)
+        elif mark is not None and node.op in CALLS:
+            (function,) = functions_of(node)
+            outputs = self._add_function(function, inputs[CALLS[node.op] :], mark)
+        else:
+            made = self.new(*inputs)
+            if _can_differ(node):
+                self._sources.append(made)
+            if node.op in _OF_SHAPES:
+                self._of_shapes.add(made)
+            for k in sizing(node):
+                self._readers[inputs[k]].append(self.outer)
+            outputs = [made] * len(node.outputs)
+        for index, value in enumerate(outputs):
+            names[node.name, index] = value
+
+    def _add_loop(self, node: NodeDef, inputs: list[int], mark: int) -> list[int]:
+        cond, body = functions_of(node)
+        count, given = len(node.outputs), entering(node)
+        variables = [self.new(first) for first in inputs[:given]]
+        variables += [self.new() for _ in range(given, count)]
+        arguments = [*variables, *inputs[given:]]
+        (goes_on,) = self._add_function(cond, arguments, mark)
+        self._readers[goes_on].append(mark)
+        for variable, value in zip(
+            variables, self._add_function(body, arguments, mark), strict=True
+        ):
+            self._readers[value].append(variable)
+        return [self.new(variable, goes_on) for variable in variables]
+
+    def _add_branch(self, node: NodeDef, inputs: list[int], mark: int) -> list[int]:
+        functions = functions_of(node)
+        if any(_repeats(function) for function in functions):
+            self._readers[inputs[0]].append(mark)
+        results = [self._add_function(function, inputs[1:], mark) for function in functions]
+        return [self.new(inputs[0], *values) for values in zip(*results, strict=True)]
+
+    def _add_function(self, function: FunctionDef, arguments: list[int], mark: int) -> list[int]:
+        names = {(ARGUMENT, k): value for k, value in enumerate(arguments)}
+        for node in function.nodes:
+            self.add(node, names, mark)
+        return [names[ref] for ref in function.outputs]
+
+    def varying(self, *, through_shapes: bool = True) -> Sequence[bool]:
+        """Whether each value can differ from run to run.
+
+        Args:
+            through_shapes: whether the shape of a tensor that can differ can differ as well.
+        """
+        found = [False] * len(self._readers)
+        waiting = list(self._sources)
+        while waiting:
+            value = waiting.pop()
+            if not found[value] and (through_shapes or value not in self._of_shapes):
+                found[value] = True
+                waiting.extend(self._readers[value])
+        return found
+
+
+def _can_differ(node: NodeDef) -> bool:
+    """Whether a node may make something else of the same inputs: what only planners know comes in."""
+    if not is_registered(node.op):
+        return True
+    definition = lookup(node.op)
+    return definition.stateful or definition.blocks
+
+
+def sizing(node: NodeDef) -> Sequence[int]:
+    """The positions of inputs that decide how much a node makes."""
+    if not is_registered(node.op):
+        return ()
+    sized_by = lookup(node.op).sized_by
+    return [k for k in range(len(node.inputs)) if k in sized_by]
+
+
+def _repeats(function: FunctionDef) -> bool:
+    """Whether a loop is in a function."""
+    return any(
+        node.op == WHILE or any(_repeats(inner) for inner in functions_of(node))
+        for node in function.nodes
+    )

@@ -1,0 +1,274 @@
+"""The generated source: a line per node, and no copy that is not needed nor one that is missing."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import actorsession.ops as ops
+from actorsession.graph.graph import Graph
+from actorsession.graph.node import NodeDef, spec
+from actorsession.graph.operation import Tensor
+from actorsession.plan.codegen.compile import compile_partition
+from actorsession.plan.partition import Partition
+from actorsession.plan.prune import ARG
+from tests.plan.kit import CPU, Made, call, node
+
+
+@pytest.fixture
+def graph() -> Graph:
+    return Graph()
+
+
+@pytest.fixture
+def x(graph: Graph) -> Tensor:
+    """A vector that is fed."""
+    with graph.as_default():
+        return ops.placeholder("float32", [3], name="x")
+
+
+def body(made: Made, part: int = 0, segment: int = 0) -> list[str]:
+    """The lines between head and tail, with values renamed by the order in which they appear."""
+    return renamed(made.source(part, segment))[1:-1]
+
+
+def tail(made: Made) -> str:
+    return renamed(made.source())[-1]
+
+
+def renamed(lines: list[str]) -> list[str]:
+    """``v17`` and ``k17`` become ``a``, ``b``, ...: the numbers are nobody's business."""
+    names: dict[str, str] = {}
+
+    def letter(match: re.Match[str]) -> str:
+        name = names.setdefault(match[2], chr(ord("a") + len(names)))
+        return {"v": name, "k": f"{name}_kernel", "c": f"{name}_const"}[match[1]] + match[3]
+
+    return [re.sub(r"\b([vkc])(\d+)(_\d+)?\b", lambda m: letter(_full(m)), line) for line in lines]
+
+
+def _full(match: re.Match[str]) -> Any:
+    return {1: match[1], 2: match[2], 3: match[3] or ""}
+
+
+# -- nodes -----------------------------------------------------------------------------------------
+
+
+def test_each_node_is_one_line_with_its_name_type_and_source(graph: Graph, x: Tensor) -> None:
+    y = call(graph, np.negative, x, name="minus").outputs[0]
+    lines = Made(graph, [y], [x]).linked[0].compiled.segments[0].lines
+    assert lines[0] == "def segment_0(C, v0):"
+    assert lines[1] == f"    v1 = k1(v0)  # minus (KitCall) {y.op.source}"
+    assert lines[-1] == "    return (v1, )"
+
+
+def test_cheap_ops_stand_inline_and_constants_by_name(graph: Graph, x: Tensor) -> None:
+    with graph.as_default():
+        y = x * 2.0
+        z = -x
+    made = Made(graph, [y, z], [x])
+    assert made.source()[1:] == ["v2 = (v0 * c1)", "v3 = (-v0)", "del v0", "return (v2, v3, )"]
+    assert set(made.linked[0].compiled.segments[0].bindings) == {"c1"}
+
+
+def test_several_outputs_are_unpacked_and_none_needs_no_name(graph: Graph, x: Tensor) -> None:
+    both = call(graph, lambda v: (v + 1, v + 2), x, shapes=([3], [3]))
+    done = call(graph, lambda v: None, both.outputs[1], shapes=())
+    made = Made(graph, [both.outputs[0]], [x], [done])
+    assert body(made)[0] == "(b, b_1) = b_kernel(a)"
+    assert body(made)[2:] == ["c_kernel(b_1)", "del b_1"]
+    assert [v.tolist() for v in made.run(np.zeros(3, np.float32))] == [[1, 1, 1]]
+
+
+def test_dear_nodes_look_for_a_cancellation_first(graph: Graph, x: Tensor) -> None:
+    y = call(graph, np.negative, x, op="KitDear").outputs[0]
+    z = call(graph, np.negative, y).outputs[0]
+    made = Made(graph, [z], [x])
+    assert body(made) == ["C.check()", "b = b_kernel(a)", "del a", "c = c_kernel(b)", "del b"]
+
+
+def test_a_node_that_may_be_dear_for_all_we_know_looks_as_well(graph: Graph) -> None:
+    with graph.as_default():
+        unknown = ops.placeholder("float32", [None])
+        known = ops.placeholder("float32", [3])
+    a = call(graph, np.negative, unknown, op="KitSizedCost").outputs[0]
+    b = call(graph, np.negative, known, op="KitSizedCost").outputs[0]
+    c = call(graph, np.negative, unknown).outputs[0]
+    source = Made(graph, [a, b, c], [unknown, known]).source()
+    assert source.count("C.check()") == 1
+    assert source[1] == "C.check()"
+
+
+# -- nothing in the text is the sender's choice ----------------------------------------------------
+
+EVIL = ["a.py:1\nraise SystemExit", "a.py:1\rraise SystemExit", "a\x0bb", "a\x0cb", "a\x1cb",
+        "a\u2028b", "a\x85b", "a\0b", "\ud800", "a\\\nb", "'''", "# coding: latin-9"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", EVIL)
+@pytest.mark.parametrize("where", ["name", "source"])
+def test_a_name_or_source_cannot_leave_its_comment(text: str, where: str) -> None:
+    """A worker generates code from graphs that came over the wire."""
+    x = node("x", op=ARG, index=0, outputs=(spec("float32", ()),))
+    fields = {"name": "n", "source": "file:1", where: text}
+    evil = NodeDef(op="Neg", inputs=(("x", 0),), outputs=x.outputs, **fields)  # type: ignore[arg-type]
+    part = Partition(CPU[0], (x, evil), ((0, fields["name"], 0),))
+    (segment,) = compile_partition(part).segments
+    text = "\n".join(segment.lines) + "\n"
+    assert len(text.splitlines()) == len(segment.lines) == 3
+    namespace: dict[str, Any] = {"out": lambda v: v}
+    exec(compile(text, "<test>", "exec"), namespace)  # noqa: S102 - what link does
+    assert namespace["segment_0"](None, 2.0) == (-2.0,)
+
+
+# -- the life of values ----------------------------------------------------------------------------
+
+
+def test_an_array_is_dropped_after_its_last_use(graph: Graph, x: Tensor) -> None:
+    a = call(graph, np.negative, x).outputs[0]
+    b = call(graph, np.add, a, x).outputs[0]
+    c = call(graph, np.add, b, b).outputs[0]
+    assert body(Made(graph, [c], [x])) == [
+        "b = b_kernel(a)", "c = c_kernel(b, a)", "del b, a", "d = d_kernel(c, c)", "del c",
+    ]  # fmt: skip
+
+
+def test_an_array_that_nobody_reads_is_dropped_at_once(graph: Graph, x: Tensor) -> None:
+    """It could be a variable's own, which an update could then not change in place."""
+    unread = call(graph, np.negative, x)
+    assert body(Made(graph, [], [x], [unread])) == ["b = b_kernel(a)", "del a, b"]
+
+
+def test_an_array_that_leaves_is_not_dropped(graph: Graph, x: Tensor) -> None:
+    a = call(graph, np.negative, x).outputs[0]
+    b = call(graph, np.negative, a).outputs[0]
+    made = Made(graph, [a, b], [x])
+    assert body(made) == ["b = b_kernel(a)", "del a", "c = c_kernel(b)"]
+    assert tail(made) == "return (b, c, )"
+
+
+def test_scalars_are_not_worth_dropping(graph: Graph) -> None:
+    with graph.as_default():
+        s = ops.placeholder("float32", [])
+    a = call(graph, lambda v: -v, s, shapes=[()]).outputs[0]
+    b = call(graph, lambda v: -v, a, shapes=[()]).outputs[0]
+    assert not any("del" in line for line in Made(graph, [b], [s]).source())
+
+
+# -- ownership of fetches --------------------------------------------------------------------------
+
+
+def fetched(graph: Graph, x: Tensor, *fetches: Tensor, **options: Any) -> str:
+    """The expressions that leave, without the value's number."""
+    line = Made(graph, fetches, [x], **options).source()[-1]
+    return re.sub(r"v\d+", "v", re.sub(r"c\d+", "c", line)).removeprefix("return ")
+
+
+def test_what_an_op_made_is_handed_out_as_it_is(graph: Graph, x: Tensor) -> None:
+    assert fetched(graph, x, call(graph, np.negative, x).outputs[0]) == "(v, )"
+
+
+def test_a_feed_a_view_and_a_constant_are_copied(graph: Graph, x: Tensor) -> None:
+    with graph.as_default():
+        k = ops.constant([1.0, 2.0])
+    view = call(graph, lambda v: v[:2], x, op="KitView", shapes=[[2]]).outputs[0]
+    assert fetched(graph, x, x) == "(own(v), )"
+    assert fetched(graph, x, view) == "(own(v), )"
+    assert fetched(graph, x, k) == "(own(c), )"
+
+
+def test_what_is_made_once_for_the_plan_is_copied(graph: Graph, x: Tensor) -> None:
+    once = call(graph, lambda: np.zeros(3, np.float32), op="KitOnce").outputs[0]
+    assert fetched(graph, x, once) == "(own(c), )"
+
+
+def test_a_value_and_a_view_of_it_do_not_leave_together(graph: Graph, x: Tensor) -> None:
+    a = call(graph, np.negative, x).outputs[0]
+    view = call(graph, lambda v: v[:2], a, op="KitView", shapes=[[2]]).outputs[0]
+    assert fetched(graph, x, a, view) == "(v, own(v), )"
+
+
+def test_a_value_asked_for_twice_leaves_once_and_as_a_copy(graph: Graph, x: Tensor) -> None:
+    a = call(graph, np.negative, x).outputs[0]
+    assert fetched(graph, x, a, a) == "(v, own(v), )"
+
+
+def test_what_is_sent_as_well_is_copied(graph: Graph, x: Tensor) -> None:
+    a = call(graph, np.negative, x).outputs[0]
+    with graph.device("/cpu:1"):
+        call(graph, np.negative, a, name="far")
+    far = graph.get_tensor_by_name("far:0")
+    assert fetched(graph, x, a, far, devices=2) == "(own(v), )"
+    view = call(graph, lambda v: v[:2], a, op="KitView", shapes=[[2]]).outputs[0]
+    assert fetched(graph, x, a, view, far, devices=2) == "(own(v), own(v), )"
+
+
+def test_what_has_arrived_is_copied(graph: Graph, x: Tensor) -> None:
+    with graph.device("/cpu:1"):
+        far = call(graph, np.negative, x).outputs[0]
+    near = call(graph, lambda v: v, far, op="KitView").outputs[0]
+    made = Made(graph, [near], [x], devices=2)
+    assert made.source(part=0)[-1] == "return (own(v1), )"
+
+
+def test_a_value_of_rank_0_leaves_as_a_scalar(graph: Graph, x: Tensor) -> None:
+    for shape, expected in (((), "(out(v), )"), (None, "(out(v), )"), ((1,), "(v, )")):
+        y = call(graph, np.sum, x, shapes=[shape]).outputs[0]
+        assert fetched(graph, x, y) == expected
+
+
+def test_a_server_that_encodes_what_leaves_needs_no_copies(graph: Graph, x: Tensor) -> None:
+    a = call(graph, np.negative, x).outputs[0]
+    assert fetched(graph, x, x, a, a, own_fetches=False) == "(v, v, v, )"
+
+
+# -- ownership of what is kept ---------------------------------------------------------------------
+
+
+def kept(graph: Graph, x: Tensor, value: Tensor, *fetches: Tensor) -> str:
+    """The line of a node that keeps ``value``."""
+    keep = call(graph, lambda v: None, value, op="KitKeep", shapes=())
+    line = next(s for s in Made(graph, fetches, [x], [keep]).source() if s.startswith("k"))
+    return re.sub(r"\d+", "", line)
+
+
+def test_the_only_use_of_an_owned_value_hands_it_over(graph: Graph, x: Tensor) -> None:
+    a = call(graph, np.negative, x).outputs[0]
+    keep = call(graph, lambda v: None, a, op="KitKeep", shapes=())
+    assert body(Made(graph, [], [x], [keep]))[2:] == ["c_kernel(b)", "del b"]
+
+
+def test_a_kept_feed_view_or_constant_is_copied(graph: Graph, x: Tensor) -> None:
+    with graph.as_default():
+        k = ops.constant([1.0, 2.0])
+    view = call(graph, lambda v: v, x, op="KitView").outputs[0]
+    for value in (x, view, k):
+        assert "own(" in kept(graph, x, value)
+
+
+def test_a_kept_value_that_is_read_or_fetched_as_well_is_copied(graph: Graph, x: Tensor) -> None:
+    a = call(graph, np.negative, x).outputs[0]
+    assert kept(graph, x, a, a) == "k(own(v))"
+    b = call(graph, np.negative, a).outputs[0]
+    assert kept(graph, x, a, b) == "k(own(v))"
+    assert kept(graph, x, a) == "k(v)"
+
+
+def test_a_value_kept_twice_by_one_node_is_copied(graph: Graph, x: Tensor) -> None:
+    a = call(graph, np.negative, x).outputs[0]
+    keep = call(graph, lambda v, w: None, a, a, op="KitKeep", shapes=())
+    assert body(Made(graph, [], [x], [keep]))[2] == "c_kernel(own(b), b)"
+
+
+def test_a_kept_value_of_another_segment_is_copied(graph: Graph, x: Tensor) -> None:
+    """The step holds it in a slot until every reader has run."""
+    a = call(graph, np.negative, x).outputs[0]
+    with graph.device("/cpu:1"):
+        far = call(graph, np.negative, x, name="far")
+    with graph.control_dependencies([far]):
+        keep = call(graph, lambda v: None, a, op="KitKeep", shapes=())
+    made = Made(graph, [], [x], [keep], devices=2)
+    assert body(made, part=0, segment=1)[0].endswith("_kernel(own(a))")
