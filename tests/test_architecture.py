@@ -33,7 +33,9 @@ MAY_START_CHILDREN = {
 STARTS_CHILDREN = {"create_task", "ensure_future"}
 
 # They load source that they, or the plan compiler, generated; nothing that was received.
-MAY_EXEC = {"actorsession/plan/codegen/bind.py", "actorsession/messages/registry.py"}
+MAY_EXEC = {
+    "actorsession/plan/codegen/bind.py", "actorsession/messages/registry.py", "actorsession/records.py",
+}  # fmt: skip
 RUNS_TEXT = {"eval", "exec", "__import__"}
 
 UNPICKLERS = {"pickle", "_pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}

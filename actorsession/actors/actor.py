@@ -22,7 +22,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from actorsession.actors.context import LOCAL_TELL, CallContext
@@ -38,6 +37,7 @@ from actorsession.errors import (
     UnimplementedError,
     from_exception,
 )
+from actorsession.records import dataclass
 
 __all__ = ["Actor", "ActorStatistics", "OnFailure", "handles"]
 

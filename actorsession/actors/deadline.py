@@ -14,11 +14,11 @@ from __future__ import annotations
 import asyncio
 import types
 from collections.abc import Awaitable, Generator
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from actorsession.actors.clock import SYSTEM_CLOCK, Clock
 from actorsession.errors import DeadlineExceededError
+from actorsession.records import dataclass
 
 __all__ = ["DEFAULT_SECONDS", "NEVER", "Deadline"]
 

@@ -12,7 +12,7 @@ import math
 import mmap
 import os
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from actorsession.checkpoints.sorted_table import read_table
 from actorsession.config.file_roots import Opener
 from actorsession.errors import DataLossError, NotFoundError, UnimplementedError
 from actorsession.graph.dtypes import ALL_TYPES, DType, as_dtype, string
+from actorsession.records import dataclass
 
 __all__ = ["TensorBundle", "data_file"]
 

@@ -7,7 +7,7 @@ A piece is loaded when it is needed and no earlier; it may be a view of a mapped
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from actorsession.checkpoints.slices import Array, Extent, Shape, assemble
 from actorsession.errors import DataLossError, UnimplementedError
 from actorsession.graph.dtypes import DType
+from actorsession.records import dataclass
 
 __all__ = ["Entry", "Piece", "Source", "add_piece"]
 

@@ -23,7 +23,6 @@ import os
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -34,6 +33,7 @@ from actorsession.checkpoints.strings import pack_strings, unpack_strings
 from actorsession.config.file_roots import Opener
 from actorsession.errors import DataLossError, InvalidArgumentError
 from actorsession.graph.dtypes import DType, as_dtype, complex128, string
+from actorsession.records import dataclass
 
 __all__ = ["SUFFIX", "Header", "SafetensorsFile", "Stored", "write_file"]
 

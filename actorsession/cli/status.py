@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from actorsession.cli.words import DONE, FAILED, fail, raw, say, say_json, seconds
+from actorsession.records import dataclass
 
 if TYPE_CHECKING:
     from actorsession.cluster import ServerStatistics

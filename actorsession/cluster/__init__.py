@@ -7,40 +7,19 @@ directly, pushed by their producer.
 
 from __future__ import annotations
 
-from actorsession.cluster.admin.admin_client import (
-    read_cluster,
-    read_statistics,
-    read_why,
-    stop_server,
-    update_cluster,
-)
-from actorsession.cluster.launch.local_cluster import LocalCluster
-from actorsession.cluster.resolvers import (
-    ClusterResolver,
-    FileClusterResolver,
-    SimpleClusterResolver,
-    TFConfigClusterResolver,
-)
-from actorsession.cluster.server.server import Server
-from actorsession.cluster.server.statistics import ServerStatistics
-from actorsession.cluster.spec import ClusterDef, ClusterSpec, JobDef
-from transports import SecurityConfig
+from actorsession.lazy_names import lazy_names
 
-__all__ = [
-    "ClusterDef",
-    "ClusterResolver",
-    "ClusterSpec",
-    "FileClusterResolver",
-    "JobDef",
-    "LocalCluster",
-    "SecurityConfig",
-    "Server",
-    "ServerStatistics",
-    "SimpleClusterResolver",
-    "TFConfigClusterResolver",
-    "read_cluster",
-    "read_statistics",
-    "read_why",
-    "stop_server",
-    "update_cluster",
-]
+# By the file that has them; see ``lazy_names``. The stub beside this file is made from it.
+_NAMES = {
+    ".admin.admin_client": "read_cluster read_statistics read_why stop_server update_cluster",
+    ".launch.local_cluster": "LocalCluster",
+    ".resolvers": (
+        "ClusterResolver FileClusterResolver SimpleClusterResolver TFConfigClusterResolver"
+    ),
+    ".server.server": "Server",
+    ".server.statistics": "ServerStatistics",
+    ".spec": "ClusterDef ClusterSpec JobDef",
+    "transports": "SecurityConfig",
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

@@ -16,7 +16,6 @@ import contextlib
 import json
 import os
 import threading
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -289,6 +288,8 @@ class FileClusterResolver(_Described):
         if self.path.suffix != ".toml":
             found = _json(text, self._where)
         else:
+            import tomllib  # takes as long to import as this room
+
             try:
                 found = tomllib.loads(text)
             except tomllib.TOMLDecodeError as exc:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from actorsession.graph.device import DeviceSpec, task_name
+from actorsession.records import dataclass
 
 __all__ = ["DEFAULT_SCHEME", "ClusterDef", "ClusterSpec", "JobDef", "full_address"]
 

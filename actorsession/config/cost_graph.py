@@ -5,7 +5,7 @@ Plain values; ``plan.report`` makes them and ``RunMetadata`` carries them. Impor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from actorsession.records import dataclass
 
 __all__ = ["CostGraphDef", "CostGraphInput", "CostGraphNode", "CostGraphOutput"]
 

@@ -6,11 +6,12 @@ Frozen values with TensorFlow's names; the debugger itself is in ``runtime``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from actorsession.config.wire import at_least, check_types, list_of, to_wire
 from actorsession.errors import InvalidArgumentError
+from actorsession.records import dataclass
 
 __all__ = ["DebugOptions", "DebugTensorWatch"]
 

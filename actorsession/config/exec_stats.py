@@ -8,8 +8,10 @@ did not overlap in nanoseconds does not in microseconds. Imports errors alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from actorsession.records import dataclass
 
 __all__ = [
     "AllocatorMemoryUsed", "DeviceStepStats", "NodeExecStats", "NodeOutput", "TensorDescription",

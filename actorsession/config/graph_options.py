@@ -6,11 +6,12 @@ Frozen values, a part of ``ConfigProto``; see ``session``.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from actorsession.config.wire import at_least, check_types, one_of, refused, to_wire
 from actorsession.errors import InvalidArgumentError
+from actorsession.records import dataclass
 
 __all__ = ["GraphOptions", "JitLevel", "OptLevel", "OptimizerOptions"]
 

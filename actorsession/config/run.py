@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from actorsession.config.debug import DebugOptions
 from actorsession.config.wire import at_least, check_types, from_wire, one_of, to_wire
 from actorsession.errors import InvalidArgumentError
+from actorsession.records import dataclass
 
 __all__ = ["RunOptions", "TraceLevel"]
 

@@ -8,7 +8,7 @@ never changes them.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from actorsession.config.graph_options import GraphOptions
@@ -25,6 +25,7 @@ from actorsession.config.wire import (
     whole_number,
 )
 from actorsession.errors import InvalidArgumentError
+from actorsession.records import dataclass
 
 __all__ = [
     "ConfigProto", "Experimental", "RPCOptions", "SessionMetadata", "ThreadPoolOptionProto",

@@ -7,13 +7,14 @@ recorded are two flat lists; ``dev_stats`` gives the same in TensorFlow's shape.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from actorsession.config.cost_graph import CostGraphDef
 from actorsession.config.exec_stats import DeviceStepStats, NodeExecStats
 from actorsession.config.session import SessionMetadata
 from actorsession.errors import InvalidArgumentError
+from actorsession.records import dataclass
 
 __all__ = ["NodeStats", "RunMetadata", "StepStats", "TransferStats"]
 

@@ -10,7 +10,6 @@ stream numpy has frozen. Nothing in a file is unpickled.
 from __future__ import annotations
 
 import zipfile
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from actorsession.errors import InvalidArgumentError, NotFoundError
+from actorsession.records import dataclass
 
 __all__ = ["Digits", "load_digits"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from actorsession.demo.training import (
     train,
 )  # fmt: skip
 from actorsession.observe import Traffic, traffic
+from actorsession.records import dataclass
 from actorsession.train.device_setter import replica_device_setter
 
 __all__ = ["train_on_cluster"]

@@ -6,11 +6,10 @@ of a worker.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 import actorsession as acts
+from actorsession.records import dataclass
 
 __all__ = ["Model", "build_model"]
 

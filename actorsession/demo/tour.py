@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from actorsession.actors.loops import run
@@ -13,6 +12,7 @@ from actorsession.demo.interrupt import Interrupts
 from actorsession.demo.local import train_locally
 from actorsession.demo.progress import Reporter, reporter
 from actorsession.demo.training import Lesson
+from actorsession.records import dataclass
 
 __all__ = ["Settings", "show"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 import actorsession as acts
 from actorsession.demo.digits import Digits
 from actorsession.demo.model import Model
+from actorsession.records import dataclass
 
 __all__ = ["LOOKS", "Checkpoint", "Lesson", "OnProgress", "Plan", "batches", "check", "train"]
 

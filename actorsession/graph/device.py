@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import reprlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from actorsession.errors import ProtocolError
+from actorsession.records import dataclass
 
 __all__ = ["LOCAL_TASK", "DeviceAttributes", "DeviceSpec", "task_name"]
 

@@ -7,13 +7,29 @@ are not among them.
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Mapping
 from typing import Generic, TypeVar
 
-__all__ = ["EXTENSION_POINTS", "ExtensionPoint"]
+__all__ = ["EXTENSION_POINTS", "ExtensionPoint", "defer"]
 
 V = TypeVar("V")
 
 EXTENSION_POINTS: dict[str, ExtensionPoint[object]] = {}
+
+
+# Modules by the name of a point and the key that they fill.
+_deferred: dict[str, Mapping[str, str]] = {}
+
+
+def defer(point: str, modules: Mapping[str, str]) -> None:
+    """Have modules imported, each of which fills a key of an extension point, when the key is asked for.
+
+    Args:
+        point: the name of the point, which need not be there yet.
+        modules: full names of modules by key.
+    """
+    _deferred[point] = {**_deferred.get(point, {}), **modules}
 
 
 class ExtensionPoint(Generic[V]):
@@ -38,6 +54,10 @@ class ExtensionPoint(Generic[V]):
 
     def find(self, key: str) -> V | None:
         """Return the value of a key, or ``None`` before it was given."""
+        if key not in self._values:
+            module = _deferred.get(self.name, {}).get(key)
+            if module is not None:
+                importlib.import_module(module)
         return self._values.get(key)
 
     def get(self, key: str) -> V:
@@ -46,13 +66,13 @@ class ExtensionPoint(Generic[V]):
         Raises:
             RuntimeError: before it was given, with the package to import.
         """
-        try:
-            return self._values[key]
-        except KeyError:
+        found = self.find(key)
+        if found is None:
             raise RuntimeError(
                 f"{self.name}: there is no {key!r} before {self.filled_by} is imported"
-            ) from None
+            )
+        return found
 
-    def items(self) -> list[tuple[str, V]]:
-        """Return all keys with their values, in the order in which they were given."""
-        return list(self._values.items())
+    def keys(self) -> list[str]:
+        """Return all keys, those included whose values are made when they are asked for."""
+        return list({**self._values, **_deferred.get(self.name, {})})

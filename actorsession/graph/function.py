@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from actorsession.errors import InaccessibleTensorError, ProtocolError
@@ -27,6 +27,7 @@ from actorsession.graph.operation import Operation, Tensor
 from actorsession.graph.registry import is_registered
 from actorsession.graph.scopes import entered, scope_of
 from actorsession.graph.shape import TensorShape
+from actorsession.records import dataclass
 
 if TYPE_CHECKING:
     from actorsession.graph.graph import Graph

@@ -7,10 +7,10 @@ whoever builds: each name stands for one function, and the gradient of a call is
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from actorsession.graph.function import FunctionDef
+from actorsession.records import dataclass
 
 if TYPE_CHECKING:
     from actorsession.graph.operation import Operation, Tensor

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from actorsession.errors import ProtocolError
 from actorsession.graph import codec
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import TensorShape
+from actorsession.records import dataclass
 
 __all__ = [
     "GRAPH_DEF_VERSION", "GraphDef", "NodeDef", "TensorSpec", "nodes_from_wire", "nodes_in",

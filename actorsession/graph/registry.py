@@ -15,9 +15,10 @@ are writable and that nobody else holds.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -25,14 +26,15 @@ import numpy as np
 from actorsession.config.file_roots import FileRoots
 from actorsession.graph.forms import forms
 from actorsession.graph.node import TensorSpec
+from actorsession.records import dataclass
 
 if TYPE_CHECKING:
     from actorsession.graph.operation import Operation, Tensor
 
 __all__ = [
     "ANY_INPUT", "NOT_DIFFERENTIABLE", "REQUIRED", "TENSOR_STORE", "Array", "InferContext", "Kernel",
-    "KernelContext", "OpDef", "ResourceHost", "VariableHolder", "is_registered", "lookup", "register",
-    "registered_ops",
+    "KernelContext", "OpDef", "ResourceHost", "VariableHolder", "defer", "is_registered", "lookup",
+    "register", "registered_ops",
 ]  # fmt: skip
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -260,6 +262,8 @@ class OpDef:
 
 
 _OPS: dict[str, OpDef] = {}
+# Modules by the names of the operation types that they register when they are imported.
+_DEFERRED: dict[str, str] = {}
 
 
 def register(op: OpDef) -> OpDef:
@@ -268,10 +272,29 @@ def register(op: OpDef) -> OpDef:
     Raises:
         KeyError: if the name is taken.
     """
-    if op.name in _OPS:
+    # A module that is being imported stands in ``sys.modules`` already.
+    deferred = op.name in _DEFERRED and _DEFERRED[op.name] not in sys.modules
+    if op.name in _OPS or deferred:
         raise KeyError(f"op {op.name!r} is registered already")
     _OPS[op.name] = op
     return op
+
+
+def defer(modules: Mapping[str, str]) -> None:
+    """Has modules imported when one of their operation types is first looked up.
+
+    Args:
+        modules: from the name of an operation type to the module that registers it.
+    """
+    _DEFERRED.update(modules)
+
+
+def _load(name: str) -> OpDef | None:
+    """The operation type after its module was imported; ``None`` if no module has it."""
+    module = _DEFERRED.get(name)
+    if module is not None:
+        importlib.import_module(module)
+    return _OPS.get(name)
 
 
 def lookup(name: str) -> OpDef:
@@ -280,21 +303,24 @@ def lookup(name: str) -> OpDef:
     Raises:
         ValueError: if there is none; the message lists the nearest names.
     """
-    try:
-        return _OPS[name]
-    except KeyError:
+    found = _OPS.get(name) or _load(name)
+    if found is None:
         import difflib
 
-        near = difflib.get_close_matches(name, _OPS, n=3)
-        hint = f"; did you mean {', '.join(near)}?" if near else f"; {len(_OPS)} ops are registered"
-        raise ValueError(f"op type {name!r} is not registered{hint}") from None
+        known = registered_ops()
+        near = difflib.get_close_matches(name, known, n=3)
+        hint = (
+            f"; did you mean {', '.join(near)}?" if near else f"; {len(known)} ops are registered"
+        )
+        raise ValueError(f"op type {name!r} is not registered{hint}")
+    return found
 
 
 def is_registered(name: str) -> bool:
     """Whether an operation type of that name exists."""
-    return name in _OPS
+    return name in _OPS or name in _DEFERRED
 
 
 def registered_ops() -> tuple[str, ...]:
     """The names of all operation types, sorted."""
-    return tuple(sorted(_OPS))
+    return tuple(sorted(_OPS.keys() | _DEFERRED.keys()))

@@ -12,12 +12,13 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar, Token
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from actorsession.graph.device import DeviceSpec
 from actorsession.graph.names import check_scope_name
+from actorsession.records import dataclass
 
 if TYPE_CHECKING:
     from actorsession.graph.function import FunctionBody

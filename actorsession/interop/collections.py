@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from actorsession.graph.graph import Graph, get_default_graph
@@ -19,6 +18,7 @@ from actorsession.interop import protos
 from actorsession.ops import GraphKeys, Variable
 from actorsession.ops.variables.creation import VariableAggregation, VariableSynchronization
 from actorsession.ops.variables.save_slices import SaveSliceInfo
+from actorsession.records import dataclass
 
 __all__ = [
     "collection_proto", "is_restored_by_function", "register_proto_function", "restore_collection",

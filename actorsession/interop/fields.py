@@ -8,11 +8,11 @@ Python's own containers, except that what comes in is checked and messages are c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from actorsession.interop import wire
 from actorsession.interop.enums import ENUMS
+from actorsession.records import dataclass
 
 if TYPE_CHECKING:
     from actorsession.interop.message import Message

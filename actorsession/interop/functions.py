@@ -11,7 +11,6 @@ In a function, an output has a name of its own, ``node:output:index``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from actorsession.graph.function import ARGUMENT, CALLS, FunctionDef
@@ -20,6 +19,7 @@ from actorsession.interop import protos
 from actorsession.interop.enums import dtype_number
 from actorsession.interop.planned import Planned, plan_node
 from actorsession.interop.signatures import Arg, signature_of
+from actorsession.records import dataclass
 
 __all__ = ["CONSTRUCTS", "PlannedFunction", "function_proto", "plan_function"]
 

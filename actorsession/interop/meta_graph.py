@@ -9,7 +9,6 @@ import logging
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from actorsession.interop.exporting import graph_def_of
 from actorsession.interop.importing import import_graph_def
 from actorsession.interop.meta_scope import UNBOUND, bound_map, scoped_graph_def
 from actorsession.ops import GraphKeys, Variable
+from actorsession.records import dataclass
 
 __all__ = ["ImportedMetaGraph", "export_meta_graph", "import_meta_graph", "read_meta_graph"]
 

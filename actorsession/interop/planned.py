@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from actorsession.errors import InvalidArgumentError, NotFoundError
@@ -26,6 +25,7 @@ from actorsession.interop.signatures import (
     signature_of,
 )
 from actorsession.interop.tensors import MAX_REPEATED_BYTES, repeated_bytes
+from actorsession.records import dataclass
 
 __all__ = [
     "ALIASES",

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from actorsession.graph.dtypes import DType, as_dtype
 from actorsession.graph.shape import TensorShape
+from actorsession.records import dataclass
 
 __all__ = [
     "FROM_HANDLE", "GRAPH_DEF_VERSION", "PRIVATE", "REQUIRED", "Arg", "Attr", "Signature", "bind",

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from actorsession.checkpoints.protobuf import (
     write_varint,
 )
 from actorsession.errors import DataLossError
+from actorsession.records import dataclass
 
 __all__ = [
     "Budget",

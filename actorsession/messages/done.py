@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from actorsession.messages.registry import message
+from actorsession.records import dataclass
 
 __all__ = ["Done"]
 

@@ -6,10 +6,10 @@ bytes. A call id is chosen by the asking end and is unique among its calls on on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from actorsession.errors import OpError
+from actorsession.records import dataclass
 
 __all__ = ["Beat", "Call", "Cancel", "Envelope", "Failure", "Reply", "Tell"]
 

@@ -17,7 +17,6 @@ import linecache
 import reprlib
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -26,6 +25,7 @@ import numpy as np
 
 from actorsession.errors import InvalidArgumentError, ProtocolError
 from actorsession.messages.checks import field_checks, wrong_field
+from actorsession.records import dataclass, is_frozen
 
 __all__ = ["VOCABULARY", "Registry", "Spec", "message"]
 
@@ -153,8 +153,7 @@ class Registry:
 
 
 def _make_spec(cls: type[Any], tag: str, reply: str | None, *, patient: bool) -> Spec:
-    parameters = getattr(cls, "__dataclass_params__", None)
-    if parameters is None or not parameters.frozen or "__slots__" not in vars(cls):
+    if not is_frozen(cls) or "__slots__" not in vars(cls):
         kind = "@dataclass(frozen=True, slots=True, kw_only=True)"
         raise TypeError(f"message {cls.__qualname__} must be a {kind}")
     if hasattr(cls, "__post_init__"):

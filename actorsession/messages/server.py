@@ -6,9 +6,8 @@ look after clusters, never from masters or workers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from actorsession.messages.registry import message
+from actorsession.records import dataclass
 
 __all__ = ["SERVER", "ClusterView", "GetCluster", "StopServer"]
 

@@ -10,10 +10,10 @@ and in one process the receiver is handed the same array.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from actorsession.messages.registry import message
+from actorsession.records import dataclass
 
 __all__ = [
     "MASTER", "AskSessionWhy", "CloseSession", "CreateSession", "DeviceList", "ExtendSession", "ListDevices",

@@ -10,10 +10,11 @@ receiver is handed the same array.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from actorsession.messages.registry import message
+from actorsession.records import dataclass
 
 __all__ = [
     "WORKER", "AskOwed", "AskVariables", "AskWhy", "CleanupAll", "CleanupGraph", "CreateWorkerSession",

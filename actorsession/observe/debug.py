@@ -12,7 +12,6 @@ import difflib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from actorsession.errors import DataLossError
 from actorsession.graph.dtypes import as_dtype
+from actorsession.records import dataclass
 
 __all__ = ["DebugDumpDir", "DebugTensorDatum", "DumpedRun", "has_inf_or_nan"]
 

@@ -7,8 +7,10 @@ of a graph are not.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from actorsession.records import dataclass
 
 __all__ = ["Span", "spread"]
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from actorsession.config import DeviceStepStats, NodeExecStats, StepStats
 from actorsession.observe.events import Event, event, naming, region
 from actorsession.observe.lanes import Span, spread
+from actorsession.records import dataclass
 
 __all__ = ["AllocationMaximum", "ChromeTrace", "StepStatsAnalysis", "Timeline"]
 

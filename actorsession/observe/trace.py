@@ -16,7 +16,6 @@ import json
 import os
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from actorsession.checkpoints import write_whole
@@ -24,6 +23,7 @@ from actorsession.config import NodeStats, StepStats, TransferStats
 from actorsession.observe.events import Event, event, naming, region
 from actorsession.observe.lanes import Span, spread
 from actorsession.plan.rendezvous_key import parse_key
+from actorsession.records import dataclass
 
 __all__ = ["chrome_trace", "write_trace"]
 

@@ -7,9 +7,9 @@ statistics of ``actors`` and ``cluster``. What a piece of work has moved is the 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from actorsession.cluster.server.statistics import ServerStatistics
+from actorsession.records import dataclass
 from actorsession.rpc.link import LinkStatistics
 
 __all__ = ["Traffic", "traffic"]

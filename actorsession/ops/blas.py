@@ -17,13 +17,14 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+
+from actorsession.records import dataclass
 
 __all__ = [
     "BlasLibrary", "in_shares", "loaded_libraries", "lock", "single_threaded", "usual_threads",

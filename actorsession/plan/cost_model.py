@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from actorsession.config import NodeExecStats, NodeStats, StepStats
 from actorsession.graph.function import functions_of, nodes_inside
 from actorsession.graph.node import NodeDef
 from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
 from actorsession.plan.cost import node_cost
+from actorsession.records import dataclass
 
 __all__ = ["CostModel", "NodeCost", "prime"]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from actorsession.errors import InternalError, InvalidArgumentError
 from actorsession.graph.control_flow_ops import MERGES, NEXT_ITERATIONS
@@ -24,6 +24,7 @@ from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG, StepGraph
 from actorsession.plan.rendezvous_key import build_key, parse_key
 from actorsession.plan.signature import RunSignature
+from actorsession.records import dataclass
 
 __all__ = ["CallShape", "PartialParts", "check_signature", "make_partial", "validate_partial"]
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import reprlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.prune import ARG, StepGraph
 from actorsession.plan.rendezvous_key import build_key, parse_key
 from actorsession.plan.takes import mark_takes
+from actorsession.records import dataclass
 
 __all__ = ["CONTROL_TOKEN", "RECV", "SEND", "Partition", "partition", "validate"]
 

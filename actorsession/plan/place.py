@@ -14,7 +14,7 @@ was. Called by sessions and masters as their graph grows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceSpec
@@ -23,6 +23,7 @@ from actorsession.graph.function import CONSTRUCTS, nodes_inside
 from actorsession.graph.node import NodeDef
 from actorsession.plan.device_set import DeviceSet
 from actorsession.plan.inside import asking_inside, check_functions
+from actorsession.records import dataclass
 
 __all__ = ["Placed", "Placer"]
 

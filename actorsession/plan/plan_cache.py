@@ -11,10 +11,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
 
 from actorsession.plan.signature import RunSignature
+from actorsession.records import dataclass
 
 __all__ = ["CacheStatistics", "PlanCache"]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from actorsession.errors import InvalidArgumentError
@@ -30,6 +30,7 @@ from actorsession.graph.function import (
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.signature import RunSignature
+from actorsession.records import dataclass
 
 __all__ = ["ARG", "GraphView", "StepGraph", "arg_name", "prune", "split_name"]
 

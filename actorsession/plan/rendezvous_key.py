@@ -9,11 +9,11 @@ by ``partition``, the rendezvous and workers.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceSpec
+from actorsession.records import dataclass
 
 __all__ = ["RendezvousKey", "build_key", "parse_key"]
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from actorsession.graph.node import NodeDef
@@ -24,6 +23,7 @@ from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.cost_model import CostModel
 from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
+from actorsession.records import dataclass
 
 __all__ = ["Edge", "Rescheduled", "Work", "finish_time", "reschedule", "work_graph"]
 

@@ -5,7 +5,7 @@ Owns ``LinkStatistics``, a plain value. Links make one when they are asked; it i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from actorsession.records import dataclass
 
 __all__ = ["LinkStatistics"]
 

@@ -15,7 +15,6 @@ import asyncio
 import itertools
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from actorsession.actors.deadline import Deadline
@@ -35,6 +34,7 @@ from actorsession.messages import (
     Reply,
     UnreadableMessage,
 )
+from actorsession.records import dataclass
 
 __all__ = ["MAX_PENDING", "PendingCalls"]
 

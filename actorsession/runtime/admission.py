@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from dataclasses import dataclass
 
 from actorsession.actors.deadline import Deadline
 from actorsession.errors import OpError
+from actorsession.records import dataclass
 
 __all__ = ["Admission", "AdmissionStatistics", "Share"]
 

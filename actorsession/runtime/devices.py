@@ -16,8 +16,8 @@ import os
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint, entry_points
+from dataclasses import field
+from typing import TYPE_CHECKING
 
 from actorsession.config import ConfigProto
 from actorsession.errors import (
@@ -28,7 +28,11 @@ from actorsession.errors import (
 )  # fmt: skip
 from actorsession.graph.device import DeviceAttributes, DeviceSpec
 from actorsession.plan.device_set import DeviceSet
+from actorsession.records import dataclass
 from actorsession.runtime.resources import ResourceManager
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = [
     "CPU_PRIORITY", "ENTRY_POINTS", "Device", "DeviceFactory", "device_set", "make_devices",
@@ -211,6 +215,10 @@ def _load(device_type: str) -> None:
         NotFoundError: if none brings it.
         FailedPreconditionError: if its plug-in is broken, or several bring the same type.
     """
+    from importlib.metadata import (
+        entry_points,  # a tenth of the time that importing the package takes
+    )
+
     installed = {_origin(entry): entry for entry in entry_points(group=ENTRY_POINTS)}
     found = {o: entry for o, entry in installed.items() if entry.name.upper() == device_type}
     if not found:

@@ -13,12 +13,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from actorsession.actors.deadline import Deadline
 from actorsession.errors import CancelledError, OpError
 from actorsession.plan.rendezvous_key import parse_key
+from actorsession.records import dataclass
 
 __all__ = ["Arrival", "Rendezvous", "Waiter"]
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from actorsession.config.file_roots import ANYWHERE, FileRoots
 from actorsession.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError
 from actorsession.graph.dtypes import as_dtype, string
 from actorsession.graph.node import TensorSpec
+from actorsession.records import dataclass
 
 __all__ = [
     "DEFAULT_CONTAINER", "Resource", "ResourceManager", "ResourceStatistics",

@@ -13,11 +13,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from actorsession.plan.partition import SEND
+from actorsession.records import dataclass
 from actorsession.runtime.engine.executor import Gate, InlineRun, TimedGate
 from actorsession.runtime.engine.partition_run import PartitionRun, PooledSegmentContext
 from actorsession.runtime.wait_graph import (

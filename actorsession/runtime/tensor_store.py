@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.registry import TENSOR_STORE
+from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 
 __all__ = ["TensorStore", "install_tensor_store"]

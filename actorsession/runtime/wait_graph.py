@@ -8,10 +8,11 @@ task with an enormous step stays small.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from typing import Any, TypeVar
 
 from actorsession.errors import ProtocolError
+from actorsession.records import dataclass
 
 __all__ = [
     "FOLLOWS", "HELD", "LOST", "NOBODY", "QUEUED", "READY", "RUNS", "SENT", "SILENT", "SUSPENDED", "UNBEGUN",

@@ -6,16 +6,16 @@ runs plans in this process, a remote session asks a master. Factories choose by 
 
 from __future__ import annotations
 
-from actorsession.session import factories  # noqa: F401 - registers the two
-from actorsession.session.async_session import AsyncSession
-from actorsession.session.base import get_default_session
-from actorsession.session.factory import SessionFactory, SessionOptions, register_factory
-from actorsession.session.graph_mutation_warnings import GraphGrowthWarning, GraphMutationWarning
-from actorsession.session.interactive import AsyncInteractiveSession, InteractiveSession
-from actorsession.session.sync_session import Session
+from actorsession.lazy_names import lazy_names
 
-__all__ = [
-    "AsyncInteractiveSession", "AsyncSession", "GraphGrowthWarning", "GraphMutationWarning",
-    "InteractiveSession", "Session", "SessionFactory", "SessionOptions", "get_default_session",
-    "register_factory",
-]  # fmt: skip
+# By the file that has them; see ``lazy_names``. The stub beside this file is made from it.
+_NAMES = {
+    ".async_session": "AsyncSession",
+    ".base": "get_default_session",
+    ".factory": "SessionFactory SessionOptions register_factory",
+    ".graph_mutation_warnings": "GraphGrowthWarning GraphMutationWarning",
+    ".interactive": "AsyncInteractiveSession InteractiveSession",
+    ".sync_session": "Session",
+}
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, _NAMES)

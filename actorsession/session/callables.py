@@ -7,10 +7,10 @@ keep their plan however many others are made, and let go of it when their sessio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from actorsession.errors import CancelledError, InvalidArgumentError
+from actorsession.records import dataclass
 from actorsession.session.feeds import flatten_feeds
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ Invariant: a class is converted by the entry registered last among those that it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
 from actorsession.ops.sparse_tensors.basics import SparseTensor, SparseTensorValue
+from actorsession.records import dataclass
 
 __all__ = ["Conversion", "conversion_of", "register_session_run_conversion_functions"]
 

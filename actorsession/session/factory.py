@@ -10,13 +10,12 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any
 
 from actorsession.config import ConfigProto
 from actorsession.errors import InternalError, NotFoundError, UnimplementedError
 from actorsession.graph.graph import Graph
+from actorsession.records import dataclass
 
 __all__ = [
     "ENTRY_POINTS", "SessionFactory", "SessionOptions", "get_factory", "register_factory",
@@ -98,6 +97,7 @@ def register_factory(runtime_type: str, factory: SessionFactory) -> None:
     """
     if not isinstance(factory, SessionFactory):
         raise TypeError(f"a session factory is an instance of SessionFactory, got {factory!r:.100}")
+    _import_our_own()
     with _LOCK:
         if runtime_type in _FACTORIES:
             raise KeyError(f"a session factory {runtime_type!r} is registered already")
@@ -106,6 +106,7 @@ def register_factory(runtime_type: str, factory: SessionFactory) -> None:
 
 def registered_factories() -> tuple[str, ...]:
     """The names of all registered kinds of session, sorted."""
+    _import_our_own()
     return tuple(sorted(_FACTORIES.copy()))
 
 
@@ -116,6 +117,7 @@ def get_factory(options: SessionOptions) -> SessionFactory:
         NotFoundError: if none does, with the kinds that are registered.
         InternalError: if several do.
     """
+    _import_our_own()
     problems: list[str] = []
     found = _accepting(options, problems)
     if not found:
@@ -152,9 +154,18 @@ def _accepting(options: SessionOptions, problems: list[str]) -> list[str]:
     return found
 
 
+def _import_our_own() -> None:
+    """Has the factories of the library registered, which stand on this module."""
+    from actorsession.session import factories  # noqa: F401 - registers them
+
+
 def _load_entry_points() -> list[str]:
     """Registers the kinds of session that other distributions bring along; what failed, in words."""
     problems = []
+    from importlib.metadata import (
+        entry_points,  # a tenth of the time that importing the package takes
+    )
+
     for entry in entry_points(group=ENTRY_POINTS):
         if entry.name in _FACTORIES:
             continue

@@ -11,11 +11,12 @@ Pure: no processes, no clock. Called by the faces, and by the command line with 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.plan.rendezvous_key import RendezvousKey, parse_key
+from actorsession.records import dataclass
 from actorsession.runtime.wait_graph import (
     FOLLOWS,
     HELD,

@@ -8,7 +8,8 @@ with a process is the user's to restore, from wherever it is kept. Called by the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from actorsession.records import dataclass
 
 __all__ = ["Reattached"]
 

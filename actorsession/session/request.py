@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from actorsession.plan.signature import RunSignature
+from actorsession.records import dataclass
 from actorsession.runtime.kept_feeds import large_arrays
 from actorsession.session.feeds import Converter, strings_as_fed
 

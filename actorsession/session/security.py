@@ -1,4 +1,4 @@
-"""Which TLS files a process uses: those that a program names, or those of the environment.
+"""Which TLS files and which token a process uses: those that a program names, or those of the environment.
 
 Called by servers, by the ways from clients to masters, and by whoever asks a server something; it
 imports settings and transports. The files themselves are read by the transport, for ``tls://``
@@ -7,11 +7,27 @@ addresses alone.
 
 from __future__ import annotations
 
+import os
+
 from actorsession.config import RPCOptions
 from actorsession.errors import InvalidArgumentError
 from transports import ConnectError, SecurityConfig
 
-__all__ = ["are_our_files_at_fault", "security_of", "shared_security"]
+__all__ = [
+    "TOKEN_VARIABLE",
+    "are_our_files_at_fault",
+    "security_of",
+    "shared_security",
+    "shared_token",
+]
+
+TOKEN_VARIABLE = "ACTORSESSION_TOKEN"
+"""The variable of the environment with the secret that servers and clients of a cluster share."""
+
+
+def shared_token() -> str | None:
+    """The secret that servers and clients must share, if the environment has one."""
+    return os.environ.get(TOKEN_VARIABLE) or None
 
 
 def shared_security() -> SecurityConfig | None:

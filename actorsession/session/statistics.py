@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from actorsession.plan.passes.registry import PassStatistics
 from actorsession.plan.plan_cache import CacheStatistics
+from actorsession.records import dataclass
 
 __all__ = ["SessionStatistics"]
 

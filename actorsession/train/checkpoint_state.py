@@ -12,11 +12,12 @@ import logging
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from actorsession import checkpoints
 from actorsession.checkpoints import file_errors
+from actorsession.records import dataclass
 
 __all__ = [
     "CheckpointState", "checkpoint_exists", "generate_checkpoint_state_proto",

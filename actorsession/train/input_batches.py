@@ -7,7 +7,6 @@ that fills it. Names are TensorFlow's, without its nodes for summaries. Sparse t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from actorsession import ops
@@ -17,6 +16,7 @@ from actorsession.graph.operation import Tensor
 from actorsession.graph.shape import TensorShape
 from actorsession.ops.queues.base import QueueBase
 from actorsession.ops.queues.queues import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
+from actorsession.records import dataclass
 from actorsession.train.queue_runner import QueueRunner, add_queue_runner
 
 __all__ = [

@@ -20,12 +20,13 @@ import logging
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from actorsession import checkpoints
 from actorsession.errors import InvalidArgumentError, NotFoundError
 from actorsession.graph.graph import Graph, get_default_graph
+from actorsession.records import dataclass
 from actorsession.train.checkpoint_state import (
     DEFAULT_FILENAME,
     checkpoint_exists,

@@ -10,7 +10,7 @@ variables as they were.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from actorsession.graph.device import DeviceSpec
@@ -26,6 +26,7 @@ from actorsession.ops.variables.checkpointing import (
     save_v2,
     sharded_filename,
 )
+from actorsession.records import dataclass
 from actorsession.train.saveable import SaveableObject
 
 __all__ = ["SaverDef", "basename_of", "build_saver"]

@@ -281,12 +281,11 @@ class Soak:
             clients = [Client(self, number) for number in range(CLIENTS)]
             async with asyncio.TaskGroup() as group:
                 watch = group.create_task(self._watch_memory())
-                adversary = group.create_task(self._adversary())
+                _ = group.create_task(self._adversary())  # ends by itself, when its last fault is over
                 async with asyncio.TaskGroup() as inner:
                     for client in clients:
                         inner.create_task(client.run())
                 watch.cancel()
-                adversary.cancel()
             await self._look_at_what_is_left()
         self._look_at_memory()
         return self.tally

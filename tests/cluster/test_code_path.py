@@ -228,7 +228,11 @@ def test_text_is_run_only_where_it_was_generated(report: dict[str, Any]) -> None
 
 @pytest.mark.process
 def test_nothing_is_imported_by_a_name_that_is_not_in_the_source(report: dict[str, Any]) -> None:
-    assert found_in(report, importers, set()) == []
+    # Tables in the source say which module a name of the package or an operation type is in.
+    tables = {
+        "actorsession/lazy_names.py", "actorsession/graph/registry.py", "actorsession/graph/extension.py",
+    }  # fmt: skip
+    assert found_in(report, importers, tables) == []
 
 
 @pytest.mark.process

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from actorsession.graph import registry
 from actorsession.graph.registry import (
     NOT_DIFFERENTIABLE,
     OpDef,
+    defer,
     is_registered,
     lookup,
     register,
@@ -20,6 +24,7 @@ from tests.graph.kit import join, leaf
 def table(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty table for one test."""
     monkeypatch.setattr(registry, "_OPS", {})
+    monkeypatch.setattr(registry, "_DEFERRED", {})
 
 
 def made(name: str) -> OpDef:
@@ -43,6 +48,29 @@ def test_a_name_is_given_once() -> None:
     with pytest.raises(KeyError, match="'Thing' is registered already"):
         register(made("Thing"))
     assert lookup("Thing") is first
+
+
+@pytest.mark.usefixtures("table")
+def test_a_type_whose_module_is_not_imported_yet_exists_and_is_imported_when_it_is_looked_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "late_ops.py").write_text(
+        "from tests.graph.test_registry import made\n"
+        "from actorsession.graph.registry import register\n"
+        "register(made('Late'))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    defer({"Late": "late_ops"})
+    assert is_registered("Late")
+    assert registered_ops() == ("Late",)
+    with pytest.raises(KeyError, match="'Late' is registered already"):
+        register(made("Late"))
+    assert "late_ops" not in sys.modules
+    try:
+        assert lookup("Late") is lookup("Late")
+        assert "late_ops" in sys.modules
+    finally:
+        sys.modules.pop("late_ops", None)
 
 
 @pytest.mark.usefixtures("table")

@@ -5,16 +5,19 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import subprocess
 import sys
 
 import pytest
 
 from actorsession import ops
+from tests.cluster.kit import PATIENCE
+from tests.cluster.script import ROOT
 
 # Files that are there for other op files, or whose functions belong under ``nn``.
 INNER = {
     "arrays.dimensions", "arrays.fills", "arrays.joining", "arrays.partitions", "arrays.scatter",
-    "arrays.splitting", "arrays.strided", "blas", "blockwise", "broadcasting", "build",
+    "arrays.splitting", "arrays.strided", "blas", "blockwise", "broadcasting", "build", "op_modules",
     "convolutions.backprops", "convolutions.depthwise", "convolutions.depthwise_nodes",
     "convolutions.dilation", "convolutions.fractional_pooling", "convolutions.gradients",
     "convolutions.kernels", "convolutions.nodes", "convolutions.operations", "convolutions.pooling",
@@ -70,8 +73,13 @@ MODULES = sorted(
 INTERNAL = {"gradient_of", "takes_slices", "shape_tensor", "reduce_euclidean_norm"}
 
 
-def test_every_op_file_is_imported_with_the_package() -> None:
-    assert [m for m in MODULES if f"actorsession.ops.{m}" not in sys.modules] == []
+@pytest.mark.process
+def test_the_stubs_and_the_table_of_op_files_are_current() -> None:
+    command = [sys.executable, "-m", "scripts.generated", "--check"]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_every_exported_name_exists_once() -> None:

@@ -210,7 +210,7 @@ def test_other_distributions_bring_passes_along(
         return [Entry("good", good), Entry("bad", 3)]
 
     assert callable(metadata.entry_points)
-    monkeypatch.setattr(passes, "entry_points", found)
+    monkeypatch.setattr(metadata, "entry_points", found)
     passes._load_entry_points.cache_clear()
     try:
         assert "brought" in [made.name for made in registered_passes()]

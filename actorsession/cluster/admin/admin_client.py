@@ -33,8 +33,7 @@ from actorsession.rpc.dial import dial
 from actorsession.rpc.link import Link
 from actorsession.rpc.liveness.peer_monitor import probe_factory
 from actorsession.session.hang_report import HangReport, explain
-from actorsession.session.remote.remote_session import shared_token
-from actorsession.session.security import shared_security
+from actorsession.session.security import shared_security, shared_token
 from transports import Hello, SecurityConfig, TransportError
 
 __all__ = [

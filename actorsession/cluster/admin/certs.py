@@ -13,7 +13,6 @@ from __future__ import annotations
 import ipaddress
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from actorsession.errors import (
@@ -22,6 +21,7 @@ from actorsession.errors import (
     InvalidArgumentError,
     NotFoundError,
 )  # fmt: skip
+from actorsession.records import dataclass
 
 __all__ = ["LOOPBACK_HOSTS", "Certificates", "make_certificates"]
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
@@ -31,6 +30,7 @@ from actorsession.errors import (
     first_error,
     from_exception,
 )
+from actorsession.records import dataclass
 
 __all__ = ["AbsentTasks"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from actorsession.errors import OpError
 from actorsession.graph.node import NodeDef
@@ -18,6 +18,7 @@ from actorsession.plan.partition import Partition
 from actorsession.plan.prune import ARG
 from actorsession.plan.signature import RunSignature
 from actorsession.plan.takes import uses_of
+from actorsession.records import dataclass
 
 __all__ = ["ClientGraph", "TaskPart", "split_by_task"]
 

@@ -7,7 +7,7 @@ servers and masters make a ``MasterEnv``; it imports refs, specs and what the de
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from actorsession.actors.deadline import Deadline
 from actorsession.actors.ref import Ref
@@ -16,6 +16,7 @@ from actorsession.cluster.spec import ClusterSpec
 from actorsession.config import ConfigProto
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.device import DeviceAttributes
+from actorsession.records import dataclass
 
 __all__ = [
     "Changes", "MasterEnv", "Member", "OwnCluster", "brought_along", "described_devices", "unwatch",

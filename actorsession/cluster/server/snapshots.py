@@ -24,7 +24,6 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -35,6 +34,7 @@ from actorsession.graph.codec import Buffer, pack, unpack
 from actorsession.graph.dtypes import DType
 from actorsession.graph.node import TensorSpec
 from actorsession.graph.shape import TensorShape
+from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 
 __all__ = ["Snapshot", "SnapshotStore", "Snapshots"]

@@ -7,10 +7,11 @@ the counters of links.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from actorsession.errors import ProtocolError
+from actorsession.records import dataclass
 from actorsession.rpc.link import LinkStatistics
 
 __all__ = ["CLIENT", "ServerStatistics"]

@@ -10,10 +10,10 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from actorsession.errors import ProtocolError
+from actorsession.records import dataclass
 
 __all__ = ["RpcEvent", "RpcLog"]
 

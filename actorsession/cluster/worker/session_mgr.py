@@ -14,7 +14,7 @@ Plain synchronous code; owned by the worker actor. It imports worker sessions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from actorsession.cluster.worker.worker_rendezvous import Push
@@ -22,6 +22,7 @@ from actorsession.cluster.worker.worker_session import WorkerEnv, WorkerSession
 from actorsession.errors import AbortedError, InvalidArgumentError, OpError, UnavailableError
 from actorsession.graph.device import DeviceAttributes
 from actorsession.messages.worker import CreateWorkerSession, PushTensors
+from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor
 from actorsession.runtime.resources import ResourceManager

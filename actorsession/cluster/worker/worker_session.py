@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Awaitable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from actorsession.actors.actor import Actor, handles
@@ -39,6 +39,7 @@ from actorsession.messages.worker import (
 )  # fmt: skip
 from actorsession.plan.partition import SEND, Partition
 from actorsession.plan.rendezvous_key import parse_key
+from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.executor import Executor, Gate, LoadedGraph
 from actorsession.runtime.engine.step import Step

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import groupby, product
 from typing import Any, TypeAlias, TypeVar
 
@@ -25,6 +24,7 @@ from actorsession.graph.registry import Array
 from actorsession.ops.blas import in_shares, single_threaded
 from actorsession.ops.convolutions.windows import Pads, blocks, padded, patches, position_slices
 from actorsession.ops.shape_operands import Ints
+from actorsession.records import dataclass
 
 __all__ = ["Sliding", "convolved", "filter_gradient", "input_gradient"]
 

@@ -9,7 +9,6 @@ a step runs: callers choose by passing the error class.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 from actorsession.graph.registry import Array
 from actorsession.graph.shape import Dim
 from actorsession.ops.shape_operands import Ints
+from actorsession.records import dataclass
 
 __all__ = [
     "Pads", "Windows", "blocks", "channel_axis", "channels_last", "explicit_padding", "padded",

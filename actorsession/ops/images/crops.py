@@ -7,7 +7,6 @@ each of them looks at its image (``_Places``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from actorsession.graph.shape import Dim, TensorShape
 from actorsession.ops.arrays.dimensions import shape_tensor
 from actorsession.ops.build import convert_to_tensor, graph_of, make_one
 from actorsession.ops.shape_operands import Ints, constant_ints, ints, one_spelling
+from actorsession.records import dataclass
 
 __all__ = ["crop_and_resize"]
 

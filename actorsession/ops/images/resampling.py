@@ -7,10 +7,11 @@ TensorFlow does it, or results would differ where a coordinate meets a pixel. Im
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from actorsession.records import dataclass
 
 __all__ = [
     "Taps",

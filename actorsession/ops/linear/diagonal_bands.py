@@ -6,11 +6,11 @@ A band holds several diagonals as rows of one width, from the highest to the low
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from actorsession.graph.shape import Dim
 from actorsession.ops.shape_operands import Ints
+from actorsession.records import dataclass
 
 __all__ = ["Band", "ErrorClass", "check_ends", "ends_of"]
 

@@ -10,7 +10,6 @@ anew, as in TensorFlow, so that third derivatives hold as well.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from actorsession.graph.operation import Operation, Tensor
 from actorsession.ops.arrays.fills import zeros_like
@@ -19,6 +18,7 @@ from actorsession.ops.build import make_one
 from actorsession.ops.convolutions.windows import channel_axis
 from actorsession.ops.elements.elementwise import rsqrt, square
 from actorsession.ops.reductions.reduction import reduce_mean, reduce_sum
+from actorsession.records import dataclass
 
 __all__ = ["second_gradient"]
 

@@ -9,7 +9,6 @@ tensors here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from actorsession.checkpoints.protobuf import WireError
@@ -39,6 +38,7 @@ from actorsession.ops.parsing.feature_values import (
 )
 from actorsession.ops.shape_operands import boxed, elements
 from actorsession.ops.text.kernels import require_string
+from actorsession.records import dataclass
 
 __all__: list[str] = []
 

@@ -7,13 +7,13 @@ one feature. ``example_batches`` finds the parts, ``feature_values`` makes resul
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from actorsession.checkpoints.protobuf import WireError, single_integers, varints
 from actorsession.ops.parsing.example_heads import Array, view_of
 from actorsession.ops.parsing.example_reader import FLOAT_LIST, INT64_LIST, Cell
+from actorsession.records import dataclass
 
 __all__ = ["Column", "Parts", "Strings", "bodies_of", "columns_of", "strings_of"]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from actorsession.errors import CancelledError, InvalidArgumentError
 from actorsession.graph.take import Take
+from actorsession.records import dataclass
 
 __all__ = ["AccumulatorState", "DenseSum", "SparseSum"]
 

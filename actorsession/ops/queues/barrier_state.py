@@ -13,7 +13,7 @@ import heapq
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -24,6 +24,7 @@ from actorsession.graph.node import TensorSpec
 from actorsession.graph.registry import Array
 from actorsession.graph.shape import TensorShape
 from actorsession.graph.take import Take
+from actorsession.records import dataclass
 
 __all__ = ["BarrierState"]
 

@@ -12,7 +12,7 @@ import itertools
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ import numpy as np
 from actorsession.errors import CancelledError, InvalidArgumentError, ResourceExhaustedError
 from actorsession.graph.dtypes import DType
 from actorsession.graph.take import Take
+from actorsession.records import dataclass
 
 __all__ = ["Limits", "MapState", "StageState"]
 

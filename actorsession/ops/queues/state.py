@@ -20,13 +20,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from actorsession.errors import CancelledError, OutOfRangeError
 from actorsession.graph.take import Take
+from actorsession.records import dataclass
 
 __all__ = ["Element", "FifoElements", "PriorityElements", "QueueState", "ShuffledElements"]
 

@@ -13,8 +13,9 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from actorsession.records import dataclass
 
 __all__ = [
     "BEGIN_LINE", "BEGIN_TEXT", "END_LINE", "END_TEXT", "NOT_WORD", "WORD", "Alternatives", "Bytes",

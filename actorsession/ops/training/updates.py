@@ -12,7 +12,7 @@ that by ops in front of theirs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -47,6 +47,7 @@ from actorsession.ops.variables.state import (
     flat_rows,
     sum_duplicates,
 )
+from actorsession.records import dataclass
 
 __all__: list[str] = []
 

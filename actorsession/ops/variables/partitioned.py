@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from actorsession.graph.dtypes import DType, as_dtype
@@ -20,6 +19,7 @@ from actorsession.ops.arrays.joining import concat
 from actorsession.ops.arrays.splitting import split
 from actorsession.ops.build import convert_to_tensor, make_one
 from actorsession.ops.variables.variable import Variable
+from actorsession.records import dataclass
 
 __all__ = ["PartitionInfo", "PartitionedVariable", "called_partitioner", "cuts"]
 

@@ -7,7 +7,8 @@ another program may restore them with another number of parts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from actorsession.records import dataclass
 
 __all__ = ["SaveSliceInfo"]
 

@@ -11,7 +11,7 @@ import enum
 import inspect
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from actorsession.graph.dtypes import DType, as_dtype, string
@@ -32,6 +32,7 @@ from actorsession.ops.variables.partitioned import (
 )
 from actorsession.ops.variables.save_slices import SaveSliceInfo
 from actorsession.ops.variables.variable import Variable
+from actorsession.records import dataclass
 
 __all__ = [
     "AUTO_REUSE", "Reuse", "ReuseMode", "VariableRequest", "VariableStore", "request_dtype", "store_of",

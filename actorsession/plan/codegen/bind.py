@@ -101,6 +101,9 @@ def _load(
 ) -> Callable[..., Any]:
     ended = [f"{line}\n" for line in lines]
     text = "".join(ended)
+    for known in GENERATED_CODE_NAMES.keys():  # noqa: SIM118 - it is no mapping
+        if known not in namespace and known in text:
+            namespace[known] = GENERATED_CODE_NAMES.get(known)
     linecache.cache[filename] = (len(text), None, ended, filename)
     for first, piece in _pieces(ended):
         # Behind as many empty lines as there are before it, which cost a thousandth of full ones.
@@ -163,7 +166,7 @@ class BoundPartition:
     def _bind(self, host: ResourceHost, states: dict[str, Any]) -> dict[str, Any]:
         namespace: dict[str, Any] = {
             "own": own, "out": _out, "clock": time.perf_counter_ns, "TOKEN": CONTROL_TOKEN,
-            "predicate": _predicate, "ZERO": np.int32(0), **dict(GENERATED_CODE_NAMES.items()),
+            "predicate": _predicate, "ZERO": np.int32(0),
         }  # fmt: skip
         bindings = {k: v for s in self.compiled.segments for k, v in s.bindings.items()}
         for name, number in bindings.items():

@@ -16,7 +16,7 @@ the line does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from actorsession.graph.node import NodeDef
 from actorsession.graph.registry import Kernel, OpDef
@@ -27,6 +27,7 @@ from actorsession.plan.codegen.segment import Line
 from actorsession.plan.codegen.use_def import Ref, UseDef
 from actorsession.plan.cost import node_cost
 from actorsession.plan.partition import SEND
+from actorsession.records import dataclass
 
 __all__ = ["CHECK_EVERY", "Emitter", "FunctionEmitter", "Text"]
 

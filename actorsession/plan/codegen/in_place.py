@@ -9,13 +9,13 @@ says (``OpDef.into``); when it may, stands here. Called by ``block``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from actorsession.graph.node import TensorSpec
 from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.codegen.use_def import Ref, UseDef
+from actorsession.records import dataclass
 
 __all__ = ["Join", "joins_among", "overwritten"]
 

@@ -8,7 +8,7 @@ tuple of results. Values that cross segments live in numbered **slots** of the s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from actorsession.graph.node import NodeDef
@@ -16,6 +16,7 @@ from actorsession.plan.codegen.node_context import NodeContext
 from actorsession.plan.cost import LIGHT
 from actorsession.plan.partition import Partition
 from actorsession.plan.takes import TakePlan, TakeUses
+from actorsession.records import dataclass
 
 if TYPE_CHECKING:
     from actorsession.plan.fed_cost import FedCost

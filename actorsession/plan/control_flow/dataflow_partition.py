@@ -8,7 +8,6 @@ own. Called by whoever loads a graph; ``runtime.dataflow`` runs it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from actorsession.graph.control_flow_ops import (
@@ -35,6 +34,7 @@ from actorsession.plan.partition import RECV, SEND, Partition
 from actorsession.plan.prune import ARG
 from actorsession.plan.takes import TakePlan, taken_inside, uses_of
 from actorsession.plan.trip_counts import sizing
+from actorsession.records import dataclass
 
 __all__ = [
     "ALONE", "AT_MERGE", "BESIDE", "CALL", "CONSTANT", "ENTER", "EXIT", "FEED", "MERGE", "NEXT", "PASS",

@@ -13,7 +13,7 @@ inside a loop is sent, alive or dead, exactly once in each iteration. Called by 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.shape import TensorShape
 from actorsession.plan.control_flow.frames import ROOT, Frame, frames_of
 from actorsession.plan.prune import StepGraph
+from actorsession.records import dataclass
 
 __all__ = ["DistributedLoops", "has_primitives", "with_distributed_loops"]
 

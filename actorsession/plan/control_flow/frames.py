@@ -9,11 +9,11 @@ for parts by ``dataflow``, and for what a gradient goes back through by ``stand_
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.control_flow_ops import ENTERS, EXITS, is_back_edge
 from actorsession.graph.node import NodeDef
+from actorsession.records import dataclass
 
 __all__ = ["ROOT", "Frame", "frames_of", "input_frame"]
 

@@ -13,7 +13,7 @@ Called by ``lift``, for inner loops first, with the conditionals in the frame li
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from actorsession.graph.control_flow_ops import PRIMITIVES
 from actorsession.graph.dtypes import resource
@@ -30,6 +30,7 @@ from actorsession.plan.control_flow.rewrite import (
     is_pure,
     producers,
 )
+from actorsession.records import dataclass
 
 __all__ = ["functionalize_loop"]
 

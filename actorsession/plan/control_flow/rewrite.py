@@ -8,13 +8,14 @@ gradient that goes back through such a loop; used by ``lift_loops`` and ``lift_b
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from actorsession.graph.control_flow_ops import PRIMITIVES, is_back_edge
 from actorsession.graph.function import ARGUMENT, FunctionDef, nodes_inside
 from actorsession.graph.node import NodeDef, TensorSpec
 from actorsession.graph.registry import is_registered, lookup
 from actorsession.plan.control_flow.frames import Frame
+from actorsession.records import dataclass
 
 __all__ = [
     "FunctionWriter",

@@ -18,7 +18,7 @@ found out about its inputs does not learn of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from actorsession.plan.passes.constant_folding import (
     held_bytes,
 )
 from actorsession.plan.prune import ARG, StepGraph
+from actorsession.records import dataclass
 
 __all__ = ["OptimiserSettings", "optimise", "optimiser_settings"]
 

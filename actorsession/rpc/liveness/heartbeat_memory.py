@@ -16,10 +16,10 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
 
+from actorsession.records import dataclass
 from actorsession.rpc.liveness.lease import BEAT_SECONDS
 from actorsession.rpc.liveness.sidecar import TURNS
 

@@ -11,9 +11,8 @@ due.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from actorsession.errors import InvalidArgumentError
+from actorsession.records import dataclass
 
 __all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "Lease", "Look"]
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from actorsession.records import dataclass
 
 __all__ = ["ENTRY_BYTES", "DebugDump", "DebugReport", "DumpStore", "dump_nbytes"]
 

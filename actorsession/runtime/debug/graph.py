@@ -16,7 +16,7 @@ import fnmatch
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Protocol, TypeAlias
 
 from actorsession.config import DebugOptions, DebugTensorWatch
@@ -36,6 +36,7 @@ from actorsession.plan.partition import RECV, Partition
 from actorsession.plan.prune import ARG, split_name
 from actorsession.plan.rendezvous_key import parse_key
 from actorsession.plan.signature import RunSignature
+from actorsession.records import dataclass
 from actorsession.runtime.debug.debug_op import DebugOp, debug_op
 from actorsession.runtime.debug.numerics import NumericsPoint
 

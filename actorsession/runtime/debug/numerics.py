@@ -8,13 +8,13 @@ breaks on numerics, with the node's values; builds the error only for the one at
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from actorsession.errors import InvalidArgumentError
 from actorsession.graph.dtypes import DType
+from actorsession.records import dataclass
 
 __all__ = ["NumericsPoint"]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from actorsession.plan.codegen.bind import BoundPartition, BoundSegment
 from actorsession.plan.codegen.compile import compile_partition
 from actorsession.plan.control_flow.dataflow_partition import BoundDataflow
 from actorsession.plan.partition import Partition
+from actorsession.records import dataclass
 from actorsession.runtime.devices import Device
 from actorsession.runtime.engine.partition_run import locate_error
 from actorsession.runtime.engine.step import Step

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -27,6 +26,7 @@ from actorsession.errors import (
     OpError,
 )  # fmt: skip
 from actorsession.plan.partial import CallShape, PartialParts
+from actorsession.records import dataclass
 from actorsession.runtime.engine.step import Step
 from actorsession.runtime.interruptible import acquire
 from actorsession.runtime.kept_feeds import kept_feed

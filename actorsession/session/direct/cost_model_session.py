@@ -15,7 +15,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from actorsession.config import ConfigProto, RunMetadata, RunOptions, StepStats, TraceLevel
@@ -28,6 +28,7 @@ from actorsession.plan.cost_model import CostModel
 from actorsession.plan.place import Placed
 from actorsession.plan.report import cost_graph
 from actorsession.plan.schedule import Rescheduled, Work, finish_time, reschedule, work_graph
+from actorsession.records import dataclass
 from actorsession.runtime.kernel_pool import OFFLOAD_ABOVE
 from actorsession.session.direct.direct_session import DirectSession
 from actorsession.session.direct.planner import DirectPlan

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from actorsession.actors.deadline import Deadline
@@ -24,6 +23,7 @@ from actorsession.messages.session import (
 )
 from actorsession.plan.partial import check_signature
 from actorsession.plan.signature import RunSignature
+from actorsession.records import dataclass
 from actorsession.session.remote.values import own_values, wire_limit
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from actorsession.rpc.liveness.heartbeat_memory import HeartbeatMemory
 from actorsession.rpc.liveness.peer_monitor import probe_factory
 from actorsession.rpc.remote_ref import RemoteRef
 from actorsession.session.exit_reports import add_exit_status
-from actorsession.session.security import are_our_files_at_fault, security_of
+from actorsession.session.security import are_our_files_at_fault, security_of, shared_token
 from transports import (
     AuthenticationError,
     Connection,
@@ -45,10 +45,7 @@ from transports import (
     connect,
 )  # fmt: skip
 
-__all__ = ["RETRY", "TOKEN_VARIABLE", "MasterConnection", "reset_master", "shared_token"]
-
-TOKEN_VARIABLE = "ACTORSESSION_TOKEN"
-"""The environment variable with the secret of servers that listen on more than loopback."""
+__all__ = ["RETRY", "MasterConnection", "reset_master"]
 
 RETRY = 0.1
 """Seconds between attempts to reach a master that is not there yet."""
@@ -182,11 +179,6 @@ class MasterConnection:
         link, self.link, self._ref = self.link, None, None
         if link is not None:
             await link.aclose(grace)
-
-
-def shared_token() -> str | None:
-    """The secret that servers and clients must share, if the environment has one."""
-    return os.environ.get(TOKEN_VARIABLE) or None
 
 
 def _hello(pulse: str) -> Hello:

@@ -69,12 +69,7 @@ from actorsession.runtime.wait_graph import TaskWaits
 from actorsession.session.hang_report import HangReport, explain
 from actorsession.session.partial.remote_partial_runs import RemotePartialRuns
 from actorsession.session.reattach import Reattached
-from actorsession.session.remote.master_connection import (
-    RETRY,
-    TOKEN_VARIABLE,
-    MasterConnection,
-    shared_token,
-)
+from actorsession.session.remote.master_connection import RETRY, MasterConnection
 from actorsession.session.remote.settings import refuse_local_settings
 from actorsession.session.remote.values import (
     RemotePlan,
@@ -88,7 +83,7 @@ from actorsession.session.remote.values import (
 from actorsession.session.security import security_of
 from actorsession.session.value_delivery import ValueDelivery
 
-__all__ = ["TOKEN_VARIABLE", "RemotePlan", "RemoteSession", "RemoteStatistics", "shared_token"]
+__all__ = ["RemotePlan", "RemoteSession", "RemoteStatistics"]
 
 # Times that a session is asked for, when the connection is lost before the answer comes.
 _TRIES = 3

@@ -7,7 +7,6 @@ is copied by the way. Plain data and functions, used by remote sessions and thei
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from actorsession.config import RunMetadata, RunOptions, StepStats
 from actorsession.graph.node import GraphDef
 from actorsession.plan.signature import RunSignature
+from actorsession.records import dataclass
 from actorsession.rpc.link import LinkStatistics
 from actorsession.runtime.kept_feeds import kept_feed, large_arrays
 

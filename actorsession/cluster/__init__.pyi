@@ -1,0 +1,30 @@
+# Written by scripts/generated.py.
+"""Many processes as one runtime: servers, masters and workers.
+
+A ``Server`` is one task: it listens, and holds a master (which plans and runs the sessions that clients
+open here) and a worker (which runs partitions on this task's devices). Tensors go from worker to worker
+directly, pushed by their producer.
+"""
+
+from actorsession.cluster.admin.admin_client import read_cluster as read_cluster
+from actorsession.cluster.admin.admin_client import read_statistics as read_statistics
+from actorsession.cluster.admin.admin_client import read_why as read_why
+from actorsession.cluster.admin.admin_client import stop_server as stop_server
+from actorsession.cluster.admin.admin_client import update_cluster as update_cluster
+from actorsession.cluster.launch.local_cluster import LocalCluster as LocalCluster
+from actorsession.cluster.resolvers import ClusterResolver as ClusterResolver
+from actorsession.cluster.resolvers import FileClusterResolver as FileClusterResolver
+from actorsession.cluster.resolvers import SimpleClusterResolver as SimpleClusterResolver
+from actorsession.cluster.resolvers import TFConfigClusterResolver as TFConfigClusterResolver
+from actorsession.cluster.server.server import Server as Server
+from actorsession.cluster.server.statistics import ServerStatistics as ServerStatistics
+from actorsession.cluster.spec import ClusterDef as ClusterDef
+from actorsession.cluster.spec import ClusterSpec as ClusterSpec
+from actorsession.cluster.spec import JobDef as JobDef
+from transports import SecurityConfig as SecurityConfig
+
+__all__ = [
+"ClusterDef", "ClusterResolver", "ClusterSpec", "FileClusterResolver", "JobDef", "LocalCluster",
+"SecurityConfig", "Server", "ServerStatistics", "SimpleClusterResolver", "TFConfigClusterResolver",
+"read_cluster", "read_statistics", "read_why", "stop_server", "update_cluster"
+]

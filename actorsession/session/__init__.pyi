@@ -1,0 +1,23 @@
+# Written by scripts/generated.py.
+"""The faces: sessions as users hold them, and the two kinds behind them.
+
+``AsyncSession`` and ``Session`` map structures of fetches and feeds to names and values; a direct session
+runs plans in this process, a remote session asks a master. Factories choose by target.
+"""
+
+from actorsession.session.async_session import AsyncSession as AsyncSession
+from actorsession.session.base import get_default_session as get_default_session
+from actorsession.session.factory import SessionFactory as SessionFactory
+from actorsession.session.factory import SessionOptions as SessionOptions
+from actorsession.session.factory import register_factory as register_factory
+from actorsession.session.graph_mutation_warnings import GraphGrowthWarning as GraphGrowthWarning
+from actorsession.session.graph_mutation_warnings import GraphMutationWarning as GraphMutationWarning
+from actorsession.session.interactive import AsyncInteractiveSession as AsyncInteractiveSession
+from actorsession.session.interactive import InteractiveSession as InteractiveSession
+from actorsession.session.sync_session import Session as Session
+
+__all__ = [
+"AsyncInteractiveSession", "AsyncSession", "GraphGrowthWarning", "GraphMutationWarning",
+"InteractiveSession", "Session", "SessionFactory", "SessionOptions", "get_default_session",
+"register_factory"
+]

@@ -1,0 +1,63 @@
+"""Packages whose names are imported when they are used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from types import ModuleType
+
+import pytest
+
+from actorsession.lazy_names import LazyName, lazy_names, read_table
+
+TABLE = {"json": "*=words dumps loads=read", ".part": "thing"}
+
+
+def test_a_table_says_where_each_name_is() -> None:
+    assert dict(read_table("pkg", TABLE)) == {
+        "words": LazyName("json", ""), "dumps": LazyName("json", "dumps"), "read": LazyName("json", "loads"),
+        "thing": LazyName("pkg.part", "thing"),
+    }  # fmt: skip
+
+
+def test_a_name_is_imported_once_when_it_is_first_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = ModuleType("lazy_package")
+    monkeypatch.setitem(sys.modules, "lazy_package", package)
+    names, load, listed = lazy_names("lazy_package", TABLE)
+    assert names == listed() == ["dumps", "read", "thing", "words"]
+    assert not hasattr(package, "read")
+    assert load("read") is json.loads
+    assert vars(package)["read"] is json.loads
+    assert load("words") is json
+
+
+def test_an_unknown_name_is_answered_with_the_nearest_ones() -> None:
+    _, load, _ = lazy_names("lazy_package", TABLE)
+    with pytest.raises(
+        AttributeError, match=r"'lazy_package' has no attribute 'dump'; did you mean dumps\?"
+    ):
+        load("dump")
+    with pytest.raises(AttributeError, match=r"'lazy_package' has no attribute 'xyz'$"):
+        load("xyz")
+
+
+def test_names_of_another_package_may_be_names_of_this_one_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "lazy_package", ModuleType("lazy_package"))
+    names, load, _ = lazy_names("lazy_package", {}, json)
+    assert set(names) == set(json.__all__)
+    assert load("dumps") is json.dumps
+
+
+@pytest.mark.process
+def test_importing_the_package_imports_no_op_no_session_and_no_loop() -> None:
+    asked = "import sys, actorsession; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    ops = {name for name in loaded if name.startswith("actorsession.ops.")}
+    assert ops == {"actorsession.ops.op_modules"}
+    rooms = ("session", "runtime", "cluster", "train", "interop", "observe", "checkpoints", "rpc")
+    assert not {f"actorsession.{room}" for room in rooms} & loaded
+    assert not {"asyncio", "uvloop", "msgpack.fallback"} & loaded
