@@ -58,30 +58,17 @@ def _set_state(self: Any, state: list[Any]) -> None:
         object.__setattr__(self, f.name, value)
 
 
-class _Signature:
-    """What ``inspect.signature`` says of a class whose ``__init__`` may not be written yet."""
+class _UnwrittenInit:
+    """Stands for an ``__init__`` until somebody asks for it, be it to make an instance or to look at it."""
 
-    def __get__(self, instance: object, owner: type) -> Any:
-        import inspect
+    __slots__ = ("_cls",)
 
-        init = owner.__init__  # type: ignore[misc]
-        home = next(base for base in owner.__mro__ if "__init__" in vars(base))
-        if hasattr(init, "_is_unwritten"):
-            init = _write_init(home)
-        elif not hasattr(init, "_is_written"):
-            raise AttributeError("__signature__")
-        found = inspect.signature(init)
-        return found.replace(parameters=list(found.parameters.values())[1:])
+    def __init__(self, cls: type) -> None:
+        self._cls = cls
 
-
-def _unwritten_init(cls: type) -> Callable[..., None]:
-    """An ``__init__`` that puts the real one in its place and calls it."""
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        _write_init(cls)(self, *args, **kwargs)
-
-    __init__._is_unwritten = True  # type: ignore[attr-defined]
-    return __init__
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        init: Any = _write_init(self._cls)
+        return init.__get__(instance, owner)
 
 
 def _write_init(cls: type) -> Callable[..., None]:
@@ -121,12 +108,12 @@ def _write_init(cls: type) -> Callable[..., None]:
         body.append("self.__post_init__()")
     arguments = ", ".join(["self", *positional, *(["*", *by_keyword] if by_keyword else [])])
     text = "\n    ".join([f"def __init__({arguments}):", *(body or ["pass"])])
-    exec(text, namespace)  # our own generated text: names of fields, and nothing else
+    code = compile(text, f"<constructor of {cls.__module__}.{cls.__qualname__}>", "exec")
+    exec(code, namespace)  # our own generated text: names of fields, and nothing else
     init: Callable[..., None] = namespace["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
     init.__module__ = cls.__module__
     init.__annotations__ = {**{f.name: f.type for f in fields if f.init}, "return": None}
-    init._is_written = True  # type: ignore[attr-defined]
     cls.__init__ = init  # type: ignore[misc]
     return init
 
@@ -182,8 +169,7 @@ else:
             made: Any = plain(cls)
             _share_methods(made, frozen=frozen, eq=eq, repr=repr)
             if "__init__" not in vars(made):
-                made.__init__ = _unwritten_init(made)
-                made.__signature__ = _Signature()
+                made.__init__ = _UnwrittenInit(made)
             return made
 
         return make if cls is None else make(cls)

@@ -281,7 +281,9 @@ class Soak:
             clients = [Client(self, number) for number in range(CLIENTS)]
             async with asyncio.TaskGroup() as group:
                 watch = group.create_task(self._watch_memory())
-                _ = group.create_task(self._adversary())  # ends by itself, when its last fault is over
+                _ = group.create_task(
+                    self._adversary()
+                )  # ends by itself, when its last fault is over
                 async with asyncio.TaskGroup() as inner:
                     for client in clients:
                         inner.create_task(client.run())
